@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { scopeOf } from '../domain/identity/caller.ts';
-import { StreamPayload } from '../domain/payload/stream-payload.ts';
+import { type StreamLimits, StreamPayload } from '../domain/payload/stream-payload.ts';
+import { isKept } from '../domain/request-log/capture-policy.ts';
 import { isCharged } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded, shuttingDown } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
@@ -51,7 +52,7 @@ export function callUpstream(
     const replied = await readReply(await execution.reply, ports, facts, policy);
     if (E.isLeft(replied)) return unanswered(called, replied.left);
     const reply = replied.right;
-    if (reply.kind === 'stream') return streamed(called, reply, new StreamPayload(policy().payloads));
+    if (reply.kind === 'stream') return streamed(called, reply, new StreamPayload(heldOf(policy(), facts)));
     return whole(called, reply.answer, reply.status);
   };
 }
@@ -165,6 +166,10 @@ const holdOf =
   (memory: HeldMemory): Hold =>
   (bytes) =>
     memory.holdUnfinished(bytes) ? undefined : overloaded;
+
+/** Of a stream whose payload is not kept nothing is held. */
+const heldOf = ({ payloads }: ServePolicy, { request }: Admitted): StreamLimits =>
+  isKept(payloads.captureMode, request.caller) ? payloads : { ...payloads, streamMaxEvents: 0 };
 
 /** Whether a stream that its caller leaves is read on, so that its cost is known. */
 const mayDrain = ({ admission, family }: Admitted, policy: ServePolicy): boolean =>

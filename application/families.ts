@@ -44,6 +44,7 @@ import {
 } from '../domain/shared/json-document.ts';
 import { namedKey } from '../domain/shared/named-key.ts';
 import type { Watched } from '../domain/shared/json-scan.ts';
+import { type OutboundText, unchangedText } from '../domain/shared/outbound-text.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
 import type { Ask, AskTerms, Family, ReadFault, UpstreamFamily } from './model-request.ts';
@@ -85,7 +86,7 @@ export const messages: Family<MessagesRequest> = {
   fields: { json_schema: 'output_config' },
   read: reading(messagesWatched, readMessagesRequest, parseDigits),
   write: (ask, resolved) => {
-    if (takesMessages(resolved)) return E.right(ask.document.text);
+    if (takesMessages(resolved)) return E.right(unchangedText(ask.document.text));
     return writeAsChat(ask, resolved);
   },
   inCallersNames: underMessagesNames,
@@ -111,7 +112,7 @@ function underMessagesNames(
   return takesMessages(resolved) ? error : inCallersNames(error, document.value);
 }
 
-function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, string> {
+function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, OutboundText> {
   const { provider, route } = resolved;
   const translates = provider.takes(route, 'chat_completions') === 'translated';
   const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
@@ -119,7 +120,7 @@ function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<Gateway
   if (E.isLeft(chat)) return chat;
   return pipe(
     prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),
-    E.mapLeft((error) => inCallersNames(error, ask.document.value)),
+    E.bimap((error) => inCallersNames(error, ask.document.value), unchangedText),
   );
 }
 
@@ -146,7 +147,7 @@ export const countTokens: Family<CountRequest> = {
       return E.left(notCounted(ask.model));
     const counted = countedBody(ask.document.value);
     return takesMessages(resolved)
-      ? E.right(JSON.stringify(counted))
+      ? E.right(unchangedText(JSON.stringify(counted)))
       : writeAsChat({ ...ask, document: { value: counted } }, resolved);
   },
   answerPath: () => ({ speaks: speaksCount }),
@@ -200,7 +201,7 @@ export function writtenBy<A extends Ask, W>(
   { write, inCallersNames }: Pick<Family<A>, 'write' | 'inCallersNames'>,
   ask: A,
   resolved: ResolvedRoute,
-  provider: (body: string) => Either<GatewayError, W>,
+  provider: (body: OutboundText) => Either<GatewayError, W>,
 ): Either<GatewayError, W> {
   const body = write(ask, resolved);
   if (E.isLeft(body)) return body;

@@ -10,6 +10,7 @@ import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonDocument } from '../domain/shared/json-document.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
+import type { OutboundText } from '../domain/shared/outbound-text.ts';
 import type { StreamEvent } from '../domain/shared/stream-event.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
@@ -39,6 +40,8 @@ export interface ModelRequest {
   readonly betas: readonly string[];
   /** The body as text, in shared memory where it is large; or why there is none. */
   readonly body: Either<GatewayError, string | SharedText>;
+  /** The same text in UTF-8, as it came; absent where it is small, and encoded again in no time. */
+  readonly utf8?: Uint8Array | undefined;
   readonly memory: HeldMemory;
   readonly link: CallerLink;
 }
@@ -105,8 +108,8 @@ export interface Family<A extends Ask> {
   readonly unserved?: (model: string) => GatewayError;
   /** Refuses, before it is parsed, what holds more JSON values than `maxValues`. */
   readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
-  /** What goes upstream, as JSON text. */
-  readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, string>;
+  /** What goes upstream. */
+  readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, OutboundText>;
   /** Puts the fields of a provider's refusal under the names that the caller wrote: it sees another body. */
   readonly inCallersNames?: (error: GatewayError, ask: A, resolved: ResolvedRoute) => GatewayError;
   /** A translated answer is named after the request's own id. */

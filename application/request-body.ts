@@ -6,11 +6,12 @@ import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
+import { type OutboundText, outboundBytes, outboundText } from '../domain/shared/outbound-text.ts';
 import { askTermsOf, writtenBy } from './families.ts';
 import type { Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
-import type { CallTerms, PreparedCall, Upstream } from './ports/upstream.ts';
+import type { CallTerms, PreparedCall, Upstream, UpstreamCall } from './ports/upstream.ts';
 import { type SharedText, sharedText } from './ports/shared-text.ts';
 
 /** The body of one request, and what the story has done to it. */
@@ -76,7 +77,9 @@ export function requestBody<A extends Ask>(
       const asked = ask;
       if (asked === undefined) throw new Error('A body is read before it is prepared, once.');
       ask = undefined;
-      return writtenBy(family, asked, resolved, (body) => ports.upstream.prepare({ ...terms, body }));
+      return writtenBy(family, asked, resolved, (body) =>
+        ports.upstream.prepare({ ...terms, ...written(body, request) }),
+      );
     },
     redacted: (rules, { payloads: { requestMaxBytes }, redactionSource }) => {
       const { headers, body, callerKey } = request;
@@ -93,3 +96,15 @@ export function requestBody<A extends Ask>(
     },
   };
 }
+
+/** What is made of the caller's own text takes the bytes along that it came in. */
+const written = (
+  body: OutboundText,
+  { body: came, utf8 }: Pick<ModelRequest, 'body' | 'utf8'>,
+): Pick<UpstreamCall, 'body' | 'utf8'> => ({
+  body: outboundText(body),
+  utf8:
+    utf8 !== undefined && E.isRight(came) && came.right === body.before
+      ? outboundBytes(body, utf8)
+      : undefined,
+});

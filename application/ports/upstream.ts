@@ -22,6 +22,8 @@ export interface CallTerms {
 export interface UpstreamCall extends CallTerms {
   /** JSON text: finished where the upstream takes it as written, else without the route's `extra_body`. */
   readonly body: string;
+  /** `body` in UTF-8, in pieces, where most of it came in as bytes: who sends it as it is need not encode it. */
+  readonly utf8?: readonly Uint8Array[] | undefined;
 }
 
 /** What a translated answer carries: the requested model id. One that passes through has the upstream's own names. */

@@ -7,7 +7,8 @@ import { overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { deepMerge, type JsonObject } from '../shared/json.ts';
-import { exactMember, withMembers } from '../shared/json-document.ts';
+import { editedMembers, exactMember } from '../shared/json-document.ts';
+import type { OutboundText } from '../shared/outbound-text.ts';
 import type { ChatRequest } from './chat-request.ts';
 
 /** What a route changes in every outbound chat-completions body; `extra_body` comes after it. */
@@ -24,11 +25,11 @@ const nameModel =
  * The outbound chat body: the caller's own text, changed by as few edits as the route asks for. `extra_body` is the
  * final raw override, also over what the edits made.
  */
-export function prepareChat({ document }: ChatRequest, route: Route): Either<GatewayError, string> {
+export function prepareChat({ document }: ChatRequest, route: Route): Either<GatewayError, OutboundText> {
   const changes = routeEdit(route)({ value: document.value, exact: (key) => exactMember(document, key) });
   if (E.isLeft(changes)) return changes;
   const all = overridden(document, changes.right, route.extraBody);
-  return E.isLeft(all) ? all : E.right(withMembers(document, all.right));
+  return E.isLeft(all) ? all : E.right(editedMembers(document, all.right));
 }
 
 /**

@@ -4,16 +4,20 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { type Changes, overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { withMembers } from '../shared/json-document.ts';
+import { editedMembers } from '../shared/json-document.ts';
+import type { OutboundText } from '../shared/outbound-text.ts';
 import type { EmbeddingsRequest } from './embeddings-request.ts';
 
 /** The outbound embeddings body: no transforms; the model's upstream name, and `extra_body` as the final override. */
-export function prepareEmbeddings(request: EmbeddingsRequest, route: Route): Either<GatewayError, string> {
+export function prepareEmbeddings(
+  request: EmbeddingsRequest,
+  route: Route,
+): Either<GatewayError, OutboundText> {
   const { document, model } = request;
   const named: Changes =
     model === route.upstreamModel ? new Map() : new Map([['model', route.upstreamModel]]);
   return pipe(
     overridden(document, named, route.extraBody),
-    E.map((all) => withMembers(document, all)),
+    E.map((all) => editedMembers(document, all)),
   );
 }

@@ -19,3 +19,7 @@ export const payloadPolicyVersion = 'builtin:v2';
  */
 export const isLogged = (mode: CaptureMode, caller: Caller): boolean =>
   mode !== 'disabled' && (caller.keyOwner.kind !== 'user' || caller.keyOwner.requestLoggingEnabled);
+
+/** Whether the bodies of a caller's requests are kept, redacted. */
+export const isKept = (mode: CaptureMode, caller: Caller): boolean =>
+  mode === 'redacted_payloads' && isLogged(mode, caller);

@@ -8,7 +8,8 @@ import type { Route } from '../routing/model.ts';
 import type { Digest } from '../shared/digest.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, type Json } from '../shared/json.ts';
-import { exactMember, withMembers } from '../shared/json-document.ts';
+import { editedMembers, exactMember } from '../shared/json-document.ts';
+import type { OutboundText } from '../shared/outbound-text.ts';
 import { needsReplayIds, withReplayIds } from './replay-ids.ts';
 import type { ResponsesRequest } from './responses-request.ts';
 
@@ -20,7 +21,7 @@ export function prepareResponses(
   request: ResponsesRequest,
   route: Route,
   digest: Digest,
-): Either<GatewayError, string> {
+): Either<GatewayError, OutboundText> {
   const { document } = request;
   const changes = new Map<string, Json | undefined>();
   if (request.model !== route.upstreamModel) changes.set('model', route.upstreamModel);
@@ -34,6 +35,6 @@ export function prepareResponses(
   }
   return pipe(
     overridden(document, changes, route.extraBody),
-    E.map((all) => withMembers(document, all)),
+    E.map((all) => editedMembers(document, all)),
   );
 }

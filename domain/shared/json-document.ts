@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { Edit } from '../text/text-edits.ts';
 import { isObject, type Json, type JsonObject, parseExact } from './json.ts';
+import { type OutboundText, outboundText } from './outbound-text.ts';
 import { parseText } from './parse-text.ts';
 import { type DocumentError, notAnObject, type Scanned, scanDocument, type Watched } from './json-scan.ts';
 
@@ -58,35 +60,42 @@ export function exactMember(document: JsonDocument, key: string): Json | undefin
   return member === undefined ? undefined : parseExact(document.text.slice(member.valueStart, member.end));
 }
 
-/**
- * The document's text with some members replaced (`Json`), taken away (`undefined`) or added; the rest of it,
- * blanks too, stays as the caller wrote it.
- */
-export function withMembers(document: JsonDocument, changes: ReadonlyMap<string, Json | undefined>): string {
-  const { text, members } = document;
-  if (changes.size === 0) return text;
-  const afterBrace = text.indexOf('{') + 1;
-  const head = text.slice(0, members[0]?.start ?? afterBrace);
-  const tail = text.slice(members.at(-1)?.end ?? afterBrace);
-  const kept = keptMembers(document, changes);
-  const present = new Set(members.map(({ key }) => key));
-  const added = [...changes]
-    .filter(([key, value]) => value !== undefined && !present.has(key))
-    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
-  return head + [...(kept === '' ? [] : [kept]), ...added].join(',') + tail;
+/** {@link editedMembers} as text. */
+export const withMembers = (document: JsonDocument, changes: MemberChanges): string =>
+  outboundText(editedMembers(document, changes));
+
+/** Members to replace (`Json`), to take away (`undefined`) or to add. */
+type MemberChanges = ReadonlyMap<string, Json | undefined>;
+
+/** The document's text with some members changed; the rest of it, blanks too, stays as the caller wrote it. */
+export function editedMembers({ text, members }: JsonDocument, changes: MemberChanges): OutboundText {
+  const edits: Edit[] = [];
+  let isFirst = true;
+  for (const [index, { key, valueStart, end }] of members.entries()) {
+    const value = changes.get(key);
+    if (value !== undefined) edits.push({ from: valueStart, to: end, by: JSON.stringify(value) });
+    else if (changes.has(key)) edits.push(removal(members, index, isFirst));
+    isFirst &&= value === undefined && changes.has(key);
+  }
+  const added = addedMembers(members, changes);
+  const last = members.at(-1)?.end ?? text.indexOf('{') + 1;
+  if (added.length > 0) edits.push({ from: last, to: last, by: (isFirst ? '' : ',') + added.join(',') });
+  return { before: text, edits };
 }
 
-/** The members that are not taken away, with what stands between them. */
-function keptMembers(
-  { text, members }: JsonDocument,
-  changes: ReadonlyMap<string, Json | undefined>,
-): string {
-  let kept = '';
-  for (const [index, { key, start, valueStart, end }] of members.entries()) {
-    const value = changes.has(key) ? JSON.stringify(changes.get(key)) : text.slice(valueStart, end);
-    if (value === undefined) continue;
-    const from = kept === '' ? start : (members[index - 1]?.end ?? start);
-    kept += text.slice(from, valueStart) + value;
-  }
-  return kept;
+/** A member that goes takes the comma before it along, or the one behind it where none stays before it. */
+const removal = (members: JsonDocument['members'], index: number, isFirst: boolean): Edit => {
+  const start = members[index]?.start ?? 0;
+  const end = members[index]?.end ?? start;
+  return isFirst
+    ? { from: start, to: members[index + 1]?.start ?? end, by: '' }
+    : { from: members[index - 1]?.end ?? start, to: end, by: '' };
+};
+
+function addedMembers(members: JsonDocument['members'], changes: MemberChanges): readonly string[] {
+  if (changes.size === 0) return [];
+  const present = new Set(members.map(({ key }) => key));
+  return [...changes]
+    .filter(([key, value]) => value !== undefined && !present.has(key))
+    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
 }

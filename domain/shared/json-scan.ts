@@ -1,6 +1,6 @@
 import { isString, parseJson } from './json.ts';
 import { maxJsonDepth } from './limits.ts';
-import { namedKey } from './named-key.ts';
+import { namedKey, namedPath } from './named-key.ts';
 import { isInexact, numberEnd } from './number-text.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
@@ -55,7 +55,7 @@ export function scanDocument(
     return E.left(scan.error ?? (end < 0 ? malformed(-end - 1) : notAnObject));
   }
   const members: ScannedMember[] = [];
-  const end = scan.object(start, watched, '', members);
+  const end = scan.object(start, watched, members);
   if (scan.error !== undefined) return E.left(scan.error);
   if (end < 0) return E.left(malformed(-end - 1));
   const { valueCount, hasEscapedKeys, hasInexactNumbers } = scan;
@@ -93,6 +93,10 @@ class Scan {
   hasInexactNumbers = false;
   private depth = 0;
   private nextBackslash = -1;
+  /** The end of the key that was read last. */
+  private keyEnd = 0;
+  /** Keys and indexes that lead to the watched object or array that is being read; spelled out for errors alone. */
+  private readonly path: (string | number)[] = [];
   private readonly maxValues: number;
 
   constructor(text: string, maxValues: number) {
@@ -187,17 +191,18 @@ class Scan {
     return false;
   }
 
-  /** The end of a value on a level that somebody reads. */
-  private watchedValue(from: number, watched: Watched | undefined, path: string): number {
-    if (watched === undefined) return this.value(from);
+  /** The end of a value on a level that somebody reads; it stands `at` a key or an index. */
+  private watchedValue(from: number, watched: Watched, at: string | number): number {
     const code = this.text.charCodeAt(from);
-    if (code === openBrace) return this.object(from, watched, `${path}.`, undefined);
-    const items = watched['*'];
-    if (code === openBracket && items !== undefined) return this.array(from, items, path);
-    return this.value(from);
+    const items = code === openBracket ? watched['*'] : undefined;
+    if (code !== openBrace && items === undefined) return this.value(from);
+    this.path.push(at);
+    const end = items === undefined ? this.object(from, watched, undefined) : this.array(from, items);
+    this.path.pop();
+    return end;
   }
 
-  object(from: number, watched: Watched, prefix: string, members: ScannedMember[] | undefined): number {
+  object(from: number, watched: Watched, members: ScannedMember[] | undefined): number {
     if (!this.deeper()) return -from - 1;
     const seen = new Set<string>();
     let at = this.blank(from + 1);
@@ -205,13 +210,12 @@ class Scan {
     for (;;) {
       if (!this.another()) return -at - 1;
       const start = at;
-      const key = this.key(start, prefix, seen);
+      const key = this.key(start, seen);
       if (key === undefined) return -start - 1;
-      at = this.blank(this.string(start));
+      at = this.blank(this.keyEnd);
       if (this.text.charCodeAt(at) !== colon) return -at - 1;
       const valueStart = this.blank(at + 1);
-      const inner = Object.hasOwn(watched, key) ? watched[key] : undefined;
-      const end = this.watchedValue(valueStart, inner, `${prefix}${key}`);
+      const end = this.member(valueStart, watched, key);
       if (end < 0) return end;
       members?.push({ key, start, valueStart, end });
       at = this.blank(end);
@@ -221,13 +225,19 @@ class Scan {
     }
   }
 
-  private array(from: number, items: Watched, path: string): number {
+  /** The end of a member's value. */
+  private member(from: number, watched: Watched, key: string): number {
+    const inner = Object.hasOwn(watched, key) ? watched[key] : undefined;
+    return inner === undefined ? this.value(from) : this.watchedValue(from, inner, key);
+  }
+
+  private array(from: number, items: Watched): number {
     if (!this.deeper()) return -from - 1;
     let at = this.blank(from + 1);
     if (this.text.charCodeAt(at) === closeBracket) return this.close(at);
     for (let index = 0; ; index += 1) {
       if (!this.another()) return -at - 1;
-      const end = this.watchedValue(at, items, `${path}[${index}]`);
+      const end = this.watchedValue(at, items, index);
       if (end < 0) return end;
       at = this.blank(end);
       if (this.text.charCodeAt(at) === closeBracket) return this.close(at);
@@ -241,16 +251,17 @@ class Scan {
     return at + 1;
   }
 
-  private key(from: number, prefix: string, seen: Set<string>): string | undefined {
+  private key(from: number, seen: Set<string>): string | undefined {
     if (this.text.charCodeAt(from) !== quote) return undefined;
     const end = this.string(from);
     if (end < 0) return undefined;
+    this.keyEnd = end;
     const key = unescaped(this.text.slice(from, end));
     if (key === undefined) return undefined;
     if (key === '__proto__' || seen.has(key)) {
       const name = namedKey(key);
       this.error ??= {
-        path: `${prefix}${name}`,
+        path: namedPath([...this.path, name]),
         message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,
       };
       return undefined;

@@ -6,3 +6,9 @@ import { maxNamedKeyChars } from './limits.ts';
  */
 export const namedKey = (key: string): string =>
   key.length > maxNamedKeyChars ? `${key.slice(0, maxNamedKeyChars)}…` : key;
+
+/** A place in a body as an error names it, by the keys and indexes that lead there: `messages[0].content`. */
+export const namedPath = (path: readonly (string | number)[]): string =>
+  path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))
+    .join('');

@@ -17,6 +17,7 @@ import { redactedRequest, redactedResponse } from '../../domain/payload/payload.
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
+import { outboundText } from '../../domain/shared/outbound-text.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { connectedProvider, implementations } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
@@ -90,7 +91,7 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
           terms: askTermsOf(ask),
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
-            return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
+            return writtenBy(family, ask, resolved, (body) => encoded(writing, outboundText(body)));
           },
         }),
       ),

@@ -10,7 +10,7 @@ export type WrittenCall = readonly WrittenPart[];
 
 export type WrittenPart = WrittenRequest & Pick<PartRequest, 'inputs'>;
 
-/** Writes them; left is what of the caller's request the upstream cannot express. */
+/** Writes them; left is what of the caller's request the upstream cannot express. A body that stays as it is stays bytes. */
 export const writtenCall = (
   dialect: Reached['dialect'],
   call: UpstreamCall,
@@ -19,5 +19,11 @@ export const writtenCall = (
     ? dialect.encodeMany(call)
     : pipe(
         dialect.encode(call),
-        E.map((request): WrittenCall => [{ ...request, inputs: 1 }]),
+        E.map((request): WrittenCall => [{ ...request, body: sentBody(request.body, call), inputs: 1 }]),
       );
+
+const sentBody = (body: string, { body: before, utf8 }: UpstreamCall): WrittenRequest['body'] =>
+  utf8 !== undefined && body === before ? joined(utf8) : body;
+
+const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
+  pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);

@@ -90,15 +90,21 @@ export const gatewayApp =
           discardRest(context, ports.pace, isForAdmins(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
       }
     });
-    const router = routes(ports, served);
+    const models = served === 'admins' ? new Map<string, Answer>() : modelPaths(ports);
+    // The router tries every path that there is: most requests are to one of these, and found at once.
+    app.use((ctx, next) => (ctx.method === 'POST' ? models.get(ctx.path)?.(ctx) : undefined) ?? next());
+    const router = routes(ports, served, models);
     app.use(router.routes());
     app.use(async (ctx) => notServed(ports, router, ctx.path, ctx.state.request));
     return app;
   };
 
-function routes(ports: AppPorts, served: Served): Router<State> {
+type Answer = (ctx: { state: State }) => Promise<void>;
+
+function routes(ports: AppPorts, served: Served, models: ReadonlyMap<string, Answer>): Router<State> {
   // `/V1/Models` and `/v1/models/` are other paths: a proxy before the gateway may guard the one that is meant.
   const router = new Router<State>({ sensitive: true, strict: true });
+  for (const [path, answer] of models) router.post(path, answer);
   if (served !== 'admins') mountPublicApi(router, ports);
   router.get('/', on(root));
   router.get('/healthz', on(healthz));
@@ -107,19 +113,27 @@ function routes(ports: AppPorts, served: Served): Router<State> {
   return router;
 }
 
-const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
-  handler(ctx.state.request);
+const on =
+  (handler: (context: RequestContext) => Promise<void>): Answer =>
+  ({ state }) =>
+    handler(state.request);
+
+/** What serves models, by its path; each is asked with POST. */
+function modelPaths(ports: AppPorts): ReadonlyMap<string, Answer> {
+  const answerMessages = on(modelEndpoint(ports, messages, messagesFormat));
+  const answerCount = on(modelEndpoint(ports, countTokens, messagesFormat));
+  return new Map([
+    ['/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatFormat))],
+    ['/v1/messages', answerMessages],
+    ['/messages', answerMessages],
+    ['/v1/messages/count_tokens', answerCount],
+    ['/messages/count_tokens', answerCount],
+    ['/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesFormat))],
+    ['/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsFormat))],
+  ]);
+}
 
 function mountPublicApi(router: Router<State>, ports: AppPorts): void {
-  const answerMessages = on(modelEndpoint(ports, messages, messagesFormat));
-  router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatFormat)));
-  router.post('/v1/messages', answerMessages);
-  router.post('/messages', answerMessages);
-  const answerCount = on(modelEndpoint(ports, countTokens, messagesFormat));
-  router.post('/v1/messages/count_tokens', answerCount);
-  router.post('/messages/count_tokens', answerCount);
-  router.post('/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesFormat)));
-  router.post('/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsFormat)));
   router.get('/v1/models', on(modelsEndpoint(ports)));
   const answerModel = modelDetails(ports);
   router.get(modelPath, (ctx) => answerModel(ctx.state.request, ctx.path.slice(modelsPrefix.length)));

@@ -35,19 +35,28 @@ export interface BodyTerms {
 export const readJsonText = async (
   req: IncomingMessage,
   terms: BodyTerms,
-): Promise<Either<GatewayError, string>> => pipe(await readPieces(req, terms), E.chain(textOf));
+): Promise<Either<GatewayError, string>> =>
+  pipe(await readPieces(req, terms), E.chain(utf8Of), E.map(textOf));
 
-/** The same, in shared memory where it is so large that it is worked on beside the event loop. */
+/** A body that may go on upstream. */
+export interface ReadBody {
+  /** In shared memory where it is so large that it is worked on beside the event loop. */
+  readonly text: string | SharedText;
+  /** The same in UTF-8, of a text that is not small. */
+  readonly utf8?: Uint8Array;
+}
+
+/** Below so many bytes it costs less to encode a text again than to put pieces of it together. */
+const minKeptBytes = 4096;
+
+/** The same, for a body that may go on upstream. */
 export const readJsonBody = async (
   req: IncomingMessage,
   terms: BodyTerms,
-): Promise<Either<GatewayError, string | SharedText>> =>
+): Promise<Either<GatewayError, ReadBody>> =>
   pipe(
     await readPieces(req, terms),
-    E.chain(
-      (pieces): Either<GatewayError, string | SharedText> =>
-        sizeOf(pieces) > maxBodyBytesHere ? sharedTextOf(pieces) : textOf(pieces),
-    ),
+    E.chain((pieces) => (sizeOf(pieces) > maxBodyBytesHere ? sharedBodyOf(pieces) : bodyOf(pieces))),
   );
 
 type Pieces = readonly Buffer[];
@@ -56,15 +65,23 @@ const sizeOf = (pieces: Pieces): number => pieces.reduce((sum, { length }) => su
 
 const notUtf8 = E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
 
-function textOf(all: Pieces): Either<GatewayError, string> {
+function utf8Of(all: Pieces): Either<GatewayError, Buffer> {
   const pieces = withoutMark(all);
   const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
-  return isUtf8(bytes) ? E.right(bytes.toString('utf8')) : notUtf8;
+  return isUtf8(bytes) ? E.right(bytes) : notUtf8;
 }
 
-function sharedTextOf(pieces: Pieces): Either<GatewayError, SharedText> {
+const textOf = (utf8: Buffer): string => utf8.toString('utf8');
+
+const bodyOf = (pieces: Pieces): Either<GatewayError, ReadBody> =>
+  pipe(
+    utf8Of(pieces),
+    E.map((utf8) => (utf8.length < minKeptBytes ? { text: textOf(utf8) } : { text: textOf(utf8), utf8 })),
+  );
+
+function sharedBodyOf(pieces: Pieces): Either<GatewayError, ReadBody> {
   const text = sharedText(withoutMark(pieces));
-  return isUtf8(text) ? E.right(text) : notUtf8;
+  return isUtf8(text) ? E.right({ text }) : notUtf8;
 }
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -6,6 +6,7 @@ import { generationUsage } from '../../domain/ledger/usage.ts';
 import { messagesUsage } from '../../domain/messages/chat-answer.ts';
 import type { Compatibility, ResolvedRoute, Takes } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { chatUsage as generatedUsage } from '../../infrastructure/providers/cloud-a/generate-content-usage.ts';
 import { chatUsage as converseUsage } from '../../infrastructure/providers/cloud-b/unified-usage.ts';
 import { chatUsage as messagesBodyUsage } from '../../infrastructure/providers/messages-body/usage.ts';
@@ -57,7 +58,7 @@ function written(body: object, compatibility: Compatibility, takes: Takes = 'as_
   };
   const chat = messages.write(ask.right, resolved);
   if (E.isLeft(chat)) throw new Error(chat.left.message);
-  return JSON.parse(chat.right) as JsonObject;
+  return JSON.parse(outboundText(chat.right)) as JsonObject;
 }
 
 describe('messages calls on chat-style routes', () => {

@@ -197,6 +197,20 @@ describe('a call', () => {
     expect(story.upstream.traceContexts).toEqual([{ traceparent: 'of the span' }]);
   });
 
+  it.each<[string, ApiFamily, boolean]>([
+    ['the bytes that came, where the body stays the caller’s own', 'chat_completions', true],
+    ['no bytes, where the body is translated', 'messages', false],
+  ])('has %s', async (_, family, isOwn) => {
+    const own = { model: 'fast', messages: [{ role: 'user', content: '–' }], max_tokens: 5 };
+    const text = JSON.stringify(own);
+    const request = { body: E.right(text), utf8: Buffer.from(text) };
+    const { upstream } = await new Story({ family, request }).serve();
+    const [call] = upstream.calls;
+    expect(call?.utf8 !== undefined).toBe(isOwn);
+    if (isOwn) expect(Buffer.concat(call?.utf8 ?? []).toString()).toBe(call?.body);
+    expect(JSON.parse(call?.body ?? '')).toMatchObject({ model: 'upstream-fast' });
+  });
+
   it('is held while the caller of its stream has no room', async () => {
     const room = Promise.withResolvers<void>();
     const story = new Story({ stream: true, script: chatStream });

@@ -72,6 +72,14 @@ describe('what the upstream receives', () => {
       'with the name spelled with escapes',
       '{"\\u006dodel":"f\\u0061st","messages":[{"role":"user","content":"Hi"}]}',
     ],
+    [
+      'of more than a few kilobytes, not all of it ASCII',
+      `{"é":1,"model":"fast","messages":[{"role":"user","content":"${'Hi – é 😀'.repeat(999)}"}]}`,
+    ],
+    [
+      'with the name of the model behind all that',
+      `{"messages":[{"role":"user","content":"${'é😀'.repeat(999)}"}],"model":"fast","ü":"–"}`,
+    ],
   ])('the body byte for byte, but for the model: %s', async (_how, body) => {
     const answer = await post(body);
     expect(answer.status).toBe(200);

@@ -10,6 +10,7 @@ import { inCallersNames } from '../../domain/messages/callers-names.ts';
 import type { ResolvedRoute, Takes } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import { isArray, isObject, type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { outboundText } from '../../domain/shared/outbound-text.ts';
 import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
 import { largeWork } from '../../infrastructure/large-bodies/work.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
@@ -53,7 +54,7 @@ function refusal(body: object, encoder: Encoder): GatewayError | undefined {
   const resolved = resolvedTo('translated');
   const written = messages.write(ask.right, resolved);
   if (E.isLeft(written)) return written.left;
-  const encoded = encoders[encoder](written.right);
+  const encoded = encoders[encoder](outboundText(written.right));
   return E.isLeft(encoded) ? messages.inCallersNames?.(encoded.left, ask.right, resolved) : undefined;
 }
 

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { AnswerPath, Ask, Family } from '../../application/model-request.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
+import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { steepGrowth } from '../support/growth/growth.ts';
@@ -19,7 +20,7 @@ function prepared<A extends Ask>(family: Family<A>, { resolved }: SpokenRoute): 
   if (E.isLeft(ask)) throw new Error(ask.left.message);
   const body = family.write(ask.right, resolved);
   if (E.isLeft(body)) throw new Error(body.left.message);
-  return { ...family.answerPath(ask.right, resolved, 'request-1'), body: body.right };
+  return { ...family.answerPath(ask.right, resolved, 'request-1'), body: outboundText(body.right) };
 }
 
 const prepare: Readonly<Record<ApiFamily, (route: SpokenRoute) => Outbound>> = {

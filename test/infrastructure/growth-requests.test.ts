@@ -7,6 +7,7 @@ import { redactedRequest } from '../../domain/payload/payload.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { steepGrowth } from '../support/growth/growth.ts';
 import { bodyText, requestShapes, type Shape } from '../support/growth/requests.ts';
@@ -21,7 +22,7 @@ function written<A extends Ask>(
   const body = family.write(ask, route.resolved);
   if (E.isLeft(body)) return body;
   const { speaks } = family.answerPath(ask, route.resolved, 'request-1');
-  const call = callOf(route, speaks.family, body.right, false);
+  const call = callOf(route, speaks.family, outboundText(body.right), false);
   const dialect = route.speak(call)?.dialect;
   if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
   return 'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);

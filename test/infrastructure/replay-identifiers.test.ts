@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { chatCompletions, messages, responses } from '../../application/families.ts';
 import type { AnswerPath, Ask, Family } from '../../application/model-request.ts';
 import type { ResolvedRoute } from '../../domain/routing/model.ts';
+import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { cloudA } from '../../infrastructure/providers/cloud-a/index.ts';
 import { cloudB } from '../../infrastructure/providers/cloud-b/index.ts';
 import type { Dialect } from '../../infrastructure/providers/provider.ts';
@@ -102,7 +103,7 @@ const preparedBy =
     if (E.isLeft(ask)) throw new Error(ask.left.message);
     const written = family.write(ask.right, resolved);
     if (E.isLeft(written)) throw new Error(written.left.message);
-    return { ...family.answerPath(ask.right, resolved, 'request'), body: written.right };
+    return { ...family.answerPath(ask.right, resolved, 'request'), body: outboundText(written.right) };
   };
 
 const families = {

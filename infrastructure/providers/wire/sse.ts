@@ -44,12 +44,12 @@ export const sseFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFr
       const cut = boundary(pending, byte === LF, byte === CR);
       if (cut === undefined) continue;
       const end = cut === 'after' ? at + 1 : at;
-      complete(pending, chunk.subarray(from, end), frames);
+      complete(pending, part(chunk, from, end), frames);
       if (pending.over) return [pending, frames];
       from = end;
       if (cut === 'before') beginLine(pending, byte === CR);
     }
-    keep(pending, chunk.subarray(from), frames);
+    if (from < chunk.length) keep(pending, part(chunk, from, chunk.length), frames);
     return [pending, frames];
   },
   end: (pending) => {
@@ -59,6 +59,10 @@ export const sseFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFr
   },
   holds: ({ size }) => size,
 });
+
+/** Most chunks are one event: then there is nothing to cut. */
+const part = (chunk: Buffer, from: number, to: number): Buffer =>
+  from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
 
 const nothingPending = () => ({ fragments: [], size: 0, lines: 0, lineEmpty: true, closing: false });
 
@@ -92,7 +96,6 @@ function beginLine(pending: Pending, cr: boolean): void {
 }
 
 function keep(pending: Pending, rest: Buffer, frames: TextFrame[]): void {
-  if (rest.length === 0) return;
   if (pending.size + rest.length > maxStreamEventBytes) return giveUp(pending, frames);
   pending.size += rest.length;
   addFragment(pending.fragments, rest);
@@ -118,7 +121,7 @@ const byteOrderMark = Buffer.from('\uFEFF');
 const isMarked = (bytes: Buffer): boolean => byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length));
 
 function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {
-  if (lines === 1 && wire.toString('latin1', 0, 5) === 'data:') {
+  if (lines === 1 && isData(wire)) {
     const from = wire[5] === 0x20 ? 6 : 5;
     let end = wire.length;
     while (wire[end - 1] === LF || wire[end - 1] === CR) end -= 1;
@@ -126,6 +129,10 @@ function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {
   }
   return parseLines(wire.toString('utf8'), wire);
 }
+
+/** It begins with `data:`. */
+const isData = (wire: Buffer): boolean =>
+  wire[0] === 0x64 && wire[1] === 0x61 && wire[2] === 0x74 && wire[3] === 0x61 && wire[4] === 0x3a;
 
 function parseLines(text: string, wire: Buffer): TextFrame | undefined {
   const data: string[] = [];

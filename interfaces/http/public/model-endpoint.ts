@@ -111,6 +111,12 @@ async function modelRequest(
   lease: Lease,
 ): Promise<ModelRequest> {
   const { req, requestId, callerChoseRequestId, receivedAt, link } = context;
+  const body = await readJsonBody(req, {
+    maxBytes: ports.bodyMaxBytes,
+    lease,
+    arrivals: hangingUp(context, ports.pace),
+    decompress: ports.decompress,
+  });
   return {
     requestLogId: callerChoseRequestId ? ports.clock.newId() : requestId,
     requestId,
@@ -123,12 +129,8 @@ async function modelRequest(
     callerKey: callerKeyOf(req),
     telemetry,
     betas: betasOf(req),
-    body: await readJsonBody(req, {
-      maxBytes: ports.bodyMaxBytes,
-      lease,
-      arrivals: hangingUp(context, ports.pace),
-      decompress: ports.decompress,
-    }),
+    body: E.isLeft(body) ? body : E.right(body.right.text),
+    utf8: E.isLeft(body) ? undefined : body.right.utf8,
     memory: lease,
     link,
   };

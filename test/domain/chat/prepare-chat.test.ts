@@ -7,6 +7,7 @@ import type { Compatibility } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import { aJsonObject, writtenOf } from '../../support/arbitraries/json-text.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
 
@@ -20,7 +21,7 @@ const prepared = (
   if (E.isLeft(document)) throw new Error(document.left.message);
   const request = readChatRequest(document.right);
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return prepareChat(request.right, aRoute({ upstreamModel, extraBody, compatibility }));
+  return E.map(outboundText)(prepareChat(request.right, aRoute({ upstreamModel, extraBody, compatibility })));
 };
 
 const outbound = (

@@ -7,6 +7,7 @@ import { type Compat, compatOf } from '../../../domain/compatibility/compat.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { type JsonDocument, parseDocument } from '../../../domain/shared/json-document.ts';
+import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import { exactJsonText } from '../../support/arbitraries/json-text.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
 
@@ -21,7 +22,7 @@ const routeWith = (compat: JsonObject) => aRoute({ upstreamModel: 'fast', compat
 const prepared = (text: string, compat: JsonObject): E.Either<GatewayError, string> => {
   const request = readChatRequest(documentOf(text));
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return prepareChat(request.right, routeWith(compat));
+  return E.map(outboundText)(prepareChat(request.right, routeWith(compat)));
 };
 
 const messages = '"messages":[{"role":"user","content":"Hi"}]';

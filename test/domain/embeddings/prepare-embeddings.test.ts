@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { embeddingsWatched, readEmbeddingsRequest } from '../../../domain/embeddings/embeddings-request.ts';
 import { prepareEmbeddings } from '../../../domain/embeddings/prepare-embeddings.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
 
@@ -11,7 +12,7 @@ const outbound = (text: string, over: Partial<Route> = {}) => {
   if (E.isLeft(document)) throw new Error(document.left.message);
   const request = readEmbeddingsRequest(document.right);
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return prepareEmbeddings(request.right, aRoute({ upstreamModel: 'fast', ...over }));
+  return E.map(outboundText)(prepareEmbeddings(request.right, aRoute({ upstreamModel: 'fast', ...over })));
 };
 
 describe('the outbound embeddings body: no transforms', () => {

@@ -7,6 +7,7 @@ import type { Compatibility } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import { aJsonObject, exactJsonText, writtenOf } from '../../support/arbitraries/json-text.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
 
@@ -24,7 +25,9 @@ const prepared = (text: string, over: Over = {}): E.Either<GatewayError, string>
   if (E.isLeft(document)) throw new Error(document.left.message);
   const request = readResponsesRequest(document.right);
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return prepareResponses(request.right, aRoute({ upstreamModel: 'fast', ...over }), digest);
+  return E.map(outboundText)(
+    prepareResponses(request.right, aRoute({ upstreamModel: 'fast', ...over }), digest),
+  );
 };
 
 const outbound = (text: string, over?: Over): string => {

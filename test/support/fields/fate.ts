@@ -11,6 +11,7 @@ import type { Ask, Family } from '../../../application/model-request.ts';
 import type { FieldFamily } from './families.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 import { callOf, type SpokenRoute } from '../growth/routes.ts';
 import { type KnownField, marksIn } from './known-fields.ts';
@@ -23,7 +24,7 @@ function outbound<A extends Ask>(family: Family<A>, route: SpokenRoute, text: st
   if (E.isLeft(ask)) return ask;
   const { speaks } = family.answerPath(ask.right, route.resolved, 'request-1');
   return writtenBy(family, ask.right, route.resolved, (body) => {
-    const call = callOf(route, speaks.family, body, ask.right.stream);
+    const call = callOf(route, speaks.family, outboundText(body), ask.right.stream);
     const dialect = route.speak(call)?.dialect;
     if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
     const sent: Either<GatewayError, unknown> =
