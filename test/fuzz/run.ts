@@ -79,7 +79,7 @@ async function fuzzAll(targets: readonly Target[]): Promise<boolean> {
   const grownBytes = heldBytes() - before;
   const seconds = (Date.now() - from) / 1000;
   out(
-    `${done} inputs in ${seconds.toFixed(0)} s with seed ${seed}: ${faults} targets with a fault; the heap is ${(grownBytes / 1024 / 1024).toFixed(1)} MiB larger`,
+    `${done} inputs in ${seconds.toFixed(0)} s with seed ${seed}: ${faults} targets with a fault; the heap is ${(grownBytes / 1024 / 1024).toFixed(1)} MiB larger, the most memory was ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB`,
   );
   return faults === 0 && grownBytes <= heapSlackBytes;
 }

@@ -8,6 +8,7 @@ import { framings } from './targets/framings.ts';
 import { headersTarget } from './targets/headers.ts';
 import { jsonTarget } from './targets/json.ts';
 import { mcpTargets } from './targets/mcp.ts';
+import { refusalsTarget } from './targets/refusals.ts';
 import { requestTargets } from './targets/requests.ts';
 import { streamTargets } from './targets/streams.ts';
 
@@ -17,6 +18,7 @@ export const allTargets = (recorded: readonly Sample[] = []): readonly Target[] 
   ...streamTargets(recorded),
   ...answerTargets(),
   ...requestTargets(),
+  refusalsTarget,
   jsonTarget,
   bodiesTarget,
   headersTarget,

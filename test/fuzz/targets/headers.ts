@@ -187,5 +187,7 @@ x-return: /app/keys?x=%20`,
     ],
     ...['::1', '127.0.0.1', '%eth0', '[', ']', 'q=0.000', '*'],
   ],
+  // As much as Node reads of all headers of a request.
+  grownBytes: 32 * 1024,
   check: checkHeaders,
 };
