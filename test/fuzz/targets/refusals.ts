@@ -18,7 +18,7 @@ const config: ProviderConfig<'compat'> = {
   id: 'up',
   pricingProviderId: 'up',
   baseUrl: 'https://a.example/v1',
-  auth: { mode: 'bearer', token, header: 'authorization' },
+  auth: { mode: 'bearer', token },
   defaultHeaders: {},
   timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
 };
