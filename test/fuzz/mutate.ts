@@ -80,9 +80,33 @@ const putWord: Mutation = (input, random, { words }) => {
 };
 
 const numbers = [
-  ...['0', '-0', '-1', '1', '1.0', '1e0', '0.1', '255', '256', '65536', '2147483648', '4294967295'],
-  ...['9007199254740991', '9007199254740993', '-9007199254740993', '1e21', '1e308', '1e999', '-1e999'],
-  ...['123456789012345678901234567890', '1e-400', '00', '1.', '.5', 'NaN', 'Infinity', '0x10'],
+  '0',
+  '-0',
+  '-1',
+  '1',
+  '1.0',
+  '1e0',
+  '0.1',
+  '255',
+  '256',
+  '65536',
+  '2147483648',
+  '4294967295',
+  '9007199254740991',
+  '9007199254740993',
+  '-9007199254740993',
+  '1e21',
+  '1e308',
+  '1e999',
+  '-1e999',
+  '123456789012345678901234567890',
+  '1e-400',
+  '00',
+  '1.',
+  '.5',
+  'NaN',
+  'Infinity',
+  '0x10',
 ];
 
 /** Another value for one of the numbers in the text. */
@@ -125,8 +149,27 @@ function valueAt(input: Buffer, random: Random): number {
 }
 
 const values = [
-  ...['null', 'true', 'false', '""', '" "', '"x"', '{}', '[]', '[null]', '[[]]', '[{}]', '{"type":"x"}'],
-  ...['"\\ud800"', '"\\u0000"', '0', '-1', '1.0', '1e999', '[1,"a",null]', '{"__proto__":1}', '"__proto__"'],
+  'null',
+  'true',
+  'false',
+  '""',
+  '" "',
+  '"x"',
+  '{}',
+  '[]',
+  '[null]',
+  '[[]]',
+  '[{}]',
+  '{"type":"x"}',
+  '"\\ud800"',
+  '"\\u0000"',
+  '0',
+  '-1',
+  '1.0',
+  '1e999',
+  '[1,"a",null]',
+  '{"__proto__":1}',
+  '"__proto__"',
 ];
 const member = /("(?:[^"\\]|\\.){0,60}"\s?:\s?)(?:"(?:[^"\\]|\\.){0,200}"|[\w.+-]+|\{\}|\[\])?/g;
 
@@ -141,8 +184,30 @@ const editMember: Mutation = (input, random) => {
 };
 
 const strange = [
-  ...['\\ud800', '\\udc00\\ud800', '\\u0000', '\\u0022', '\\u005c', '\\"', '\\', '\uFEFF', '\0', '\u2028'],
-  ...['\u0085', '\u202E', '\u{1F600}', 'é', 'e\u0301', 'ſ', 'K', 'ﬁ', '\r', '\r\n', '\n\n', '\n', '\t', '\v'],
+  '\\ud800',
+  '\\udc00\\ud800',
+  '\\u0000',
+  '\\u0022',
+  '\\u005c',
+  '\\"',
+  '\\',
+  '\uFEFF',
+  '\0',
+  '\u2028',
+  '\u0085',
+  '\u202E',
+  '\u{1F600}',
+  'é',
+  'e\u0301',
+  'ſ',
+  'K',
+  'ﬁ',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\n',
+  '\t',
+  '\v',
 ].map((text) => Buffer.from(text));
 /** No UTF-8: a surrogate, an overlong NUL, a byte of four, the half of a character. */
 const noText = [[0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5], [0xe2, 0x82], [0xff, 0xfe]].map((bytes) =>
@@ -173,9 +238,27 @@ const otherLineEnds: Mutation = (input, random) => {
 };
 
 const mutations: readonly Mutation[] = [
-  ...[flipBits, setByte, take, insert, repeat, swap, splice, truncate, setLength, nest],
-  ...[putWord, putWord, setNumber, setNumber, editMember, editMember, editMember, putStrange],
-  ...[editLines, editLines, otherLineEnds],
+  flipBits,
+  setByte,
+  take,
+  insert,
+  repeat,
+  swap,
+  splice,
+  truncate,
+  setLength,
+  nest,
+  putWord,
+  putWord,
+  setNumber,
+  setNumber,
+  editMember,
+  editMember,
+  editMember,
+  putStrange,
+  editLines,
+  editLines,
+  otherLineEnds,
 ];
 
 /** The input after one to some mutations. */

@@ -4,11 +4,14 @@ import { parseJson } from '../../../domain/shared/json.ts';
 import { type AdminRoute, readBody } from '../../../interfaces/http/admin/admin-route.ts';
 import { isStorable } from '../../../interfaces/http/admin/inputs.ts';
 import { readQuery } from '../../../interfaces/http/admin/query.ts';
-import { declaredRoutes } from '../../support/openapi/description.ts';
+import { adminRoutes, type AdminRoutePorts } from '../../../interfaces/http/admin/routes.ts';
 import { demand, type Probe, roughly, type Target } from '../target.ts';
 import { demandTellable } from './requests.ts';
 import { jsonWords } from './words.ts';
 
+/** Of the ports, inputs ask this one alone. */
+const ports: Pick<AdminRoutePorts, 'isTimeZone'> = { isTimeZone: (name) => name === 'UTC' };
+const declaredRoutes = adminRoutes({ ...({} as AdminRoutePorts), ...ports });
 const asking = declaredRoutes.filter(({ query }) => Object.keys(query).length > 0);
 const taking = declaredRoutes.filter(({ body }) => body !== undefined);
 
@@ -71,19 +74,10 @@ function valueOf({
   if (unasked !== undefined) return unasked;
   if (Array.isArray(words)) return words[0];
   if (Array.isArray(anyOf)) return valueOf(anyOf[0] as JsonObject);
-  switch (type) {
-    case 'integer':
-    case 'number':
-      return minimum ?? 1;
-    case 'boolean':
-      return true;
-    case 'array':
-      return [];
-    case 'object':
-      return {};
-    default:
-      return 'a'.repeat(Math.max(1, Number(minLength ?? 1)));
-  }
+  if (type === 'integer' || type === 'number') return minimum ?? 1;
+  if (type === 'boolean') return true;
+  if (type === 'array') return [];
+  return type === 'object' ? {} : 'a'.repeat(Math.max(1, Number(minLength ?? 1)));
 }
 
 const valuesOf = (inputs: AdminRoute['query']): readonly (readonly [string, unknown])[] =>
@@ -107,18 +101,24 @@ export const adminTargets: readonly Target[] = [
     ),
     words: [
       ...namesOf(asking).map((name) => `&${name}=`),
-      ...[
-        '&',
-        '=',
-        '%00',
-        '%ff',
-        '%ed%a0%80',
-        '+',
-        '%2B',
-        '2026-02-29T24:00:00Z',
-        '2026-01-31T00:00:00+23:59',
-      ],
-      ...['-1', '1e3', '99999999999999999999', 'true', 'all', '__proto__=1', 'constructor=1', '[]', '01'],
+      '&',
+      '=',
+      '%00',
+      '%ff',
+      '%ed%a0%80',
+      '+',
+      '%2B',
+      '2026-02-29T24:00:00Z',
+      '2026-01-31T00:00:00+23:59',
+      '-1',
+      '1e3',
+      '99999999999999999999',
+      'true',
+      'all',
+      '__proto__=1',
+      'constructor=1',
+      '[]',
+      '01',
     ],
     check: checkQuery,
   },

@@ -12,7 +12,7 @@ import { jsonWords, streamWords } from './words.ts';
 /** What each family's answers have at least, whoever wrote them. */
 const shapes: Readonly<Record<CallerFamily, (answer: JsonObject) => boolean>> = {
   chat_completions: ({ choices }) => Array.isArray(choices),
-  messages: ({ type, content }) => type === 'message' && Array.isArray(content),
+  messages: ({ content }) => Array.isArray(content),
   responses: ({ output, status }) => Array.isArray(output) || status !== undefined,
   embeddings: ({ data }) => Array.isArray(data),
   count_tokens: ({ input_tokens: count }) => Number.isSafeInteger(count) && Number(count) >= 0,

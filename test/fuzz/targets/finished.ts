@@ -24,6 +24,8 @@ const isText = (value: Json | undefined): boolean => typeof value === 'string' &
 const typeOf = ({ name, value: { type } }: Event): Json | undefined =>
   typeof type === 'string' ? type : name;
 
+const terminals: ReadonlySet<Json | undefined> = new Set(['response.completed', 'response.incomplete']);
+
 const stopReasonOf = ({ value: { delta } }: Event): Json | undefined =>
   isObject(delta) ? delta['stop_reason'] : undefined;
 
@@ -61,11 +63,11 @@ export function mayBeComplete(
       return eventsIn(bytes).some(
         (event) => typeOf(event) === 'message_stop' || (caller !== 'messages' && isText(stopReasonOf(event))),
       );
-    default:
+    case 'compat':
+    case 'platform A, predict':
+    case 'platform A, embed content':
       return caller === 'responses'
-        ? eventsIn(bytes).some((event) =>
-            ['response.completed', 'response.incomplete'].includes(String(typeOf(event))),
-          )
+        ? eventsIn(bytes).some((event) => terminals.has(typeOf(event)))
         : eventsIn(bytes).some(
             ({ data, value }) =>
               data.trim() === '[DONE]' ||

@@ -139,7 +139,7 @@ const lines: Target = {
 };
 
 const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(typeof bytes === 'string' ? bytes : bytes.buffer).toString('utf8'),
+  (bytes) => Buffer.from(bytes).toString('utf8'),
   (text) => Buffer.from(text),
 );
 

@@ -36,9 +36,10 @@ export function passedOn(input: Buffer, output: Buffer, isComplete: boolean): vo
     demandDroppable(came.slice(at, next));
     at = next + 1;
   }
-  const rest = came.slice(at);
-  const end = rest.findIndex(isTouchable);
-  if (isComplete) demandDroppable(rest.slice(0, end < 0 ? rest.length : end));
+  const last = came[at - 1];
+  if (!isComplete || (last !== undefined && isTouchable(last))) return;
+  const end = came.findIndex((event, index) => index >= at && isTouchable(event));
+  demandDroppable(came.slice(at, end < 0 ? came.length : end));
 }
 
 const demandDroppable = (events: readonly ReceivedEvent[]): void =>

@@ -92,18 +92,25 @@ function bodiesOf({ name }: Pick<Family<Ask>, 'name'>): readonly Buffer[] {
 }
 
 const keyWords: readonly string[] = [
-  ...[
-    secret,
-    'a-credential',
-    '"model":"asked"',
-    '"stream":true',
-    '"role":"system"',
-    '"role":"tool"',
-    '"role":"user"',
-  ],
-  ...['"role":"assistant"', '"type":"text"', '"tool_call_id":"c1"', '"cache_control":{"type":"ephemeral"}'],
-  ...['"thinking":{"type":"enabled","budget_tokens":1024}', '"reasoning_effort":"high"', '"temperature":0.5'],
-  ...['data:image/png;base64,AAAA', 'data:,', 'https://a.example/b.png', '"max_tokens":0', '"tools":[]'],
+  secret,
+  'a-credential',
+  '"model":"asked"',
+  '"stream":true',
+  '"role":"system"',
+  '"role":"tool"',
+  '"role":"user"',
+  '"role":"assistant"',
+  '"type":"text"',
+  '"tool_call_id":"c1"',
+  '"cache_control":{"type":"ephemeral"}',
+  '"thinking":{"type":"enabled","budget_tokens":1024}',
+  '"reasoning_effort":"high"',
+  '"temperature":0.5',
+  'data:image/png;base64,AAAA',
+  'data:,',
+  'https://a.example/b.png',
+  '"max_tokens":0',
+  '"tools":[]',
 ];
 
 function target<A extends Ask>(family: Family<A>): Target {

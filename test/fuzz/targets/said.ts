@@ -45,7 +45,9 @@ export function saidTo(caller: CallerFamily, bytes: Buffer, isTranslated: boolea
       return messagesSaid(events, isTranslated);
     case 'responses':
       return responsesSaid(events);
-    default:
+    case 'chat_completions':
+    case 'embeddings':
+    case 'count_tokens':
       return chatSaid(events, isTranslated);
   }
 }
