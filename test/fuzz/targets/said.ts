@@ -112,7 +112,8 @@ function demandChunk({ id, object, choices, usage }: JsonObject): void {
       demand(Number.isInteger(numberOf(call['index'])), 'a piece of a tool call without an index');
   }
   if (!isObject(usage)) return;
-  for (const name of ['prompt_tokens', 'completion_tokens', 'total_tokens'])
+  // A total that is none stays as the upstream told it, so that all of the usage counts as missing.
+  for (const name of ['prompt_tokens', 'completion_tokens'])
     demand(!isSet(usage[name]) || (numberOf(usage[name]) ?? -1) >= 0, 'a count of tokens is none');
 }
 

@@ -58,7 +58,7 @@ async function checkStream(
     said.end !== 'complete' || mayBeComplete(sample, caller, input),
     'the answer looks complete, and nothing has said so',
   );
-  if (isPassedOn(sample.upstream, caller)) passedOn(input, whole.bytes, said.end === 'complete');
+  if (isPassedOn(sample.upstream, caller)) passedOn(input, whole.bytes, said, caller === 'messages');
   return pictureOf(said, whole);
 }
 
