@@ -75,6 +75,7 @@ export const malformedEvents: Named<JsonObject & { readonly type: string }> = [
 export const malformedCandidates: Named<Json> = [
   ['no list', 'x'],
   ['no candidate', ['x']],
+  ...[-1, 0.5, 'x'].map((index) => [`the index ${index}`, [{ index }]] as const),
   ...['x', { parts: 'x' }, { parts: ['x'] }].map(
     (content) => [JSON.stringify(content), [{ content }]] as const,
   ),

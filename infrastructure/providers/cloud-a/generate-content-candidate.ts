@@ -6,6 +6,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  numberOf,
   without,
 } from '../../../domain/shared/json.ts';
 
@@ -93,6 +94,8 @@ const mayBeCall = mayBe(
 );
 const isPart = (part: Json): boolean =>
   isObject(part) && mayBeText(part['text']) && mayBeCall(part['functionCall']);
+/** Which answer it is, of several: callers count them. */
+const mayBeIndex = mayBe((index) => Number.isInteger(numberOf(index)) && Number(numberOf(index)) >= 0);
 const mayBeParts = mayBe((parts) => isArray(parts) && parts.every(isPart));
 
 /**
@@ -104,6 +107,7 @@ export const isMalformed = ({ candidates }: JsonObject): boolean =>
 
 const isCandidate = (candidate: Json): boolean =>
   isObject(candidate) &&
+  mayBeIndex(candidate['index']) &&
   mayBe((content) => isObject(content) && mayBeParts(content['parts']))(candidate['content']);
 
 /** In the shape that native thinking has everywhere else. */

@@ -1,0 +1,52 @@
+import { readEvents, type ReceivedEvent } from '../../recordings/received.ts';
+import { demand } from '../target.ts';
+import type { Said } from './said.ts';
+
+type Fate = 'goes' | 'goes or not' | 'goes in other words' | 'unknown';
+
+/** Names and words by which a rule knows an event that it drops or holds back, and one that it changes. */
+const heldBack = /vertex_event|completed|incomplete|message_stop/;
+const changed = /reasoning|thinking|usage|error|fail|DONE/;
+
+/** What may become of an event. An escape may hide a word; an event of a messages stream without a name gets one. */
+function fateOf({ name, data }: ReceivedEvent, isMessages: boolean): Fate {
+  const words = `${name ?? ''} ${data}`;
+  const isDropped = data === '' || heldBack.test(words);
+  const hasNoName = name === undefined || name === '' || name === 'message';
+  const isChanged = changed.test(words) || (isMessages && hasNoName);
+  if (words.includes('\\') || (isDropped && isChanged)) return 'unknown';
+  if (isDropped) return 'goes or not';
+  return isChanged ? 'goes in other words' : 'goes';
+}
+
+const mark = Buffer.from('\uFEFF');
+
+/** Events beyond which what went out is not looked for among what came in, one by one. */
+const maxEvents = 2000;
+
+/**
+ * What no rule touches goes out as the bytes that came in, and in their order; of an answer that is complete, all of
+ * it. From an event on of which it is not known what becomes of it, nothing is said.
+ */
+export function passedOn(input: Buffer, output: Buffer, said: Said, isMessages: boolean): void {
+  const from = mark.equals(input.subarray(0, mark.length)) ? mark.length : 0;
+  const came = readEvents(input.subarray(from)).slice(0, maxEvents);
+  const sent = readEvents(output);
+  const fates = came.map((event) => fateOf(event, isMessages));
+  let at = 0;
+  for (const [index, event] of sent.slice(0, maxEvents).entries()) {
+    // The last one may be the gateway's own: an end, or what it has to say of a fault.
+    if (index >= sent.length - 1) break;
+    while (fates[at] === 'goes or not' && came[at]?.wire.equals(event.wire) === false) at += 1;
+    if (fates[at] === 'unknown' || at >= maxEvents) return;
+    demand(at < came.length, 'an event goes out that did not come in');
+    demand(
+      fates[at] === 'goes in other words' || came[at]?.wire.equals(event.wire) === true,
+      'an event that no rule touches does not go out as it came',
+    );
+    at += 1;
+  }
+  const end = fates.findIndex((fate, index) => index >= Math.max(0, at - 1) && fate !== 'goes');
+  if (said.end === 'complete' && sent.length < maxEvents)
+    demand((end < 0 ? came.length : end) <= at, 'an event that no rule touches does not go out');
+}
