@@ -1,3 +1,4 @@
+import { backslashFrom, isEscaped } from './backslashes.ts';
 import { isString, parseJson } from './json.ts';
 import { maxJsonDepth } from './limits.ts';
 import { namedKey, namedPath } from './named-key.ts';
@@ -70,7 +71,6 @@ const malformed = (at: number): DocumentError => ({
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
-const backslash = 0x5c;
 const minus = 0x2d;
 const zero = 0x30;
 const nine = 0x39;
@@ -269,19 +269,6 @@ class Scan {
     seen.add(key);
     return key;
   }
-}
-
-/** Where the next backslash stands, or the end of the text. */
-export function backslashFrom(text: string, from: number): number {
-  const at = text.indexOf('\\', from);
-  return at < 0 ? text.length : at;
-}
-
-/** The quote at `at` has an odd number of backslashes before it. */
-function isEscaped(text: string, at: number): boolean {
-  let slashes = 0;
-  while (text.charCodeAt(at - 1 - slashes) === backslash) slashes += 1;
-  return slashes % 2 === 1;
 }
 
 const isNumberStart = (code: number): boolean => code === minus || (code >= zero && code <= nine);

@@ -1,4 +1,4 @@
-import { backslashFrom } from '../shared/json-scan.ts';
+import { backslashFrom } from '../shared/backslashes.ts';
 
 const backslash = 0x5c;
 const slash = 0x2f;

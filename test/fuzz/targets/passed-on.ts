@@ -33,12 +33,23 @@ export function passedOn(input: Buffer, output: Buffer, said: Said, isMessages: 
   const came = readEvents(input.subarray(from)).slice(0, maxEvents);
   const sent = readEvents(output);
   const fates = came.map((event) => fateOf(event, isMessages));
+  // The last one may be the gateway's own: an end, or what it has to say of a fault.
+  const at = placeBehind(came, fates, sent.slice(0, Math.min(maxEvents, sent.length - 1)));
+  if (at === undefined || said.end !== 'complete' || sent.length >= maxEvents) return;
+  const end = fates.findIndex((fate, index) => index >= Math.max(0, at - 1) && fate !== 'goes');
+  demand((end < 0 ? came.length : end) <= at, 'an event that no rule touches does not go out');
+}
+
+/** The place among the events that came, behind those that were sent; none where a fate is unknown. */
+function placeBehind(
+  came: readonly ReceivedEvent[],
+  fates: readonly Fate[],
+  sent: readonly ReceivedEvent[],
+): number | undefined {
   let at = 0;
-  for (const [index, event] of sent.slice(0, maxEvents).entries()) {
-    // The last one may be the gateway's own: an end, or what it has to say of a fault.
-    if (index >= sent.length - 1) break;
+  for (const event of sent) {
     while (fates[at] === 'goes or not' && came[at]?.wire.equals(event.wire) === false) at += 1;
-    if (fates[at] === 'unknown' || at >= maxEvents) return;
+    if (fates[at] === 'unknown' || at >= maxEvents) return undefined;
     demand(at < came.length, 'an event goes out that did not come in');
     demand(
       fates[at] === 'goes in other words' || came[at]?.wire.equals(event.wire) === true,
@@ -46,7 +57,5 @@ export function passedOn(input: Buffer, output: Buffer, said: Said, isMessages: 
     );
     at += 1;
   }
-  const end = fates.findIndex((fate, index) => index >= Math.max(0, at - 1) && fate !== 'goes');
-  if (said.end === 'complete' && sent.length < maxEvents)
-    demand((end < 0 ? came.length : end) <= at, 'an event that no rule touches does not go out');
+  return at;
 }

@@ -13,6 +13,7 @@ import { redactionRules } from '../../../domain/payload/redact.ts';
 import { type GatewayError, invalidRequest, statusOf } from '../../../domain/shared/gateway-error.ts';
 import { isObject, parseJson } from '../../../domain/shared/json.ts';
 import { maxValuesHere } from '../../../domain/shared/limits.ts';
+import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 import { knownFields } from '../../support/fields/families.ts';
 import { bodyText, requestShapes } from '../../support/growth/requests.ts';
@@ -41,7 +42,7 @@ function written<A extends Ask>(
   const body = family.write(ask, route.resolved);
   if (E.isLeft(body)) return body;
   const { speaks } = family.answerPath(ask, route.resolved, 'request-1');
-  const call = callOf(route, speaks.family, body.right, ask.stream);
+  const call = callOf(route, speaks.family, outboundText(body.right), ask.stream);
   const dialect = route.speak(call)?.dialect;
   if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
   if ('encode' in dialect)
