@@ -3,8 +3,6 @@
  * family, at every moment, while its upstream answers, refuses, breaks or falls silent; then the gateway must hold no
  * more than before. `TORTURE_SEED` repeats an earlier run.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,6 +13,7 @@ import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
+import { randomFrom } from '../support/random.ts';
 import {
   aLeaving,
   departuresConfig,
@@ -26,7 +25,8 @@ import {
   type Owner,
   owners,
 } from './leaving-callers.ts';
-import type { Held, Question } from './probe.ts';
+import type { Held } from './probe.ts';
+import { mebibytes, startProbedGateway } from './probed-gateway.ts';
 
 const count = Number(process.argv[2] ?? 10_000);
 const callersAtOnce = 64;
@@ -39,87 +39,6 @@ const heapSlackBytes = 4 * 1024 * 1024;
 const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Numbers from 0 to below 1 that follow from the seed alone (mulberry32). */
-function randomFrom(start: number): () => number {
-  let state = start >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-interface Gateway {
-  readonly url: string;
-  readonly child: ChildProcess;
-  readonly holds: (question: Question) => Promise<Held>;
-  /** How many outcome lines there are by label, and requests with more than one. */
-  readonly outcomes: Map<string, number>;
-  readonly doubles: Set<string>;
-  /** Requests in flight at the beginning of the end; errors that were logged. */
-  readonly stop: () => Promise<{ readonly inFlight: unknown; readonly code: number }>;
-  readonly errors: string[];
-}
-
-async function startGateway(configFile: string, databaseUrl: string, folder: string): Promise<Gateway> {
-  const child = fork(path.join(import.meta.dirname, 'serve-alone.ts'), {
-    execArgv: ['--expose-gc', '--import', path.join(import.meta.dirname, 'probe.ts')],
-    env: {
-      PATH: process.env['PATH'],
-      GATEWAY_CONFIG: configFile,
-      DATABASE_URL: databaseUrl,
-      GATEWAY_DATA_DIR: folder,
-    },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  const outcomes = new Map<string, number>();
-  const seen = new Set<string>();
-  const doubles = new Set<string>();
-  const errors: string[] = [];
-  let inFlight: unknown;
-  let rest = '';
-  const listening = Promise.withResolvers<string>();
-  const read = (line: string): void => {
-    const { level, message, msg, url, outcome, request_id, in_flight } = JSON.parse(line) as Record<
-      string,
-      unknown
-    >;
-    if (typeof url === 'string') listening.resolve(url);
-    if (level === 'error') errors.push(line);
-    if ((message ?? msg) === 'draining') inFlight = in_flight;
-    if (typeof outcome !== 'string') return;
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    if (seen.has(String(request_id))) doubles.add(String(request_id));
-    seen.add(String(request_id));
-  };
-  child.stdout?.on('data', (bytes: Buffer) => {
-    const lines = (rest + bytes.toString()).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) if (line.startsWith('{')) read(line);
-  });
-  child.once('exit', (code) => listening.reject(new Error(`the gateway ended with ${code}`)));
-  return {
-    url: await listening.promise,
-    child,
-    outcomes,
-    doubles,
-    errors,
-    holds: async (question) => {
-      const answer = once(child, 'message');
-      child.send(question);
-      const [held] = (await answer) as [Held];
-      return held;
-    },
-    stop: async () => {
-      child.kill('SIGTERM');
-      const [code] = (await once(child, 'exit')) as [number];
-      return { inFlight, code };
-    },
-  };
-}
-
-const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 const told = ({ heapBytes, sockets, intervals, objects }: Held): string =>
   [
     `heap ${mebibytes(heapBytes)}`,
@@ -136,7 +55,7 @@ const keys = Object.fromEntries(
 ) as Record<Owner, string>;
 const configFile = path.join(folder, 'gateway.yaml');
 await writeFile(configFile, stringify(departuresConfig(upstream.url, keys, maxDrains)));
-const gateway = await startGateway(configFile, postgres.url, folder);
+const gateway = await startProbedGateway(configFile, postgres.url, folder);
 const database = new Client(postgres.url);
 await database.connect();
 const rowsOf = async (sql: string): Promise<readonly Record<string, unknown>[]> =>

@@ -12,14 +12,8 @@ import {
   spawnGateway,
   startGateway,
 } from '../support/gateway.ts';
-import {
-  callers,
-  ledgerVerify,
-  type LoadOutcome,
-  type LoadRequest,
-  randomFrom,
-  tortureSeed,
-} from '../support/load.ts';
+import { callers, ledgerVerify, type LoadOutcome, type LoadRequest, tortureSeed } from '../support/load.ts';
+import { randomFrom } from '../support/random.ts';
 
 const seed = tortureSeed();
 const random = randomFrom(seed);

@@ -164,7 +164,7 @@ export const departuresConfig = (
   upstreamUrl: string,
   keys: Readonly<Record<Owner, string>>,
   maxDrains: number,
-): Record<string, unknown> => ({
+) => ({
   server: { bind: '127.0.0.1:0', stream_keepalive_secs: 1 },
   accounting: { drain_on_disconnect: 'hard_budget', drain_timeout_secs: 1, max_drains: maxDrains },
   providers: [

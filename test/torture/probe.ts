@@ -7,6 +7,8 @@ import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
 /** What a process holds, after everything that nobody holds was collected. */
 export interface Held {
   readonly heapBytes: number;
+  /** Of the whole process, as the system counts it. */
+  readonly residentBytes: number;
   readonly sockets: number;
   /** Periods, in milliseconds, of the timers that repeat. */
   readonly intervals: readonly number[];
@@ -33,10 +35,12 @@ const kinds = { Exchange, Forwarding, IncomingMessage, ServerResponse };
 function held(question: Question): Held {
   // More than one collection: what is freed in one may have held what is freed in the next.
   for (let times = 0; times < 3; times += 1) globalThis.gc?.();
+  const memory = process.memoryUsage();
   const counted = question === 'objects' ? Object.entries(kinds) : [];
   const objects = counted.map(([name, kind]) => [name, queryObjects(kind, { format: 'count' })]);
   return {
-    heapBytes: process.memoryUsage().heapUsed,
+    heapBytes: memory.heapUsed,
+    residentBytes: memory.rss,
     sockets: process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length,
     intervals: [...intervals.values()].toSorted((a, b) => a - b),
     objects: Object.fromEntries(objects) as Held['objects'],

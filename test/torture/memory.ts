@@ -1,0 +1,211 @@
+/**
+ * `node test/torture/memory.ts [STREAMS [READERS [MINUTES]]]`: what a gateway of one process holds for so many streams
+ * that stand still (9,500 unless given), then for callers who do not read (1,000), then under callers who come and go
+ * for so many minutes (10); after each it must hold no more than before. A file is open for each end of a stream, so
+ * the limit of open files (`ulimit -n`) must be above twice the streams.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { start } from '../../bench/processes.ts';
+import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
+import { beginExchange } from '../e2e/raw-http.ts';
+import { randomFrom } from '../support/random.ts';
+import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
+import type { Held } from './probe.ts';
+import { mebibytes, startProbedGateway } from './probed-gateway.ts';
+
+const streams = Number(process.argv[2] ?? 9500);
+const readers = Number(process.argv[3] ?? 1000);
+const minutes = Number(process.argv[4] ?? 10);
+const callersAtOnce = 64;
+/** What 10,000 streams may hold, all told; fewer may hold their share above what an idle process holds. */
+const maxResidentBytes = 1024 ** 3;
+/** Heap that may come and go between two looks: caches that fill up to their bounds. */
+const heapSlackBytes = 8 * 1024 * 1024;
+/** How long what callers held may take to be let go: each leaves rows behind. */
+const patienceMs = 60_000;
+/** Of each caller who does not read, beyond what the sockets' buffers in the system hold. */
+const bytesOfReader = 512 * 1024;
+
+const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
+const out = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Both wait for minutes: the first in silence after two pieces, the second with 40 MB for who reads them. */
+const patient = {
+  still: 'simulated-fast?chunks=6&hang=2',
+  plenty: 'simulated-fast?chunks=20000&chunk-bytes=2000',
+} as const;
+type Patient = keyof typeof patient;
+
+const config = (upstreamUrl: string, keys: Readonly<Record<Owner, string>>): Record<string, unknown> => {
+  const { server, providers, models, ...rest } = departuresConfig(upstreamUrl, keys, 40);
+  const inFlight = streams + readers + callersAtOnce;
+  return {
+    ...rest,
+    server: {
+      ...server,
+      stream_keepalive_secs: 5,
+      max_in_flight: inFlight,
+      max_in_flight_per_owner: inFlight,
+    },
+    providers: [
+      ...providers,
+      {
+        id: 'patient',
+        type: 'compat',
+        base_url: upstreamUrl,
+        auth: { mode: 'none' },
+        timeouts: { connect_ms: 30_000, first_byte_ms: 60_000, idle_ms: 600_000, total_ms: 1_200_000 },
+      },
+    ],
+    models: [
+      ...models,
+      ...Object.entries(patient).map(([id, upstream_model]) => ({
+        id,
+        routes: [{ provider: 'patient', upstream_model }],
+      })),
+    ],
+  };
+};
+
+const folder = await mkdtemp(path.join(tmpdir(), 'gateway-memory-'));
+const postgres = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
+const upstream = await start([
+  path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs'),
+  'simulate-upstream',
+  '--port',
+  '0',
+]);
+const keys = Object.fromEntries(
+  owners.map((owner) => [owner, `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`]),
+) as Record<Owner, string>;
+const configFile = path.join(folder, 'gateway.yaml');
+await writeFile(configFile, stringify(config(upstream.url, keys)));
+const gateway = await startProbedGateway(configFile, postgres.url, folder);
+
+const problems: string[] = [];
+const expect = (holds: boolean, problem: string): void => {
+  if (!holds) problems.push(problem);
+};
+
+/** Opens a stream; resolves with its socket when `text` has come, and reads no further. */
+function opened(model: Patient, text: string): Promise<Socket> {
+  const socket = beginExchange(gateway.url, {
+    path: '/v1/chat/completions',
+    headers: [
+      ['authorization', `Bearer ${keys.free}`],
+      ['content-type', 'application/json'],
+    ],
+    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello there' }] }),
+  });
+  return new Promise((resolve, reject) => {
+    let received = '';
+    const read = (bytes: Buffer): void => {
+      received += bytes.toString('latin1');
+      if (!received.includes(text)) return;
+      socket.off('data', read);
+      if (model === 'plenty') socket.pause();
+      else socket.resume();
+      resolve(socket);
+    };
+    socket.on('data', read);
+    socket.once('error', reject);
+    socket.once('close', () => reject(new Error(`a stream ended with ${received.slice(0, 200)}`)));
+  });
+}
+
+async function openAll(count: number, model: Patient): Promise<readonly Socket[]> {
+  const sockets: Socket[] = [];
+  await leaveAll(count, 100, async () => void sockets.push(await opened(model, '"content":')));
+  return sockets;
+}
+
+const told = (when: string, { residentBytes, heapBytes, sockets }: Held): string =>
+  `${when}: resident ${mebibytes(residentBytes)}, heap ${mebibytes(heapBytes)}, sockets ${sockets}`;
+
+const look = async (when: string): Promise<Held> => {
+  const held = await gateway.holds('heap');
+  out(told(when, held));
+  return held;
+};
+
+/** All callers leave. Connections to the upstream that nobody uses are kept for ten seconds. */
+async function looked(when: string, sockets: readonly Socket[], before: Held): Promise<void> {
+  for (const socket of sockets) socket.destroy();
+  const leftAt = performance.now();
+  let after = await gateway.holds('heap');
+  while (!isBack(after, before) && performance.now() - leftAt < patienceMs) {
+    await sleep(2000);
+    after = await gateway.holds('heap');
+  }
+  const seconds = ((performance.now() - leftAt) / 1000).toFixed(0);
+  out(told(`${when}, ${seconds} s later`, after));
+  const growth = after.heapBytes - before.heapBytes;
+  expect(isBack(after, before), `${when}: ${mebibytes(growth)} more heap, ${after.sockets} sockets`);
+}
+
+const isBack = (after: Held, before: Held): boolean =>
+  after.heapBytes - before.heapBytes < heapSlackBytes && after.sockets <= before.sockets + 10;
+
+const random = randomFrom(seed);
+let departures = 0;
+const churn = async (count: number): Promise<void> => {
+  await leaveAll(count, callersAtOnce, (index) => {
+    const leaving = aLeaving(random, `left-${departures}-${index}`);
+    return leave(gateway.url, keys[leaving.owner], leaving, random);
+  });
+  departures += count;
+};
+
+try {
+  out(`seed ${seed}; ${streams} idle streams, ${readers} callers who do not read, ${minutes} min of churn`);
+  await churn(3000);
+  const [first] = await openAll(1, 'still');
+  first?.destroy();
+  await sleep(12_000);
+  const idle = await look('before');
+
+  const still = await openAll(streams, 'still');
+  const amid = await look(`${streams} streams that stand still`);
+  await sleep(30_000);
+  const later = await look('and half a minute later');
+  const most = idle.residentBytes + ((maxResidentBytes - idle.residentBytes) * streams) / 10_000;
+  expect(later.residentBytes <= most, `${streams} streams hold ${mebibytes(later.residentBytes)}`);
+  expect(amid.sockets >= 2 * streams, 'the streams were not all open at once');
+  await looked('after they left', still, idle);
+
+  const unread = await openAll(readers, 'plenty');
+  await sleep(10_000);
+  const held = await look(`${readers} callers who do not read`);
+  await sleep(20_000);
+  const heldOn = await look('and twenty seconds later');
+  const bound = idle.residentBytes + readers * bytesOfReader;
+  expect(held.residentBytes <= bound, `who does not read holds more than ${mebibytes(bytesOfReader)}`);
+  expect(heldOn.residentBytes <= bound, 'what callers hold who do not read goes on growing');
+  await looked('after they left', unread, idle);
+
+  const until = performance.now() + minutes * 60_000;
+  const from = performance.now();
+  const departuresBefore = departures;
+  while (performance.now() < until) await churn(500);
+  const seconds = (performance.now() - from) / 1000;
+  out(`${departures - departuresBefore} callers came and left in ${seconds.toFixed(0)} s`);
+  await looked('after them', [], idle);
+  const { inFlight, code } = await gateway.stop();
+  expect(inFlight === 0, `${String(inFlight)} leases are held`);
+  expect(code === 0, `the gateway ended with ${code}`);
+  expect(gateway.errors.length === 0, `errors were logged: ${gateway.errors.slice(0, 3).join('\n')}`);
+} finally {
+  gateway.child.kill('SIGKILL');
+  await upstream.stop();
+  await postgres.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+for (const problem of problems) out(`FAULT: ${problem}`);
+out(problems.length === 0 ? 'nothing is left of them' : `${problems.length} faults`);
+process.exitCode = problems.length === 0 ? 0 : 1;
