@@ -40,8 +40,11 @@ export interface ModelRequest {
   readonly betas: readonly string[];
   /** The body as text, in shared memory where it is large; or why there is none. */
   readonly body: Either<GatewayError, string | SharedText>;
-  /** The same text in UTF-8, as it came; absent where it is small, and encoded again in no time. */
-  readonly utf8?: Uint8Array | undefined;
+  /**
+   * The same text in UTF-8, as it came, for who asks first: the upstream may take minutes, and nobody needs it then.
+   * Nothing where it is small, and encoded again in no time.
+   */
+  readonly takeUtf8?: () => Uint8Array | undefined;
   readonly memory: HeldMemory;
   readonly link: CallerLink;
 }

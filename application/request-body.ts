@@ -98,13 +98,11 @@ export function requestBody<A extends Ask>(
 }
 
 /** What is made of the caller's own text takes the bytes along that it came in. */
-const written = (
+function written(
   body: OutboundText,
-  { body: came, utf8 }: Pick<ModelRequest, 'body' | 'utf8'>,
-): Pick<UpstreamCall, 'body' | 'utf8'> => ({
-  body: outboundText(body),
-  utf8:
-    utf8 !== undefined && E.isRight(came) && came.right === body.before
-      ? outboundBytes(body, utf8)
-      : undefined,
-});
+  { body: came, takeUtf8 }: Pick<ModelRequest, 'body' | 'takeUtf8'>,
+): Pick<UpstreamCall, 'body' | 'utf8'> {
+  const utf8 = takeUtf8?.();
+  const isCallers = utf8 !== undefined && E.isRight(came) && came.right === body.before;
+  return { body: outboundText(body), utf8: isCallers ? outboundBytes(body, utf8) : undefined };
+}

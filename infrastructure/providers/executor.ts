@@ -6,6 +6,7 @@ import type {
   CallTerms,
   PreparedCall,
   Upstream,
+  UpstreamCall,
   UpstreamExecution,
 } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
@@ -73,7 +74,7 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
       if (there === undefined) return E.right(unavailable(call));
       return pipe(
         writtenCall(there.reached.dialect, call),
-        E.map((all) => preparedCall(there, all, call)),
+        E.map((all) => preparedCall(there, all, termsOf(call))),
       );
     },
     prepareWritten: async (terms, write) => {
@@ -94,16 +95,33 @@ interface ReachedProvider {
   readonly sender: (trace: Readonly<Record<string, string>>) => Sender;
 }
 
-const preparedCall = (
+function preparedCall(
   { reached: { dialect }, sender }: ReachedProvider,
   requests: WrittenCall,
   terms: CallTerms,
-): PreparedCall => ({
-  notes: Object.assign({}, ...requests.map(({ notes }) => notes)) as JsonObject,
-  begin: (trace) =>
-    'decodeMany' in dialect
-      ? fanOut(requests, sender(trace), (parts) => dialect.decodeMany(parts, terms))
-      : executionOf(sender(trace)(only(requests), reading(dialect, terms))),
+): PreparedCall {
+  // Let go when it is sent: the upstream may take minutes.
+  let unsent: WrittenCall | undefined = requests;
+  return {
+    notes: Object.assign({}, ...requests.map(({ notes }) => notes)) as JsonObject,
+    begin: (trace) => {
+      const sent = unsent;
+      unsent = undefined;
+      if (sent === undefined) throw new Error('A call is begun once.');
+      return 'decodeMany' in dialect
+        ? fanOut(sent, sender(trace), (parts) => dialect.decodeMany(parts, terms))
+        : executionOf(sender(trace)(only(sent), reading(dialect, terms)));
+    },
+  };
+}
+
+/** Without the body: the terms are held as long as the answer goes on. */
+const termsOf = ({ route, family, stream, answer, betas }: UpstreamCall): CallTerms => ({
+  route,
+  family,
+  stream,
+  answer,
+  betas,
 });
 
 function only([request]: WrittenCall): WrittenRequest {

@@ -203,7 +203,7 @@ describe('a call', () => {
   ])('has %s', async (_, family, isOwn) => {
     const own = { model: 'fast', messages: [{ role: 'user', content: '–' }], max_tokens: 5 };
     const text = JSON.stringify(own);
-    const request = { body: E.right(text), utf8: Buffer.from(text) };
+    const request = { body: E.right(text), takeUtf8: () => Buffer.from(text) };
     const { upstream } = await new Story({ family, request }).serve();
     const [call] = upstream.calls;
     expect(call?.utf8 !== undefined).toBe(isOwn);

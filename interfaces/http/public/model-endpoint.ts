@@ -130,9 +130,18 @@ async function modelRequest(
     telemetry,
     betas: betasOf(req),
     body: E.isLeft(body) ? body : E.right(body.right.text),
-    utf8: E.isLeft(body) ? undefined : body.right.utf8,
+    ...(E.isRight(body) && body.right.utf8 !== undefined ? { takeUtf8: takenOnce(body.right.utf8) } : {}),
     memory: lease,
     link,
+  };
+}
+
+function takenOnce<A>(value: A): () => A | undefined {
+  let held: A | undefined = value;
+  return () => {
+    const taken = held;
+    held = undefined;
+    return taken;
   };
 }
 
