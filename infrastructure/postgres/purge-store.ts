@@ -2,8 +2,8 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
-import { AnswerTooLate } from './database-fault.ts';
 import { openPool, row } from './pool.ts';
+import { answeredWithin } from './within-time.ts';
 
 /**
  * Summary rows of one batch. Measured with payloads, tags and attempts: about 10 ms and half a megabyte of write-ahead
@@ -29,9 +29,9 @@ const countMs = 3_600_000;
 export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answerMs): AgedRows => ({
   now: async () => {
     const statement = sql.type(row(nowRow))`select gateway_now() as now`;
-    return (await answered(connection.one(statement), withinMs)).now;
+    return (await answeredWithin(connection.one(statement), withinMs)).now;
   },
-  countBefore: (cutoff) => answered(countBefore(connection, cutoff), countMs + withinMs),
+  countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), countMs + withinMs),
   deleteBefore: (cutoff) => batches(connection, cutoff, withinMs),
 });
 
@@ -62,11 +62,11 @@ async function* batches(
       select deleted, reached
       from gateway_purge_request_logs(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
     `;
-    const batch = await answered(connection.one(statement), withinMs);
+    const batch = await answeredWithin(connection.one(statement), withinMs);
     yield Number(batch.deleted);
     if (batch.deleted < BigInt(purgeBatchRows)) {
       const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
-      await answered(connection.query(emptied), withinMs);
+      await answeredWithin(connection.query(emptied), withinMs);
       return;
     }
     since = reached;
@@ -81,14 +81,14 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
     const statement = sql.type(row(countRow))`
       select count(*) as count from mcp_tool_invocations where occurred_at < ${cutoff.toISOString()}::timestamptz
     `;
-    return Number((await answered(connection.one(statement), withinMs)).count);
+    return Number((await answeredWithin(connection.one(statement), withinMs)).count);
   },
   async *deleteBefore(cutoff) {
     for (;;) {
       const statement = sql.type(row(countRow))`
         select gateway_purge_invocations(${cutoff.toISOString()}::timestamptz, ${purgeBatchRows}) as count
       `;
-      const { count } = await answered(connection.one(statement), withinMs);
+      const { count } = await answeredWithin(connection.one(statement), withinMs);
       yield Number(count);
       if (count < BigInt(purgeBatchRows)) return;
     }
@@ -118,19 +118,11 @@ export async function purgeAlone<A>(
   try {
     return await pool.connect(async (connection) => {
       const statement = sql.type(row(lockRow))`select pg_try_advisory_lock(${of.lock}) as locked`;
-      const { locked } = await answered(connection.one(statement), withinMs);
+      const { locked } = await answeredWithin(connection.one(statement), withinMs);
       return locked ? await purge(of.store(connection, withinMs)) : undefined;
     });
   } finally {
     // The lock ends with its session.
     await pool.end();
   }
-}
-
-async function answered<A>(answer: Promise<A>, withinMs: number): Promise<A> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), withinMs);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
