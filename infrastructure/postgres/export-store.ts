@@ -93,10 +93,9 @@ async function* rowsOf(
 ): AsyncGenerator<readonly ExportRow[]> {
   const columns = exportColumns[subject];
   for (const ids of [idsAround(day), idsElsewhere(day)]) {
-    let after: readonly [id: string, scope: string] | undefined;
+    let after: After;
     for (;;) {
-      const statement = pageOf(subject, columns, ids(after));
-      const found = await answeredWithin(connection.any(statement), answerMs);
+      const found = await answeredWithin(readPage(connection, subject, columns, ids(after)), answerMs);
       const last = found.at(-1);
       if (last === undefined) break;
       yield found.map((each) => columns.map(({ name }) => each[name] ?? null));
@@ -107,50 +106,67 @@ async function* rowsOf(
 }
 
 type After = readonly [id: string, scope: string] | undefined;
-type Condition = ReturnType<typeof idsAround>;
 
-/**
- * The planner may not choose: `is true` is a condition that no index is used for, so that the one index that is left
- * gives the rows in their order, or alone those of the day.
- */
-const idsAround = (day: ExportDay) => (after: After) => {
-  const [from, until] = timesOf(day);
-  const start =
-    after === undefined
-      ? sql.fragment`request_log_id >= ${lowestId(day)}`
-      : sql.fragment`(request_log_id, ownership_scope_key) > (${after[0]}::uuid, ${after[1]})`;
-  return sql.fragment`
-    ${start} and request_log_id < ${highestId(day)}
-    and (occurred_at >= ${from}::timestamptz and occurred_at < ${until}::timestamptz) is true
-  `;
-};
+/** Which rows a page is of, and what the planner may not choose for it, whatever it knows of the table. */
+interface PageOf {
+  readonly condition: ReturnType<typeof sql.fragment>;
+  readonly without: readonly string[];
+}
 
+/** A condition that `is true` is one that no index is used for: the key alone is left, which gives the rows in order. */
+const idsAround =
+  (day: ExportDay) =>
+  (after: After): PageOf => {
+    const [from, until] = timesOf(day);
+    const start =
+      after === undefined
+        ? sql.fragment`request_log_id >= ${lowestId(day)}`
+        : sql.fragment`(request_log_id, ownership_scope_key) > (${after[0]}::uuid, ${after[1]})`;
+    return {
+      condition: sql.fragment`
+        ${start} and request_log_id < ${highestId(day)}
+        and (occurred_at >= ${from}::timestamptz and occurred_at < ${until}::timestamptz) is true
+      `,
+      without: ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'],
+    };
+  };
+
+/** Here the index of times is left. */
 const idsElsewhere =
-  (day: ExportDay): Condition =>
-  (after) => {
+  (day: ExportDay) =>
+  (after: After): PageOf => {
     const [from, until] = timesOf(day);
     const behind =
       after === undefined
         ? sql.fragment`true`
         : sql.fragment`((request_log_id, ownership_scope_key) > (${after[0]}::uuid, ${after[1]})) is true`;
-    return sql.fragment`
-      occurred_at >= ${from}::timestamptz and occurred_at < ${until}::timestamptz
-      and (request_log_id < ${lowestId(day)} or request_log_id >= ${highestId(day)}) is true and ${behind}
-    `;
+    return {
+      condition: sql.fragment`
+        occurred_at >= ${from}::timestamptz and occurred_at < ${until}::timestamptz
+        and (request_log_id < ${lowestId(day)} or request_log_id >= ${highestId(day)}) is true and ${behind}
+      `,
+      without: ['enable_seqscan'],
+    };
   };
 
 const lowestId = (day: ExportDay) => idFloor(windowOfDay(day).from.getTime() - aroundMs);
 const highestId = (day: ExportDay) => idFloor(windowOfDay(day).until.getTime() + aroundMs);
 const idFloor = (at: number) => sql.fragment`log_id_floor(${new Date(at).toISOString()}::timestamptz)`;
 
-const pageOf = (
+const readPage = (
+  connection: CommonQueryMethods,
   subject: ExportSubject,
   columns: readonly ExportColumn[],
-  condition: ReturnType<Condition>,
-) => sql.type(row(textRow))`
-  select ${sql.join(columns.map(asText), sql.fragment`, `)} from ${tables[subject]} l
-  where ${condition} order by l.request_log_id, l.ownership_scope_key limit ${pageRows}
-`;
+  { condition, without }: PageOf,
+) =>
+  connection.transaction(async (planned) => {
+    const settings = without.map((name) => sql.fragment`set_config(${name}, 'off', true)`);
+    await planned.query(sql.unsafe`select ${sql.join(settings, sql.fragment`, `)}`);
+    return planned.any(sql.type(row(textRow))`
+      select ${sql.join(columns.map(asText), sql.fragment`, `)} from ${tables[subject]} l
+      where ${condition} order by l.request_log_id, l.ownership_scope_key limit ${pageRows}
+    `);
+  });
 
 /** As PostgreSQL prints it: every digit, and microseconds. */
 function asText({ name, kind }: ExportColumn) {

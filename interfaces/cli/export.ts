@@ -15,7 +15,8 @@ const usage =
   'export --what ledger|request-logs --from YYYY-MM-DD [--to YYYY-MM-DD] --to-url s3://BUCKET[/PREFIX] [--format parquet|csv]';
 
 /** Names of buckets as storages have them, and prefixes that no URL spells in another way. */
-const target = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9!_.*'()=-]+)*)\/?$/;
+const target =
+  /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9!_.*'()=-]+)*)\/?$/;
 
 /**
  * `gateway export`: a line for each day, and what is left for the next run. Exit 1 where it could not come to its end;

@@ -1,26 +1,19 @@
 -- Those that were made ahead give way to days, as long as nothing is in them.
 create or replace function drop_future_log_months(since timestamptz) returns void
-language plpgsql volatile set timezone = 'UTC' as $$
+language plpgsql volatile as $$
 declare
-  span record;
-  part text;
+  found record;
   is_empty boolean;
 begin
-  for span in
-    select array_agg(log_table order by log_table) as tables, array_agg(p.part order by log_table) as parts
-    from log_partitions() p
-    where from_id > log_id_floor(since) and p.part ~ '_\d{4}_\d\d$' and p.part !~ '_\d{4}_\d\d_\d\d$'
-    group by from_id, to_id
+  for found in
+    select * from log_partitions() where from_id > log_id_floor(since) and part = log_table || substring(part from '_\d{4}_\d\d$')
+    order by log_table, part
   loop
-    is_empty := true;
-    foreach part in array span.parts loop
-      if is_empty then
-        execute format('select not exists (select from %I)', part) into is_empty;
-      end if;
-    end loop;
-    if is_empty then
-      perform drop_log_tables(span.tables, span.parts, 3);
-    end if;
+    execute format('select not exists (select from %I)', found.part) into is_empty;
+    continue when not is_empty or not lock_log_tables(array[found.log_table, found.part], 3);
+    execute format('select not exists (select from %I)', found.part) into is_empty;
+    continue when not is_empty;
+    execute format('drop table %I', found.part);
   end loop;
 end $$;
 comment on function drop_future_log_months is 'Drops the empty partitions of whole months that begin behind a time.';

@@ -9,17 +9,11 @@ declare
 begin
   for found in select * from log_partitions() where to_id <= log_id_floor(cutoff) order by log_table, part loop
     execute format('select not exists (select from %I)', found.part) into is_empty;
+    continue when not is_empty or not lock_log_tables(array[found.log_table, found.part], 3);
+    execute format('select not exists (select from %I)', found.part) into is_empty;
     continue when not is_empty;
-    begin
-      -- Nobody writes into it from here on.
-      execute format('lock table %I in share row exclusive mode nowait', found.part);
-      execute format('select not exists (select from %I)', found.part) into is_empty;
-      if is_empty and drop_log_tables(array[found.log_table], array[found.part], 3) then
-        dropped := dropped + 1;
-      end if;
-    exception when lock_not_available then
-      null;
-    end;
+    execute format('drop table %I', found.part);
+    dropped := dropped + 1;
   end loop;
   return dropped;
 end $$;

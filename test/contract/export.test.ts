@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { exportRange, type ExportOrder } from '../../application/export/export-range.ts';
@@ -114,7 +115,11 @@ const byId = (rows: readonly ExportedRow[]): readonly ExportedRow[] =>
 async function expectExact(subject: ExportSubject, day: string): Promise<number> {
   const exported = await readExport(s3, '', subject, day);
   const table = await tableOf(subject, day);
-  expect(byId(exported?.rows ?? [])).toEqual(byId(table));
+  expect(exported?.rows.length).toBe(table.length);
+  const found = byId(exported?.rows ?? []);
+  // A row at a time: what differs among thousands could not be read.
+  for (const [at, row] of byId(table).entries())
+    if (!isDeepStrictEqual(found[at], row)) expect(found[at]).toEqual(row);
   expect(exported?.manifest.rows).toBe(table.length);
   for (const { name, bytes, sha256 } of exported?.manifest.parts ?? []) {
     const object = s3.objects.get(`${subject}/day=${day}/${name}`) ?? Buffer.alloc(0);
@@ -222,7 +227,10 @@ const addMany = async (day: string, rows: number): Promise<void> => {
 describe('an export of many rows', () => {
   const day = '2027-04-01';
   const range = { from: day, to: '2027-04-02' };
-  beforeAll(() => addMany(day, 5500));
+  beforeAll(async () => {
+    await addMany(day, 5500);
+    await clock.standAt('2027-04-10T00:00:00Z');
+  });
 
   it('is in parts of bounded size, the same bytes at each run, under the signature of its credentials alone', async () => {
     expect(await run('ledger', range)).toMatchObject({ _tag: 'Right' });

@@ -1,36 +1,30 @@
--- One span of time whose rows are all before the cutoff goes as a whole, with its children and its part of the rollups:
--- its rows are read once, and none of them is deleted by itself. `behind` is the end of the last span that was looked at;
--- `reached` is that of this one, or null where there is none left. A span that still has later rows, such as those of
--- requests that went on past its end, or that somebody has in use, is left to `gateway_purge_request_logs`.
--- Whoever would write into the span waits meanwhile, which nobody does; everybody else does not, but for a moment at the
--- end. The counts are written as `gateway_purge_request_logs` writes them.
-create or replace function gateway_purge_log_partitions(
-  cutoff timestamptz, behind uuid, out deleted bigint, out reached uuid
-) language plpgsql volatile set lock_timeout = '2s' set max_parallel_workers_per_gather = 0 set jit = off as $$
+-- Partitions that were taken out go, with their part of the rollups: their rows are read once, and none of them is deleted
+-- by itself. It is one span a call, and it can be called again by whoever finds one that was left, after a crash. The
+-- counts are written as `gateway_purge_request_logs` writes them. Returned is how many request logs went; null where none
+-- is left, or another purge has it.
+create or replace function gateway_purge_detached_logs() returns bigint
+language plpgsql volatile set max_parallel_workers_per_gather = 0 set jit = off as $$
 declare
-  tables text[];
+  suffix text;
   parts text[];
-  logs text;
-  is_over boolean;
+  deleted bigint;
   bucket_from timestamptz;
   bucket_until timestamptz;
 begin
-  deleted := 0;
-  select s.to_id, s.tables, s.parts, s.logs into reached, tables, parts, logs
-  from (
-    select to_id, array_agg(log_table order by log_table) as tables, array_agg(part order by log_table) as parts,
-           max(part) filter (where log_table = 'request_logs') as logs
-    from log_partitions() where to_id <= log_id_floor(cutoff) and to_id > behind group by from_id, to_id
-  ) s
-  where cardinality(s.parts) = (select count(*) from log_tables) order by s.to_id limit 1;
-  if reached is null then
-    return;
+  select substring(c.relname from '_\d{4}_\d\d(?:_\d\d)?$'), array_agg(c.relname::text) into suffix, parts
+  from log_tables t
+  join pg_class p on p.oid = t.log_table::regclass
+  join pg_class c on c.relnamespace = p.relnamespace and c.relkind = 'r' and not c.relispartition
+    and c.relname = 'purged_' || t.log_table || substring(c.relname from '_\d{4}_\d\d(?:_\d\d)?$')
+  group by 1 having count(*) = (select count(*) from log_tables) order by 1 limit 1;
+  if suffix is null then
+    return null;
   end if;
-  execute format('lock table %I in share row exclusive mode', logs);
-  execute format('select not exists (select from %I where occurred_at >= $1)', logs) into is_over using cutoff;
-  if not is_over then
-    return;
-  end if;
+  begin
+    execute format('lock table %s in access exclusive mode nowait', (select string_agg(quote_ident(name), ', ') from unnest(parts) name));
+  exception when lock_not_available or undefined_table then
+    return null;
+  end;
   execute format(
     'with counted as materialized (
        select rollup_bucket(occurred_at) as bucket_start, user_id, agent_harness_key, ownership_scope_key,
@@ -61,13 +55,10 @@ begin
                      filtered_tool_sum = r.filtered_tool_sum + excluded.filtered_tool_sum,
                      filtered_tool_rows = r.filtered_tool_rows + excluded.filtered_tool_rows
      )
-     select coalesce(sum(n), 0), min(bucket_start), max(bucket_start) from counted', logs)
+     select coalesce(sum(n), 0), min(bucket_start), max(bucket_start) from counted', 'purged_request_logs' || suffix)
     into deleted, bucket_from, bucket_until;
-  perform drop_counted_down_rollups(bucket_from, least(bucket_until + interval '12 hours', rollup_bucket(cutoff)));
-  if not drop_log_tables(tables, parts, 40) then
-    raise lock_not_available;
-  end if;
-exception when lock_not_available then
-  deleted := 0;
+  perform drop_counted_down_rollups(bucket_from, bucket_until + interval '12 hours');
+  execute format('drop table %s', (select string_agg(quote_ident(name), ', ') from unnest(parts) name));
+  return deleted;
 end $$;
-comment on function gateway_purge_log_partitions is 'Drops the next partitions of the request logs whose rows are all from before the cutoff.';
+comment on function gateway_purge_detached_logs is 'Drops one span of the request logs that was taken out of them, and takes it out of the rollups.';
