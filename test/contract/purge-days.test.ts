@@ -63,16 +63,11 @@ describe('the partitions of request logs', () => {
 
   it('are a day each where logs are purged, and months that were made ahead give way', async () => {
     await makeMonths('2028-01-30T12:00:00Z', '2028-03-30T12:00:00Z');
-    const [old] = await fill(query, new Date('2028-03-05T00:00:00Z'), [aLog(0)], idBefore(1000));
-    await query('delete from request_logs where request_log_id <> $1', [old]);
+    await fill(query, new Date('2028-03-05T00:00:00Z'), [aLog(0)], idBefore(1000));
     await makeDays('2028-01-30T12:00:00Z', '2028-02-02T12:00:00Z');
-    // January is under way and stays, March has a row, February was empty.
+    // January is under way and stays, March has rows, February was empty.
     for (const table of logTables)
-      expect(await partitionsOf(table)).toEqual(
-        table === 'request_logs' || table === 'request_log_attempts'
-          ? ['2028_01', '2028_02_01', '2028_02_02', '2028_03']
-          : ['2028_01', '2028_02_01', '2028_02_02', ...(await partitionsOf(table)).slice(3)],
-      );
+      expect(await partitionsOf(table)).toEqual(['2028_01', '2028_02_01', '2028_02_02', '2028_03']);
     expect(await makeDays('2028-01-30T12:00:00Z', '2028-02-02T12:00:00Z')).toEqual([{ made: 0 }]);
   });
 
@@ -194,7 +189,9 @@ describe('a purge of days', () => {
     expect(longest).toBeLessThan(1000);
     expect(await partitionsOf('request_logs')).toHaveLength(11);
     await reader.rollBack();
-    expect(await purge()).toBe(2);
+    const logs = await idsIn(query, 'request_logs');
+    expect(logs.length).toBeGreaterThan(2);
+    expect(await purge()).toBe(logs.length);
     expect(await partitionsOf('request_logs')).toHaveLength(4);
   });
 

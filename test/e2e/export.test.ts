@@ -110,9 +110,7 @@ describe('gateway export', () => {
     await once(child, 'close');
     expect([...s3.objects.keys()]).toEqual([`gateway/ledger/day=${day}/part-00000.parquet`]);
     s3.meets = () => undefined;
-    const startedAt = Date.now();
     const { code, out, err } = await runGateway(args, { ...env, ...small });
-    process.stderr.write(`TOOK ${Date.now() - startedAt}\n`);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^2026-03-01 written: 200000 rows, \d+\.\d+ USD, 4 parts\n1 days\n$/);
     await expectWhole();
