@@ -3,7 +3,7 @@
 -- counts are written as `gateway_purge_request_logs` writes them. Returned is how many request logs went; null where none
 -- is left, or another purge has it.
 create or replace function gateway_purge_detached_logs() returns bigint
-language plpgsql volatile set max_parallel_workers_per_gather = 0 set jit = off as $$
+language plpgsql volatile as $$
 declare
   suffix text;
   parts text[];

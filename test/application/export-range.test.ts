@@ -59,8 +59,8 @@ function aScene(subject: ExportSubject = 'ledger') {
   const storage: ObjectStorage = {
     read: async (key) => asked(`read ${key}`, () => objects.get(key)),
     write: async (key, bytes) =>
-      asked(`write ${key}`, () => void objects.set(key, new TextDecoder().decode(bytes)) as undefined),
-    remove: async (key) => asked(`remove ${key}`, () => void objects.delete(key) as undefined),
+      asked(`write ${key}`, () => void objects.set(key, new TextDecoder().decode(bytes))),
+    remove: async (key) => asked(`remove ${key}`, () => void objects.delete(key)),
     list: async (prefix) =>
       asked(`list ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix))),
   };

@@ -55,14 +55,16 @@ async function readParquet(object: Buffer, subject: ExportSubject): Promise<read
       timestampFromMicroseconds: (micros: bigint) => micros,
       timestampFromNanoseconds: Number,
       dateFromDays: Number,
-    } as never,
+    },
   });
   return rows.map((row) =>
     Object.fromEntries(exportColumns[subject].map(({ name }) => [name, textOf(row[name])])),
   );
 }
 
-function textOf(value: unknown): string | null {
+type Cell = Uint8Array | string | number | bigint | boolean | null | undefined;
+
+function textOf(value: Cell): string | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Uint8Array)
     return BigInt.asIntN(128, BigInt(`0x${Buffer.from(value).toString('hex')}`)).toString();
