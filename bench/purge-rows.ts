@@ -70,7 +70,9 @@ const statements = [
 /** `old` rows of the second week back, and `young` ones of the last. */
 export async function fillLogs(url: string, old: number, young: number): Promise<void> {
   await withClient(url, async (client) => {
-    await client.query(`select gateway_make_log_partitions(now() - interval '15 days', now())`);
+    await client.query(
+      `select gateway_make_daily_log_partitions(now() - interval '15 days', now() + interval '1 day')`,
+    );
     await client.query('set synchronous_commit = off');
     await grow(client, old, 14, 7);
     await grow(client, young, 6.5, 0);

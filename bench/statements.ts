@@ -33,7 +33,7 @@ const { ledger, payloads } = scene;
 const postmaster = Number(
   (await readFile(path.join(scene.dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
 );
-await makeLogPartitions(scene.pool);
+await makeLogPartitions(scene.pool, false);
 const clock = systemClock();
 /** The bodies of a small request. */
 const bodies = payloadsOf(0.1);

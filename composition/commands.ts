@@ -30,12 +30,13 @@ import { untilStopped } from '../infrastructure/stop-requests.ts';
 import { adminCommand } from '../interfaces/cli/admin.ts';
 import { checkConfigCommand } from '../interfaces/cli/check-config.ts';
 import { flags, terminal } from '../interfaces/cli/command.ts';
+import { exportCommand } from '../interfaces/cli/export.ts';
 import { keysCommand } from '../interfaces/cli/keys.ts';
 import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import { takeOrders } from './orders.ts';
-import { configPath, valid, withDatabaseUrl, withPool } from './own-config.ts';
+import { configPath, valid, withDatabaseUrl, withOwnDatabase, withPool } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
@@ -64,6 +65,11 @@ export const commands: Readonly<Record<string, Command>> = {
   admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
   'purge-request-logs': (args) => purgeCommand(purgeNow, terminal)(args),
   ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),
+  export: (args) =>
+    withOwnDatabase(async ({ config }, url) => {
+      const { exportNow } = await import('./export.ts');
+      return exportCommand((call, tell) => exportNow(config.export, url, call, tell), terminal)(args);
+    }),
   pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
   'simulate-upstream': async (args) => {
     const { simulateUpstreamCommand } = await import('../interfaces/cli/simulate-upstream.ts');

@@ -37,16 +37,22 @@ export async function valid(
   throw new Error(loaded.left.map((problem) => placedLine(file, problem)).join('\n'));
 }
 
-/** Runs with the database of the configuration, which is started and stopped again where it is embedded. */
-export async function withDatabaseUrl<A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> {
-  const { config } = await databaseConfig();
-  const database = await openDatabase(config.database, terminal.err);
+/** Runs with the configuration and its database, which is started and stopped again where it is embedded. */
+export async function withOwnDatabase<A>(
+  run: (loaded: LoadedConfig, url: string, migrations: string) => Promise<A>,
+): Promise<A> {
+  const loaded = await databaseConfig();
+  const database = await openDatabase(loaded.config.database, terminal.err);
   try {
-    return await run(database.url, database.migrations);
+    return await run(loaded, database.url, database.migrations);
   } finally {
     await database.stop();
   }
 }
+
+/** The same for what needs the database alone. */
+export const withDatabaseUrl = <A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> =>
+  withOwnDatabase((_, url, migrations) => run(url, migrations));
 
 /** The same with a small pool. */
 export const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>

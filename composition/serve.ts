@@ -73,7 +73,10 @@ export async function startService(options: ServeOptions): Promise<Service> {
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const background = inTheBackground(parts, config, log, isDraining);
-  const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
+  const partitions = partitionsAhead(
+    () => makeLogPartitions(pool, config.loaded().config.requestLogging.purge.enabled),
+    log,
+  );
   const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
   const pools = replica === undefined ? [pool] : [pool, replica.pool];
   const release = releasing({ parts, background, purge, partitions, exported, pools });

@@ -455,6 +455,10 @@ create unlogged table write_probes (
 --   Counted spend of a window in picodollars.
 -- function counts_toward_spend(pricing_status text) returns boolean
 --   Whether a ledger row counts toward spend and budget windows; the others are visible in reports.
+-- function drop_counted_down_rollups(behind_from timestamp with time zone, behind_until timestamp with time zone) returns void
+--   Deletes the rollups of request logs that come to nothing, in a range of buckets.
+-- function drop_future_log_months(since timestamp with time zone) returns void
+--   Drops the empty partitions of whole months that begin behind a time.
 -- function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamp with time zone) returns void
 --   Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.
 -- function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid DEFAULT NULL::uuid) returns json
@@ -465,6 +469,8 @@ create unlogged table write_probes (
 --   Admission: reads without a lock, for the limit itself is kept by gateway_settle.
 -- function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 --   Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.
+-- function gateway_detach_log_partitions(cutoff timestamp with time zone, behind uuid, OUT reached uuid) returns uuid
+--   Takes out of the request logs the next partitions whose rows are all from before the cutoff.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
 --   Drops the partitions of the request logs that are empty and lie before the cutoff.
 -- function gateway_keep_invocations(items json) returns bigint
@@ -477,10 +483,14 @@ create unlogged table write_probes (
 --   Writes summary rows with their tags and attempts; refused where one is there already.
 -- function gateway_log_one(item settlement_record, verdict text, t timestamp with time zone) returns void
 --   Writes a summary row with its tags and attempts; refused where it is there already.
+-- function gateway_make_daily_log_partitions(since timestamp with time zone, until_time timestamp with time zone) returns integer
+--   Makes the partitions of the request logs ahead of time, one for each UTC day.
 -- function gateway_make_log_partitions(since timestamp with time zone, until_time timestamp with time zone) returns integer
---   Makes the partitions of the request logs ahead of time.
+--   Makes the partitions of the request logs ahead of time, one for each UTC month.
 -- function gateway_now() returns timestamp with time zone
 --   The one clock of money: read after a scope's lock is held. Tests replace it.
+-- function gateway_purge_detached_logs() returns bigint
+--   Drops one span of the request logs that was taken out of them, and takes it out of the rollups.
 -- function gateway_purge_invocations(cutoff timestamp with time zone, at_most integer) returns bigint
 --   Deletes at most so many records of MCP tool calls from before the cutoff.
 -- function gateway_purge_request_logs(cutoff timestamp with time zone, since timestamp with time zone, at_most integer, OUT deleted bigint, OUT reached timestamp with time zone) returns record
@@ -491,12 +501,18 @@ create unlogged table write_probes (
 --   Settlement: the hard limit is an invariant of this function.
 -- function gateway_touch() returns void
 --   Moves the revision on, in the transaction of a change of identity or catalogue: every replica takes it up.
+-- function lock_log_tables(names text[], tries integer) returns boolean
+--   Takes tables of the request logs from everybody; false where they are in use for too long.
 -- function lock_scopes(scopes text[]) returns void
 --   The lock of the hard limit: held to the end of the transaction by whoever adds counted spend to a scope or changes its budget. Always taken in sorted order, so there is no deadlock.
 -- function log_id_floor(at timestamp with time zone) returns uuid
 --   The lowest UUIDv7 of a time: where a partition begins that holds what came later.
+-- function log_partitions() returns TABLE(log_table text, part text, from_id uuid, to_id uuid)
+--   The partitions of the request logs and the ids that each holds, without the default ones.
 -- function long_request_id_sha256(request_id text) returns text
 --   SHA-256 in hex of an id of more than 1,024 bytes; null for others, which are looked for as they are and have no entry in the indexes. As request_digest says it, which an index cannot call by a name in here.
+-- function make_log_partitions_by(by_day boolean, since timestamp with time zone, until_time timestamp with time zone) returns integer
+--   Makes the partitions of the request logs that a time lacks, by months or by days.
 -- function ownership_scope(owner_user uuid, owner_team text) returns text
 --   Whose spend it is: a user's, or else a team's.
 -- function probe_writing(pages integer) returns void

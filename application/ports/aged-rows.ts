@@ -4,8 +4,8 @@ export interface AgedRows {
   readonly now: () => Promise<Date>;
   readonly countBefore: (cutoff: Date) => Promise<number>;
   /**
-   * Deletes what is older than the cutoff in bounded batches, each committed for itself, the next one when it is asked
-   * for; tells how many rows each deleted. Rows that another purge is deleting are left to it.
+   * Deletes what is older than the cutoff in bounded batches, or whole partitions of it, each committed for itself, the
+   * next one when it is asked for; tells how many rows each deleted. Rows that another purge is deleting are left to it.
    */
   readonly deleteBefore: (cutoff: Date) => AsyncIterable<number>;
 }

@@ -17,6 +17,7 @@ import {
   mcpServerCodec,
   toMcpServer,
 } from './mcp-config.ts';
+import { type ExportConfig, exportCodec, toExport } from './export-config.ts';
 import { type DatabaseConfig, databaseCodec, toDatabase } from './database-config.ts';
 import { type ModelConfig, modelCodec, toModel } from './model-config.ts';
 import { list, object, optional, withDefault } from './object-codecs.ts';
@@ -59,6 +60,7 @@ export const gatewayCodec = object({
   mail: optional(mailCodec, 'How budget alerts are mailed; without it they are only shown.'),
   budget_alerts: withDefault(budgetAlertsCodec, {}, 'How often budget alerts are looked for.'),
   request_logging: withDefault(requestLoggingCodec, {}, 'What is kept of requests, and for how long.'),
+  export: withDefault(exportCodec, {}, 'Object storage that request logs and the ledger are exported to.'),
   accounting: withDefault(accountingCodec, {}, 'How the ledger treats duplicates, blocks and lost callers.'),
   pricing: withDefault(pricingCodec, {}, 'Prices beside the bundled catalogue.'),
   providers: withDefault(list(providerCodec, 1000), [], 'Upstream services.'),
@@ -98,6 +100,7 @@ export interface GatewayConfig {
   readonly mail: MailConfig | undefined;
   readonly budgetAlerts: BudgetAlertsConfig;
   readonly requestLogging: RequestLoggingConfig;
+  readonly export: ExportConfig;
   readonly accounting: AccountingConfig;
   readonly pricing: PricingConfig;
   readonly providers: readonly ProviderConfig[];
@@ -119,6 +122,7 @@ export const toConfig = (wire: GatewayWire, dataDir: string): GatewayConfig => (
   mail: wire.mail === undefined ? undefined : toMail(wire.mail),
   budgetAlerts: toBudgetAlerts(wire.budget_alerts),
   requestLogging: toRequestLogging(wire.request_logging),
+  export: toExport(wire.export),
   accounting: toAccounting(wire.accounting),
   pricing: toPricing(wire.pricing),
   providers: wire.providers.map(toProvider),

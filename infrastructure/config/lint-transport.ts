@@ -18,6 +18,7 @@ export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls):
   ...plainDatabase(config, databaseTls),
   ...plainMailPassword(config),
   ...plainCollector(config),
+  ...plainStorage(config),
   ...plainDoors(config),
 ];
 
@@ -132,6 +133,12 @@ function plainCollector({ server: { otel } }: GatewayConfig): readonly Finding[]
   const own = plain.filter(([, url], at) => plain.findIndex(([, each]) => each === url) === at);
   return sent === '' ? [] : own.map(([key]) => finding(['server', key], `sends ${sent} ${overPlainHttp}`));
 }
+
+/** A signature gives no secret away, but whole logs and the ledger go there. */
+const plainStorage = ({ export: { endpoint } }: GatewayConfig): readonly Finding[] =>
+  endpoint !== undefined && isForeignPlainHttp(endpoint)
+    ? [finding(['export', 'endpoint'], `sends what is exported ${overPlainHttp}`)]
+    : [];
 
 /** Passwords of admins and keys of callers come in here. */
 function plainDoors({ server }: GatewayConfig): readonly Finding[] {

@@ -2,8 +2,8 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
-import { AnswerTooLate } from './database-fault.ts';
 import { openPool, row } from './pool.ts';
+import { answeredWithin } from './within-time.ts';
 
 /**
  * Summary rows of one batch. Measured with payloads, tags and attempts: about 10 ms and half a megabyte of write-ahead
@@ -18,36 +18,77 @@ const invocationLock = 4_071_771_013;
 const nowRow = t.type({ now: timestamp });
 const countRow = t.type({ count: int8 });
 const batchRow = t.type({ deleted: int8, reached: nullable(timestamp) });
+const droppedRow = t.type({ deleted: nullable(int8) });
+const reachedRow = t.type({ reached: nullable(t.string) });
 const lockRow = t.type({ locked: t.boolean });
 
 /** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */
 const answerMs = 15_000;
-/** Counting takes as long as there are many rows: an hour is more than it ever needs. */
+/** Counting, and reading a partition, take as long as there are many rows: an hour is more than they ever need. */
 const countMs = 3_600_000;
 
 /** `request_logs` and its children, in statements that nobody waits for. */
 export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answerMs): AgedRows => ({
   now: async () => {
     const statement = sql.type(row(nowRow))`select gateway_now() as now`;
-    return (await answered(connection.one(statement), withinMs)).now;
+    return (await answeredWithin(connection.one(statement), withinMs)).now;
   },
-  countBefore: (cutoff) => answered(countBefore(connection, cutoff), countMs + withinMs),
+  countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), countMs + withinMs),
   deleteBefore: (cutoff) => batches(connection, cutoff, withinMs),
 });
 
 const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<number> =>
-  connection.transaction(async (unhurried) => {
-    await unhurried.query(sql.unsafe`select set_config('statement_timeout', ${String(countMs)}, true)`);
+  unhurried(connection, async (transaction) => {
     // Several processes at once would be felt.
-    await unhurried.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
-    const { count } = await unhurried.one(sql.type(row(countRow))`
+    await transaction.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
+    const { count } = await transaction.one(sql.type(row(countRow))`
       select count(*) as count from request_logs where occurred_at < ${cutoff.toISOString()}::timestamptz
     `);
     return Number(count);
   });
 
+/** A transaction whose statements may take as long as there are many rows. */
+const unhurried = <A>(
+  connection: CommonQueryMethods,
+  ask: (transaction: CommonQueryMethods) => Promise<A>,
+): Promise<A> =>
+  connection.transaction(async (transaction) => {
+    await transaction.query(sql.unsafe`select set_config('statement_timeout', ${String(countMs)}, true)`);
+    return ask(transaction);
+  });
+
 /**
- * Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all the index
+ * Whole partitions that are before the cutoff: each is taken out of the tables, which is a moment, and then read once
+ * and dropped, where nobody waits for it. What an earlier purge has taken out and left goes first.
+ */
+async function* wholePartitions(
+  connection: CommonQueryMethods,
+  cutoff: Date,
+  withinMs: number,
+): AsyncGenerator<number> {
+  let behind = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    for (;;) {
+      const dropped = await answeredWithin(
+        unhurried(connection, (transaction) =>
+          transaction.one(sql.type(row(droppedRow))`select gateway_purge_detached_logs() as deleted`),
+        ),
+        countMs + withinMs,
+      );
+      if (dropped.deleted === null) break;
+      yield Number(dropped.deleted);
+    }
+    const statement = sql.type(row(reachedRow))`
+      select reached from gateway_detach_log_partitions(${cutoff.toISOString()}::timestamptz, ${behind}::uuid)
+    `;
+    const { reached } = await answeredWithin(connection.one(statement), withinMs);
+    if (reached === null) return;
+    behind = reached;
+  }
+}
+
+/**
+ * Whole partitions first, then rows. Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all the index
  * entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody else.
  */
 async function* batches(
@@ -55,6 +96,7 @@ async function* batches(
   cutoff: Date,
   withinMs: number,
 ): AsyncGenerator<number> {
+  yield* wholePartitions(connection, cutoff, withinMs);
   let since = '-infinity';
   let reached = since;
   for (;;) {
@@ -62,11 +104,14 @@ async function* batches(
       select deleted, reached
       from gateway_purge_request_logs(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
     `;
-    const batch = await answered(connection.one(statement), withinMs);
+    const batch = await answeredWithin(connection.one(statement), withinMs);
     yield Number(batch.deleted);
     if (batch.deleted < BigInt(purgeBatchRows)) {
       const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
-      await answered(connection.query(emptied), withinMs);
+      await answeredWithin(
+        unhurried(connection, (transaction) => transaction.query(emptied)),
+        countMs + withinMs,
+      );
       return;
     }
     since = reached;
@@ -81,14 +126,14 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
     const statement = sql.type(row(countRow))`
       select count(*) as count from mcp_tool_invocations where occurred_at < ${cutoff.toISOString()}::timestamptz
     `;
-    return Number((await answered(connection.one(statement), withinMs)).count);
+    return Number((await answeredWithin(connection.one(statement), withinMs)).count);
   },
   async *deleteBefore(cutoff) {
     for (;;) {
       const statement = sql.type(row(countRow))`
         select gateway_purge_invocations(${cutoff.toISOString()}::timestamptz, ${purgeBatchRows}) as count
       `;
-      const { count } = await answered(connection.one(statement), withinMs);
+      const { count } = await answeredWithin(connection.one(statement), withinMs);
       yield Number(count);
       if (count < BigInt(purgeBatchRows)) return;
     }
@@ -118,19 +163,11 @@ export async function purgeAlone<A>(
   try {
     return await pool.connect(async (connection) => {
       const statement = sql.type(row(lockRow))`select pg_try_advisory_lock(${of.lock}) as locked`;
-      const { locked } = await answered(connection.one(statement), withinMs);
+      const { locked } = await answeredWithin(connection.one(statement), withinMs);
       return locked ? await purge(of.store(connection, withinMs)) : undefined;
     });
   } finally {
     // The lock ends with its session.
     await pool.end();
   }
-}
-
-async function answered<A>(answer: Promise<A>, withinMs: number): Promise<A> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), withinMs);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

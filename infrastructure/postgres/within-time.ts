@@ -16,3 +16,12 @@ export async function withinTime<A>(
   const answered = pool.connect((connection) => Promise.race([statement(connection), late]));
   return Promise.race([answered, late]).finally(() => clearTimeout(timer));
 }
+
+/** The answer of a connection that nobody else uses, or a fault when it is later than this. */
+export async function answeredWithin<A>(answer: Promise<A>, withinMs: number): Promise<A> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), withinMs);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}

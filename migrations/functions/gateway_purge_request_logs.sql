@@ -61,33 +61,10 @@ begin
   delete from request_log_payloads c using unnest(ids, scopes) p(id, scope)
   where c.request_log_id = p.id and c.ownership_scope_key = p.scope;
 
-  -- Buckets that lie behind have been counted down to nothing, and nothing needs no rows. Whatever is added up here is
-  -- locked, so what goes is nothing in all, whoever counts meanwhile.
   behind_from := rollup_bucket(since);
   behind_until := rollup_bucket(case when deleted < at_most then cutoff else reached end);
   if behind_from < behind_until then
-    with behind as (
-      select bucket_start, agent_harness_key, ownership_scope_key, writer, request_count from harness_rollups
-      where bucket_start >= behind_from and bucket_start < behind_until for update skip locked
-    ), summed as (
-      select b.*, sum(request_count) over (partition by bucket_start, agent_harness_key, ownership_scope_key) as total from behind b
-    )
-    delete from harness_rollups r using summed s
-    where s.total = 0 and r.bucket_start = s.bucket_start and r.agent_harness_key = s.agent_harness_key
-      and r.ownership_scope_key = s.ownership_scope_key and r.writer = s.writer;
-    with behind as (
-      select * from tool_cardinality_rollups
-      where bucket_start >= behind_from and bucket_start < behind_until for update skip locked
-    ), summed as (
-      select user_id, bucket_start, ownership_scope_key, writer,
-             (sum(referenced_mcp_server_sum) over w, sum(referenced_mcp_server_rows) over w, sum(exposed_tool_sum) over w,
-              sum(exposed_tool_rows) over w, sum(invoked_tool_sum) over w, sum(invoked_tool_rows) over w,
-              sum(filtered_tool_sum) over w, sum(filtered_tool_rows) over w) = (0, 0, 0, 0, 0, 0, 0, 0) as is_nothing
-      from behind window w as (partition by user_id, bucket_start, ownership_scope_key)
-    )
-    delete from tool_cardinality_rollups r using summed s
-    where s.is_nothing and r.user_id = s.user_id and r.bucket_start = s.bucket_start
-      and r.ownership_scope_key = s.ownership_scope_key and r.writer = s.writer;
+    perform drop_counted_down_rollups(behind_from, behind_until);
   end if;
 end $$;
 comment on function gateway_purge_request_logs is 'Deletes at most so many request logs before the cutoff, with their children and their part of the rollups.';

@@ -127,6 +127,12 @@ export const rules: readonly Rule[] = [
     instead: 'The configuration is read once; what needs it gets it as an argument.',
   },
   {
+    of: /^infrastructure\/export\//,
+    files: [/^infrastructure\/(?:export\/|config\/export-config\.ts$)/, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node, /^(?:@aws-sdk\/client-s3|hyparquet-writer)$/],
+    instead: 'This folder alone knows the object storage and the formats of what is exported.',
+  },
+  {
     of: /^infrastructure\/(embedded-postgres|pricing|journal)\//,
     files: [(own) => new RegExp(`^infrastructure/${own}/`), /^domain\//],
     packages: [fpTs, node, /^(?:pg|io-ts)$/],

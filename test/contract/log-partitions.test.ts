@@ -122,7 +122,7 @@ describe('the partitions of the request logs', () => {
   it('are ahead of time for a process that serves: this month and two more', async () => {
     const pool = await openPool(database.url(), 1);
     const before = await partitionsOf(query, 'request_logs');
-    await makeLogPartitions(pool);
+    await makeLogPartitions(pool, false);
     await pool.end();
     const fresh = (await partitionsOf(query, 'request_logs')).filter((name) => !before.includes(name));
     const month = (ahead: number): string => {

@@ -37,10 +37,15 @@ export const aRow: fc.Arbitrary<Row> = fc.record({
 });
 
 /** Writes rows with their children, and the rollups that their writers would have left. */
-export async function fill(query: Query, cutoff: Date, rows: readonly Row[]): Promise<readonly string[]> {
+export async function fill(
+  query: Query,
+  cutoff: Date,
+  rows: readonly Row[],
+  idOf: (at: Date) => string = () => randomUUID(),
+): Promise<readonly string[]> {
   const items = rows.map((row) => ({
     ...row,
-    id: randomUUID(),
+    id: idOf(new Date(cutoff.getTime() + row.offset)),
     at: new Date(cutoff.getTime() + row.offset).toISOString(),
     servers: row.counts[0],
     exposed: row.counts[1],

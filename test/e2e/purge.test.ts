@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type Job, scheduledJobs } from 'node-schedule';
 import { stringify } from 'yaml';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { withDatabase } from '../support/database.ts';
+import { createDatabase, withDatabase } from '../support/database.ts';
 import {
   aKey,
   basicConfig,
@@ -15,7 +15,7 @@ import {
   startGateway,
   type TestGateway,
 } from '../support/gateway.ts';
-import { makeTestFolder } from '../support/test-server.ts';
+import { connected, makeTestFolder } from '../support/test-server.ts';
 import { eventually } from './traces.ts';
 
 const database = withDatabase();
@@ -148,6 +148,25 @@ describe('the purge worker of gateway serve', () => {
     expect(said(gateway)).toHaveLength(1);
     expect(await left()).toEqual([0, 2, 9]);
   });
+
+  it.each([
+    [true, /^request_logs_\d{4}_\d\d_\d\d$/, 4],
+    [false, /^request_logs_\d{4}_\d\d$/, 3],
+  ])(
+    'has the partitions of days where it is enabled, and of months where it is not (%s)',
+    async (enabled, shape, count) => {
+      const fresh = await createDatabase();
+      const gateway = await startGateway(purging({ enabled }), fresh.url);
+      await gateway.stop();
+      const parts = await connected(fresh.url, (client) =>
+        client.query<{ part: string }>(`select part from log_partitions() where log_table = 'request_logs'`),
+      );
+      expect(parts.rows.map(({ part }) => shape.test(part))).toEqual(
+        Array.from({ length: count }, () => true),
+      );
+      await fresh.drop();
+    },
+  );
 
   it('is harmless when every replica has one', async () => {
     await logsOf(...Array.from({ length: 40 }, (_, index) => 0.1 + index / 4));

@@ -121,6 +121,16 @@ describe('tokens over http:// to a host of others', () => {
   });
 
   it.each([
+    ['http://s.example.com', ['export.endpoint']],
+    ['http://minio:9000', []],
+    ['https://s.example.com', []],
+  ])('are reported where they are an object storage’s, which gets what is exported: %s', (endpoint, keys) => {
+    expect(warnings(`export: {endpoint: "${endpoint}"}`)).toEqual(
+      keys.map((key) => [key, expect.stringMatching(/^sends what is exported over http:\/\//)]),
+    );
+  });
+
+  it.each([
     ['both signals', 'otel_endpoint: "http://o.example.com"', ['otel_endpoint']],
     ['metrics alone', 'otel_metrics_endpoint: "http://o.example.com"', ['otel_metrics_endpoint']],
     [

@@ -17,6 +17,7 @@ const exampleVariables = {
   AWS_SESSION_TOKEN: 'aws-5',
   FILES_CLIENT_SECRET: 'files-6',
   SEARCH_KEY: 's-7',
+  EXPORT_SECRET: 'export-8',
   DEV_KEY: aKey,
   CI_KEY: `gwk_public01.${'t'.repeat(32)}`,
 };
@@ -68,6 +69,12 @@ describe('defaults', () => {
             redactionPaths: [],
           },
           purge: { enabled: false, retention: '7d', schedule: '0 0 * * *' },
+        },
+        export: {
+          endpoint: undefined,
+          region: 'us-east-1',
+          pathStyle: false,
+          auth: { mode: 'default_chain' },
         },
         accounting: {
           duplicateRequestIds: 'allow',

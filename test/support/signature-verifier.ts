@@ -17,6 +17,8 @@ export interface Verifier {
   readonly secretOf: (
     accessKeyId: string,
   ) => { readonly secret: string; readonly token?: string } | undefined;
+  /** Whether the path is signed as it was sent; of most services it is encoded once more. */
+  readonly pathAsSent?: boolean;
   /** Headers that never reach the verifier. */
   readonly drops?: (header: string) => boolean;
   readonly now?: number;
@@ -37,8 +39,9 @@ const escaped = (text: string): string =>
 
 export interface Canonical {
   readonly method: string;
-  /** As sent, that is encoded once; it is encoded again here, segment by segment. */
+  /** As sent, that is encoded once; it is encoded again here, segment by segment, unless `pathAsSent`. */
   readonly path: string;
+  readonly pathAsSent?: boolean;
   readonly query: string;
   /** Name in lower case, value. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -50,12 +53,12 @@ export interface Canonical {
 
 /** Version 4 by the published description alone. */
 export function signatureOf(secret: string, canonical: Canonical): string {
-  const { method, path, query, payloadHash, date, scope } = canonical;
+  const { method, path, query, payloadHash, date, scope, pathAsSent = false } = canonical;
   const headers = [...canonical.headers].sort(([a], [b]) => (a < b ? -1 : 1));
   const pairs = query === '' ? [] : query.split('&').map((pair) => (pair.includes('=') ? pair : `${pair}=`));
   const request = [
     method,
-    path.split('/').map(escaped).join('/'),
+    pathAsSent ? path : path.split('/').map(escaped).join('/'),
     pairs.sort().join('&'),
     ...headers.map(([name, value]) => `${name}:${value.trim().replaceAll(/ +/g, ' ')}`),
     '',
@@ -95,7 +98,7 @@ export function signatureFault(request: SignedRequest, verifier: Verifier): stri
   const known = verifier.secretOf(claims.accessKeyId);
   if (known === undefined) return 'unknown access key, or no signature';
   if (claims.headers.get('x-amz-security-token') !== known.token) return 'session token';
-  return scopeFault(claims, verifier) ?? contentFault(claims, request, known.secret);
+  return scopeFault(claims, verifier) ?? contentFault(claims, request, known.secret, verifier.pathAsSent);
 }
 
 function scopeFault({ scope, date }: Claimed, { region, service, now = Date.now() }: Verifier) {
@@ -108,6 +111,7 @@ function contentFault(
   { headers, signed, scope, date, signature }: Claimed,
   { method, target, body }: SignedRequest,
   secret: string,
+  pathAsSent = false,
 ): string | undefined {
   const mustBeSigned = ['host', ...[...headers.keys()].filter((name) => name.startsWith('x-amz-'))];
   const unsigned = mustBeSigned.find((name) => !signed.includes(name));
@@ -116,6 +120,7 @@ function contentFault(
   if (headers.get('x-amz-content-sha256') !== payloadHash) return 'body';
   const [path = '', query = ''] = target.split('?');
   const named = signed.map((name) => [name, headers.get(name) ?? ''] as const);
-  const expected = signatureOf(secret, { method, path, query, headers: named, payloadHash, date, scope });
+  const canonical = { method, path, pathAsSent, query, headers: named, payloadHash, date, scope };
+  const expected = signatureOf(secret, canonical);
   return signature === expected ? undefined : 'signature';
 }

@@ -1,0 +1,191 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { ExportSubject } from '../../domain/export/export-columns.ts';
+import { type ExportDay, exportDays, safeCut } from '../../domain/export/export-day.ts';
+import {
+  dayFolder,
+  type ExportFormat,
+  type ExportTotals,
+  isPartName,
+  type Manifest,
+  manifestName,
+  manifestText,
+  readManifest,
+} from '../../domain/export/manifest.ts';
+import type { ExportSource, ObjectStorage, StorageFault } from '../ports/export.ts';
+import { type PartPorts, writeParts } from './write-parts.ts';
+
+export interface ExportPorts extends PartPorts {
+  readonly source: ExportSource;
+  readonly storage: ObjectStorage;
+}
+
+export interface ExportOrder {
+  readonly subject: ExportSubject;
+  readonly from: ExportDay;
+  /** Exclusive; undefined: as far as days are over. */
+  readonly to: ExportDay | undefined;
+  /** What keys begin with, without a slash at its end; may be empty. */
+  readonly prefix: string;
+  readonly format: ExportFormat;
+  /** Asked before each day and each part. */
+  readonly goOn: () => boolean;
+}
+
+/**
+ * What became of a day: it was written; it is there as it should be; it is there, and its rows are being purged, so that
+ * it is left alone.
+ */
+export type DayState = 'written' | 'unchanged' | 'purged since';
+
+export interface ExportedDay extends ExportTotals {
+  readonly day: ExportDay;
+  readonly state: DayState;
+  readonly parts: number;
+}
+
+/** Why an export ended early. What was told before is there, and a further run goes on from it. */
+export type ExportFault = string;
+
+export interface ExportReport {
+  readonly days: number;
+  /** The first day that is not over, where it is before the end of the range. */
+  readonly leftFrom: ExportDay | undefined;
+}
+
+/** A day whose rows change while they are read is read again, so many times in all. */
+const maxReadings = 3;
+
+/**
+ * Exports a range of UTC days, each as objects of bounded size and a manifest that is written last. Days that are not
+ * over are left for the next run. A day that was exported before is written again where the database has more of it by
+ * now, such as records out of a journal; otherwise it is left as it is.
+ */
+export const exportRange =
+  (ports: ExportPorts, tell: (day: ExportedDay) => void) =>
+  async (order: ExportOrder): Promise<Either<ExportFault, ExportReport>> => {
+    const cut = safeCut(await ports.source.now());
+    const until = order.to === undefined || order.to > cut ? cut : order.to;
+    const days = exportDays(order.from, until);
+    if (days === undefined) return E.left(`more than ten years lie between ${order.from} and ${until}`);
+    for (const day of days) {
+      if (!order.goOn()) return E.left(stoppedBefore(day));
+      const exported = await exportDay(ports, order, day);
+      if (E.isLeft(exported)) return exported;
+      tell(exported.right);
+    }
+    return E.right({
+      days: days.length,
+      leftFrom: order.to !== undefined && order.to > cut ? laterOf(cut, order.from) : undefined,
+    });
+  };
+
+const stoppedBefore = (day: ExportDay): ExportFault => `stopped before ${day} was whole`;
+const laterOf = (one: ExportDay, other: ExportDay): ExportDay => (one > other ? one : other);
+
+type Known = ExportTotals & Pick<Manifest, 'format' | 'oldest'>;
+
+async function exportDay(
+  ports: ExportPorts,
+  order: ExportOrder,
+  day: ExportDay,
+): Promise<Either<ExportFault, ExportedDay>> {
+  const { source, storage } = ports;
+  const folder = dayFolder(order.prefix, order.subject, day);
+  const manifestKey = `${folder}${manifestName}`;
+  const known = await knownOf(storage, manifestKey);
+  if (E.isLeft(known)) return known;
+  if (known.right !== undefined) {
+    const left = await leftAlone(source, order, day, known.right);
+    if (E.isLeft(left)) return left;
+    if (left.right !== undefined) return E.right(left.right);
+    // Whoever goes by manifests sees no day whose parts are of two runs.
+    const removed = await storage.remove(manifestKey);
+    if (E.isLeft(removed)) return removed;
+  }
+  const written = await writeDay(ports, order, day, folder);
+  if (E.isLeft(written)) return written;
+  const { parts, rows, cost } = written.right;
+  const tidied = await removeOthers(storage, folder, new Set(parts.map(({ name }) => `${folder}${name}`)));
+  if (E.isLeft(tidied)) return tidied;
+  const told = new TextEncoder().encode(manifestText(written.right));
+  const put = await storage.write(manifestKey, told, 'application/json');
+  if (E.isLeft(put)) return put;
+  return E.right({ day, state: 'written', rows, cost, parts: parts.length });
+}
+
+async function knownOf(
+  storage: ObjectStorage,
+  key: string,
+): Promise<Either<StorageFault, Known | undefined>> {
+  const text = await storage.read(key);
+  if (E.isLeft(text)) return text;
+  if (text.right === undefined) return E.right(undefined);
+  return E.mapLeft((why: string): StorageFault => `${key} ${why}: it is not replaced`)(
+    readManifest(text.right),
+  );
+}
+
+/** A day that is there stays as it is where the database has nothing more of it; undefined: it has. */
+async function leftAlone(
+  source: ExportSource,
+  { subject, format }: ExportOrder,
+  day: ExportDay,
+  known: Known,
+): Promise<Either<ExportFault, ExportedDay | undefined>> {
+  const found = await source.totalsOf(day);
+  const as = (state: DayState): Either<never, ExportedDay> =>
+    E.right({ day, state, rows: known.rows, cost: known.cost, parts: 0 });
+  if (sameTotals(found, known) && known.format === format) return as('unchanged');
+  if (subject === 'ledger')
+    return found.rows < known.rows
+      ? E.left(`${day}: the ledger has ${found.rows} rows, and its export ${known.rows}: it is not replaced`)
+      : E.right(undefined);
+  // A purge deletes the oldest rows first: with the first one there, none is gone.
+  const isWhole = known.oldest === undefined || (await source.holds(known.oldest));
+  return isWhole && found.rows >= known.rows ? E.right(undefined) : as('purged since');
+}
+
+const sameTotals = (one: ExportTotals, other: ExportTotals): boolean =>
+  one.rows === other.rows && one.cost === other.cost;
+
+/** Writes the parts of a day until what was read is what the database says of the day. */
+async function writeDay(
+  ports: ExportPorts,
+  order: ExportOrder,
+  day: ExportDay,
+  folder: string,
+): Promise<Either<ExportFault, Manifest>> {
+  const { subject, format } = order;
+  for (let reading = 1; ; reading += 1) {
+    const written = await writeParts(ports, { subject, day, folder, goOn: order.goOn });
+    if (E.isLeft(written)) return written;
+    if (written.right === undefined) return E.left(stoppedBefore(day));
+    const totals = await ports.source.totalsOf(day);
+    if (sameTotals(totals, written.right)) return E.right({ subject, day, format, ...written.right });
+    if (reading === maxReadings)
+      return E.left(
+        `${day}: ${words(written.right)} were read, and the database says ${words(totals)}. Rows are still being ` +
+          `written or purged${subject === 'ledger' ? ', or `gateway ledger verify` says what is wrong' : ''}.`,
+      );
+  }
+}
+
+const words = ({ rows, cost }: ExportTotals): string =>
+  `${rows} rows${cost === undefined ? '' : ` of ${cost} picodollars`}`;
+
+/** What an earlier run has left in the folder: it had more parts, or another format. */
+async function removeOthers(
+  storage: ObjectStorage,
+  folder: string,
+  kept: ReadonlySet<string>,
+): Promise<Either<StorageFault, undefined>> {
+  const there = await storage.list(folder);
+  if (E.isLeft(there)) return there;
+  for (const key of there.right) {
+    if (kept.has(key) || !isPartName(key.slice(folder.length))) continue;
+    const removed = await storage.remove(key);
+    if (E.isLeft(removed)) return removed;
+  }
+  return E.right(undefined);
+}

@@ -1,0 +1,118 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { ObjectStorage, StorageFault } from '../../application/ports/export.ts';
+import type { ExportConfig } from '../config/export-config.ts';
+
+/** Ample for a part of some ten megabytes on a slow line; a storage that is silent for longer is not there. */
+const connectMs = 10_000;
+const answerMs = 120_000;
+/** A call that fails on the way, or is answered 5xx or 429, is made again with growing pauses. */
+const maxAttempts = 5;
+
+/** A bucket of an S3-compatible storage. `close` lets go of its connections. */
+export function s3Storage(
+  { endpoint, region, pathStyle, auth }: ExportConfig,
+  bucket: string,
+): ObjectStorage & { readonly close: () => void } {
+  const client = new S3Client({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    forcePathStyle: pathStyle,
+    ...(auth.mode === 'default_chain' ? {} : { credentials: staticCredentials(auth) }),
+    maxAttempts,
+    requestHandler: { connectionTimeout: connectMs, requestTimeout: answerMs, throwOnRequestTimeout: true },
+    // The signature holds each body's SHA-256; other checksums are no part of what compatible storages have.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+  return {
+    read: async (key) => {
+      const found = await answer(`read ${key}`, async () => {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+        return Body?.transformToString();
+      });
+      return E.isLeft(found) && found.left.isMissing ? E.right(undefined) : E.mapLeft(wordsOf)(found);
+    },
+    write: async (key, bytes, contentType) =>
+      done(
+        await answer(`write ${key}`, () =>
+          client.send(
+            new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }),
+          ),
+        ),
+      ),
+    remove: async (key) =>
+      done(
+        await answer(`delete ${key}`, () =>
+          client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key })),
+        ),
+      ),
+    list: async (prefix) =>
+      E.mapLeft(wordsOf)(await answer(`list ${prefix}`, () => keysOf(client, bucket, prefix))),
+    close: () => client.destroy(),
+  };
+}
+
+async function keysOf(client: S3Client, bucket: string, prefix: string): Promise<readonly string[]> {
+  const keys: string[] = [];
+  let token: string | undefined;
+  do {
+    const page = await client.send(
+      new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      }),
+    );
+    for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key);
+    token = page.NextContinuationToken;
+  } while (token !== undefined);
+  return keys;
+}
+
+interface Refusal {
+  readonly words: StorageFault;
+  readonly isMissing: boolean;
+}
+
+const wordsOf = ({ words }: Refusal): StorageFault => words;
+const done = (answered: Either<Refusal, unknown>): Either<StorageFault, undefined> =>
+  E.bimap(wordsOf, () => undefined)(answered);
+
+/** What the storage or the way to it says, by its code: messages of the library may hold parts of a request. */
+async function answer<A>(what: string, ask: () => Promise<A>): Promise<Either<Refusal, A>> {
+  try {
+    return E.right(await ask());
+  } catch (error) {
+    const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+    return E.left({
+      words: `the storage would not ${what}: ${codeOf(error)}${status === undefined ? '' : `, status ${status}`}`,
+      isMissing: error instanceof NoSuchKey,
+    });
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return /^\w{1,64}$/.test(code) ? code : 'unknown';
+}
+
+const staticCredentials = ({
+  accessKeyId,
+  secretAccessKey,
+  sessionToken,
+}: Extract<ExportConfig['auth'], { readonly mode: 'static_credentials' }>) => ({
+  accessKeyId,
+  secretAccessKey,
+  ...(sessionToken === undefined ? {} : { sessionToken }),
+});

@@ -1,0 +1,36 @@
+-- One span of time whose rows are all from before the cutoff is taken out of the tables as a whole, with its children:
+-- `gateway_purge_detached_logs` then does what takes long, where nobody waits for it. `behind` is the end of the last span
+-- that was looked at; `reached` is that of this one, or null where there is none left. A span that still has later rows,
+-- such as those of requests that went on past its end, or whose tables are in use for too long, stays, and its rows go one
+-- by one. What comes for a span that is gone finds its place in the default partition.
+create or replace function gateway_detach_log_partitions(cutoff timestamptz, behind uuid, out reached uuid)
+language plpgsql volatile as $$
+declare
+  tables text[];
+  parts text[];
+  logs text;
+  is_over boolean;
+begin
+  select s.to_id, s.tables, s.parts, s.logs into reached, tables, parts, logs
+  from (
+    select to_id, array_agg(log_table order by log_table) as tables, array_agg(part order by log_table) as parts,
+           max(part) filter (where log_table = 'request_logs') as logs
+    from log_partitions() where to_id <= log_id_floor(cutoff) and to_id > behind group by from_id, to_id
+  ) s
+  where cardinality(s.parts) = (select count(*) from log_tables) order by s.to_id limit 1;
+  if reached is null then
+    return;
+  end if;
+  execute format('select not exists (select from %I where occurred_at >= $1)', logs) into is_over using cutoff;
+  if not is_over or not lock_log_tables(tables || parts, 30) then
+    return;
+  end if;
+  execute format('select not exists (select from %I where occurred_at >= $1)', logs) into is_over using cutoff;
+  if is_over then
+    for at in 1 .. cardinality(parts) loop
+      execute format('alter table %I detach partition %I', tables[at], parts[at]);
+      execute format('alter table %I rename to %I', parts[at], 'purged_' || parts[at]);
+    end loop;
+  end if;
+end $$;
+comment on function gateway_detach_log_partitions is 'Takes out of the request logs the next partitions whose rows are all from before the cutoff.';

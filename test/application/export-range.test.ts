@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { type ExportedDay, type ExportOrder, exportRange } from '../../application/export/export-range.ts';
+import type { ExportSource, ObjectStorage } from '../../application/ports/export.ts';
+import { exportColumns, type ExportRow, type ExportSubject } from '../../domain/export/export-columns.ts';
+
+interface Row {
+  readonly id: string;
+  readonly at: string;
+  readonly cost: bigint | undefined;
+}
+
+const cellsOf = (subject: ExportSubject, { id, at, cost }: Row): ExportRow =>
+  exportColumns[subject].map(({ name }) => {
+    if (name === 'request_log_id') return id;
+    if (name === 'ownership_scope_key') return `scope of ${id}`;
+    if (name === 'occurred_at') return at;
+    return name === 'cost_picousd' && cost !== undefined ? String(cost) : null;
+  });
+
+const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** A table and a bucket in memory; `before` is asked before each call of the bucket. */
+function aScene(subject: ExportSubject = 'ledger') {
+  const rows = new Map<string, Row[]>();
+  const objects = new Map<string, string>();
+  const calls: string[] = [];
+  const scene = {
+    now: '2026-11-10T12:00:00Z',
+    before: (_call: string): string | undefined => undefined,
+    whilePaging: (): void => undefined,
+  };
+  const of = (day: string): Row[] => rows.get(day) ?? [];
+  const source: ExportSource = {
+    now: async () => new Date(scene.now),
+    totalsOf: async (day) => ({
+      rows: of(day).length,
+      cost: subject === 'ledger' ? of(day).reduce((sum, { cost }) => sum + (cost ?? 0n), 0n) : undefined,
+    }),
+    rowsOf: async function* (day) {
+      const found = of(day).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+      for (let from = 0; from < found.length; from += 2) {
+        yield found.slice(from, from + 2).map((row) => cellsOf(subject, row));
+        scene.whilePaging();
+      }
+    },
+    holds: async ({ requestLogId }) => [...rows.values()].flat().some(({ id }) => id === requestLogId),
+  };
+  const call = (name: string) => {
+    calls.push(name);
+    return scene.before(name);
+  };
+  const asked = <A>(name: string, value: () => A): E.Either<string, A> => {
+    const fault = call(name);
+    return fault === undefined ? E.right(value()) : E.left(fault);
+  };
+  const storage: ObjectStorage = {
+    read: async (key) => asked(`read ${key}`, () => objects.get(key)),
+    write: async (key, bytes) =>
+      asked(`write ${key}`, () => void objects.set(key, new TextDecoder().decode(bytes))),
+    remove: async (key) => asked(`remove ${key}`, () => void objects.delete(key)),
+    list: async (prefix) =>
+      asked(`list ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix))),
+  };
+  const run = async (over: Partial<ExportOrder> = {}) => {
+    const told: ExportedDay[] = [];
+    const done = await exportRange(
+      {
+        source,
+        storage,
+        part: {
+          extension: over.format === 'csv' ? 'csv.gz' : 'parquet',
+          contentType: 'text/plain',
+          encode: (_, some) => new TextEncoder().encode(some.map((row) => row[0]).join(' ')),
+        },
+        digest,
+        bounds: { rows: 4, chars: 100_000 },
+      },
+      (day) => void told.push(day),
+    )({
+      subject,
+      from: '2026-11-01',
+      to: '2026-11-03',
+      prefix: 'p',
+      format: 'parquet',
+      goOn: () => true,
+      ...over,
+    });
+    return { done, told };
+  };
+  const add = (day: string, ...ids: readonly string[]): void => {
+    const some = ids.map((id, at) => ({
+      id,
+      at: `${day}T00:00:00.00000${at}Z`,
+      cost: BigInt(id.length) * 10n ** 20n,
+    }));
+    rows.set(day, [...of(day), ...some]);
+  };
+  /** What whoever goes by the manifest of a day reads; undefined: it is not whole. */
+  const readBack = (day: string): readonly string[] | undefined => {
+    const folder = `p/${subject}/day=${day}/`;
+    const text = objects.get(`${folder}manifest.json`);
+    if (text === undefined) return undefined;
+    const manifest: { rows: number; parts: { name: string; sha256: string; rows: number }[] } =
+      JSON.parse(text);
+    const names = [...objects.keys()].filter((key) => key.startsWith(`${folder}part-`));
+    expect(names.sort()).toEqual(manifest.parts.map(({ name }) => `${folder}${name}`));
+    const ids = manifest.parts.flatMap(({ name, sha256 }) => {
+      const object = objects.get(`${folder}${name}`) ?? '';
+      expect(digest(new TextEncoder().encode(object))).toBe(sha256);
+      return object.split(' ');
+    });
+    expect(ids).toHaveLength(manifest.rows);
+    return ids;
+  };
+  return { scene, rows, objects, calls, add, run, readBack };
+}
+
+const key = (day: string, name: string): string => `p/ledger/day=${day}/${name}`;
+
+describe('an export', () => {
+  let at = aScene();
+  beforeEach(() => {
+    at = aScene();
+    at.add('2026-11-01', 'a', 'bb', 'ccc', 'dddd', 'eeeee');
+    at.add('2026-11-03', 'z');
+  });
+
+  it('writes the parts of each day, then its manifest, and nothing of what is behind the range', async () => {
+    expect(await at.run()).toMatchObject({
+      done: E.right({ days: 2, leftFrom: undefined }),
+      told: [
+        { day: '2026-11-01', state: 'written', rows: 5, parts: 2, cost: 15n * 10n ** 20n },
+        { day: '2026-11-02', state: 'written', rows: 0, parts: 0, cost: 0n },
+      ],
+    });
+    expect(at.calls.filter((call) => call.startsWith('write'))).toEqual([
+      `write ${key('2026-11-01', 'part-00000.parquet')}`,
+      `write ${key('2026-11-01', 'part-00001.parquet')}`,
+      `write ${key('2026-11-01', 'manifest.json')}`,
+      `write ${key('2026-11-02', 'manifest.json')}`,
+    ]);
+    expect([at.readBack('2026-11-01'), at.readBack('2026-11-02')]).toEqual([
+      ['a', 'bb', 'ccc', 'dddd', 'eeeee'],
+      [],
+    ]);
+  });
+
+  it('leaves days that are not over for the next run, and says so', async () => {
+    at.scene.now = '2026-11-02T00:00:30Z';
+    expect(await at.run()).toEqual({ done: E.right({ days: 0, leftFrom: '2026-11-01' }), told: [] });
+    at.scene.now = '2026-11-02T00:01:00Z';
+    expect((await at.run()).done).toEqual(E.right({ days: 1, leftFrom: '2026-11-02' }));
+    expect(at.readBack('2026-11-02')).toBeUndefined();
+    expect((await at.run({ to: undefined })).done).toEqual(E.right({ days: 1, leftFrom: undefined }));
+  });
+
+  it('run again changes nothing, and asks for no rows', async () => {
+    await at.run();
+    const before = new Map(at.objects);
+    at.calls.length = 0;
+    at.scene.whilePaging = () => {
+      throw new Error('rows were read');
+    };
+    expect((await at.run()).told.map(({ state }) => state)).toEqual(['unchanged', 'unchanged']);
+    expect(at.calls.every((call) => call.startsWith('read'))).toBe(true);
+    expect(at.objects).toEqual(before);
+  });
+
+  it('that fails at any call leaves no manifest that is wrong, and the next run brings the same objects', () =>
+    fc.assert(
+      fc.asyncProperty(fc.nat({ max: 14 }), fc.boolean(), async (failing, replaced) => {
+        const whole = aScene();
+        const broken = aScene();
+        for (const each of [whole, broken]) {
+          each.add('2026-11-01', 'a', 'bb', 'ccc', 'dddd', 'eeeee');
+          if (replaced) await each.run();
+          each.add('2026-11-01', 'f', 'g', 'h', 'i');
+        }
+        await whole.run();
+        let calls = 0;
+        broken.scene.before = () => (calls++ === failing ? 'the storage is away' : undefined);
+        await broken.run();
+        const seen = broken.objects.has(key('2026-11-01', 'manifest.json'))
+          ? broken.readBack('2026-11-01')
+          : [];
+        expect([0, 5, 9]).toContain(seen?.length);
+        broken.scene.before = () => undefined;
+        expect(E.isRight((await broken.run()).done)).toBe(true);
+        expect(broken.objects).toEqual(whole.objects);
+      }),
+    ));
+
+  it('writes a day again that the database has more of by now, and never shows parts of two runs', async () => {
+    await at.run();
+    at.add('2026-11-01', 'bab');
+    at.scene.before = (call) => {
+      if (call.startsWith('write') && call.includes('part'))
+        expect(at.objects.has(key('2026-11-01', 'manifest.json'))).toBe(false);
+      return undefined;
+    };
+    expect((await at.run()).told.map(({ state }) => state)).toEqual(['written', 'unchanged']);
+    expect(at.readBack('2026-11-01')).toEqual(['a', 'bab', 'bb', 'ccc', 'dddd', 'eeeee']);
+  });
+
+  it('in another format replaces the day, and leaves none of its old parts', async () => {
+    at.objects.set(key('2026-11-01', 'notes.txt'), 'not ours');
+    await at.run();
+    await at.run({ format: 'csv' });
+    expect([...at.objects.keys()].filter((each) => each.includes('2026-11-01')).sort()).toEqual(
+      ['manifest.json', 'notes.txt', 'part-00000.csv.gz', 'part-00001.csv.gz'].map((name) =>
+        key('2026-11-01', name),
+      ),
+    );
+    expect(at.readBack('2026-11-01')).toHaveLength(5);
+  });
+
+  it('reads a day again whose rows have changed meanwhile, so that rows and totals are the same', async () => {
+    let late = true;
+    at.scene.whilePaging = () => {
+      if (late) at.add('2026-11-01', 'aa');
+      late = false;
+    };
+    expect((await at.run()).told[0]).toMatchObject({ rows: 6 });
+    expect(at.readBack('2026-11-01')).toEqual(['a', 'aa', 'bb', 'ccc', 'dddd', 'eeeee']);
+  });
+
+  it('of a day that does not hold still, or whose totals are wrong, has no manifest', async () => {
+    let count = 0;
+    at.scene.whilePaging = () => at.add('2026-11-01', `a${(count += 1)}`);
+    const { done } = await at.run();
+    expect(done).toMatchObject({ left: expect.stringContaining('gateway ledger verify') });
+    expect(at.readBack('2026-11-01')).toBeUndefined();
+  });
+
+  it('stops before the next part when it is told to', async () => {
+    let asked = 0;
+    const { done } = await at.run({ goOn: () => (asked += 1) < 2 });
+    expect(done).toEqual(E.left('stopped before 2026-11-01 was whole'));
+    expect(at.readBack('2026-11-01')).toBeUndefined();
+  });
+
+  it('never replaces a manifest that is not its own', async () => {
+    at.objects.set(key('2026-11-01', 'manifest.json'), '{"version": 9}');
+    expect((await at.run()).done).toMatchObject({ left: expect.stringContaining('it is not replaced') });
+    expect([...at.objects.values()]).toEqual(['{"version": 9}']);
+  });
+
+  it('never replaces a day of the ledger by fewer rows', async () => {
+    await at.run();
+    const before = new Map(at.objects);
+    at.rows.set('2026-11-01', []);
+    expect((await at.run()).done).toMatchObject({ left: expect.stringContaining('it is not replaced') });
+    expect(at.objects).toEqual(before);
+  });
+});
+
+describe('an export of request logs', () => {
+  it('leaves a day alone whose rows are being purged, whatever has come late', async () => {
+    const at = aScene('request-logs');
+    at.add('2026-11-01', 'a', 'bb', 'ccc');
+    await at.run();
+    const before = new Map(at.objects);
+    at.rows.set('2026-11-01', (at.rows.get('2026-11-01') ?? []).slice(1));
+    expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
+    at.add('2026-11-01', 'x', 'y', 'zz');
+    expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
+    expect(at.objects).toEqual(before);
+  });
+
+  it('takes up what has come late while none of the day is purged', async () => {
+    const at = aScene('request-logs');
+    at.add('2026-11-01', 'b');
+    await at.run();
+    at.add('2026-11-01', 'a');
+    expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 2, cost: undefined });
+    expect(at.readBack('2026-11-01')).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { DatabasePool } from 'slonik';
+import { makeLogPartitions } from '../../infrastructure/postgres/log-partitions.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aRecord, aUser, type Holder, holder, settleTogether, withLedgers } from './ledger-bench.ts';
+import {
+  aRow,
+  fill,
+  hourMs,
+  idsIn,
+  logRollups,
+  logTables,
+  type Row,
+  rollupDifferences,
+  users,
+} from './purge-rows.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const { ledgers } = withLedgers(database.url);
+let pool: DatabasePool;
+beforeAll(async () => {
+  pool = await openPool(database.url(), 1);
+});
+afterAll(() => pool?.end());
+
+const partitionsOf = async (table: string): Promise<readonly string[]> =>
+  (
+    await query<{ name: string }>(
+      `select c.relname as name from pg_inherits h join pg_class c on c.oid = h.inhrelid
+       where h.inhparent = $1::regclass and c.relname !~ 'default' order by 1`,
+      [table],
+    )
+  ).map(({ name }) => name.slice(table.length + 1));
+
+const dropAll = async (): Promise<void> => {
+  for (const table of logTables)
+    for (const part of await partitionsOf(table)) await query(`drop table ${table}_${part}`);
+  await query(`truncate ${[...logTables, ...logRollups].join(', ')}`);
+};
+
+const makeDays = (since: string, until: string) =>
+  query('select gateway_make_daily_log_partitions($1, $2) as made', [since, until]);
+const makeMonths = (since: string, until: string) =>
+  query('select gateway_make_log_partitions($1, $2) as made', [since, until]);
+
+/** An id of the gateway's of a request that came a while before it was settled. */
+const idBefore =
+  (ms: number) =>
+  (at: Date): string => {
+    const time = (at.getTime() - ms).toString(16).padStart(12, '0');
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  };
+
+describe('the partitions of request logs', () => {
+  beforeEach(dropAll);
+
+  it('are a day each where logs are purged, and months that were made ahead give way', async () => {
+    await makeMonths('2028-01-30T12:00:00Z', '2028-03-30T12:00:00Z');
+    await fill(query, new Date('2028-03-05T00:00:00Z'), [aLog(0)], idBefore(1000));
+    await makeDays('2028-01-30T12:00:00Z', '2028-02-02T12:00:00Z');
+    // January is under way and stays, March has rows, February was empty.
+    for (const table of logTables)
+      expect(await partitionsOf(table)).toEqual(['2028_01', '2028_02_01', '2028_02_02', '2028_03']);
+    expect(await makeDays('2028-01-30T12:00:00Z', '2028-02-02T12:00:00Z')).toEqual([{ made: 0 }]);
+  });
+
+  it('are days for the rest of a month that has days', async () => {
+    await makeDays('2028-02-26T23:59:59Z', '2028-02-27T00:00:00Z');
+    await makeMonths('2028-02-27T12:00:00Z', '2028-03-05T00:00:00Z');
+    expect(await partitionsOf('request_logs')).toEqual([
+      '2028_02_26',
+      '2028_02_27',
+      '2028_02_28',
+      '2028_02_29',
+      '2028_03',
+    ]);
+  });
+
+  it('are ahead of time for a process that serves: this day and three more', async () => {
+    await makeLogPartitions(pool, true);
+    const days = [0, 1, 2, 3].map((ahead) =>
+      new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '_'),
+    );
+    for (const table of logTables) expect(await partitionsOf(table)).toEqual(days);
+  });
+});
+
+const aLog = (offset: number): Row => ({
+  offset,
+  user: users[0]!,
+  harness: 'codex',
+  counts: [1, 2, 3, 4],
+  tags: 1,
+  attempts: 1,
+  payload: true,
+  writer: 1,
+});
+
+const cutoff = new Date('2031-05-17T09:00:00Z');
+const purge = async (at = cutoff): Promise<number> => {
+  let deleted = 0;
+  for await (const batch of agedRequestLogs(pool).deleteBefore(at)) deleted += batch;
+  return deleted;
+};
+
+describe('a purge of days', () => {
+  beforeEach(async () => {
+    await dropAll();
+    await makeDays('2031-05-10T00:00:00Z', '2031-05-20T00:00:00Z');
+  });
+  const holders: Holder[] = [];
+  const aReader = async (): Promise<Holder> => {
+    const made = await holder(database.url());
+    holders.push(made);
+    await made.query('select count(*) from request_log_tags');
+    return made;
+  };
+  afterEach(async () => {
+    for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
+  });
+
+  it('drops whole days, deletes what is left before the cutoff, and the rollups are those of the rows that stay', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(aRow, { maxLength: 40 }),
+        fc.constantFrom(0, 1000, hourMs, 30 * hourMs),
+        async (rows, tookMs) => {
+          await dropAll();
+          await makeDays('2031-05-10T00:00:00Z', '2031-05-20T00:00:00Z');
+          const ids = await fill(query, cutoff, rows, idBefore(tookMs));
+          expect(await rollupDifferences(query)).toEqual([]);
+          expect(await purge()).toBe(rows.filter(({ offset }) => offset < 0).length);
+          const kept = (which: (row: Row) => boolean) =>
+            ids.filter((_, index) => rows[index]!.offset >= 0 && which(rows[index]!)).toSorted();
+          expect(await idsIn(query, 'request_logs')).toEqual(kept(() => true));
+          expect(await idsIn(query, 'request_log_tags')).toEqual(kept(({ tags }) => tags > 0));
+          expect(await idsIn(query, 'request_log_attempts')).toEqual(kept(({ attempts }) => attempts > 0));
+          expect(await idsIn(query, 'request_log_payloads')).toEqual(kept(({ payload }) => payload));
+          expect(await rollupDifferences(query)).toEqual([]);
+          // What no row is left of has no rollup either.
+          if (kept(() => true).length === 0)
+            for (const table of logRollups)
+              expect(
+                await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [cutoff]),
+              ).toEqual([]);
+          const days = await partitionsOf('request_logs');
+          expect(days.filter((day) => day >= '2031_05_17')).toHaveLength(4);
+          if (tookMs < 30 * hourMs) expect(days.filter((day) => day < '2031_05_16')).toEqual([]);
+          expect(await query(`select relname from pg_class where relname ~ '^purged_'`)).toEqual([]);
+        },
+      ),
+      { numRuns: 15, interruptAfterTimeLimit: 30_000 },
+    ));
+
+  it('deletes no row of a day by itself that it can drop', async () => {
+    await fill(query, cutoff, [aLog(-50 * hourMs), aLog(-49 * hourMs), aLog(-1)], idBefore(0));
+    await query('select pg_stat_force_next_flush()');
+    const batches: number[] = [];
+    for await (const batch of agedRequestLogs(pool).deleteBefore(cutoff)) batches.push(batch);
+    // Seven days, each dropped by itself, and the rest of the eighth by its rows.
+    expect(batches).toEqual([0, 0, 0, 0, 0, 2, 0, 1]);
+  });
+
+  it('drops nothing while a table is in use, and holds up those who come by no more than moments', async () => {
+    const user = await aUser(query);
+    await fill(query, cutoff, [aLog(-60 * hourMs), aLog(-59 * hourMs)], idBefore(0));
+    const reader = await aReader();
+    const under = { way: true };
+    const dropping = query('select * from gateway_detach_log_partitions($1, $2)', [
+      cutoff,
+      '00000000-0000-0000-0000-000000000000',
+    ]).finally(() => (under.way = false));
+    let longest = 0;
+    while (under.way) {
+      const began = performance.now();
+      expect(await settleTogether(ledgers[0]!, [aRecord(user, 1n)])).toEqual(['recorded']);
+      longest = Math.max(longest, performance.now() - began);
+      await sleep(5);
+    }
+    await dropping;
+    // Seven seconds of tries; a settlement waits behind one of them at most.
+    expect(longest).toBeLessThan(1000);
+    expect(await partitionsOf('request_logs')).toHaveLength(11);
+    await reader.rollBack();
+    const logs = await idsIn(query, 'request_logs');
+    expect(logs.length).toBeGreaterThan(2);
+    expect(await purge()).toBe(logs.length);
+    expect(await partitionsOf('request_logs')).toHaveLength(4);
+  });
+
+  it('deletes the rows of a day that cannot be dropped', async () => {
+    // It came on a day that is over, and was settled when nothing of that day was to be deleted any more.
+    const [, late] = [
+      ...(await fill(query, cutoff, [aLog(-60 * hourMs)], idBefore(0))),
+      ...(await fill(query, cutoff, [aLog(1)], idBefore(60 * hourMs))),
+    ];
+    expect(await purge()).toBe(1);
+    for (const table of logTables) expect(await idsIn(query, table)).toEqual([late]);
+    expect(await rollupDifferences(query)).toEqual([]);
+    expect((await partitionsOf('request_logs')).filter((day) => day < '2031_05_17')).toEqual(['2031_05_14']);
+  });
+
+  it('that died when it had taken a day out is ended by the next one', async () => {
+    await fill(query, cutoff, [aLog(-60 * hourMs), aLog(-59 * hourMs), aLog(5)], idBefore(0));
+    let behind = '00000000-0000-0000-0000-000000000000';
+    for (let day = 0; day < 6; day += 1) {
+      const [next] = await query<{ reached: string }>('select * from gateway_detach_log_partitions($1, $2)', [
+        cutoff,
+        behind,
+      ]);
+      behind = next!.reached;
+    }
+    expect(await idsIn(query, 'request_logs')).toHaveLength(1);
+    expect(await purge()).toBe(2);
+    expect(await rollupDifferences(query)).toEqual([]);
+    expect(await query(`select relname from pg_class where relname ~ '^purged_'`)).toEqual([]);
+  });
+});

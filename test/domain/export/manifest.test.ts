@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import {
+  dayFolder,
+  isPartName,
+  manifestText,
+  partName,
+  readManifest,
+} from '../../../domain/export/manifest.ts';
+
+const cost = 123_456_789_012_345_678_901_234_567_890n;
+const manifest = {
+  subject: 'ledger',
+  day: '2026-11-01',
+  format: 'parquet',
+  rows: 7,
+  cost,
+  oldest: { requestLogId: '018f0000-0000-7000-8000-000000000000', scope: 'user:"a"' },
+  parts: [{ name: 'part-00000.parquet', rows: 7, bytes: 99, sha256: 'ab', cost }],
+} as const;
+
+describe('a manifest', () => {
+  it('says rows and cost of the day and of each part, money as text, and is read back', () => {
+    const text = manifestText(manifest);
+    expect(JSON.parse(text)).toMatchObject({
+      what: 'ledger',
+      day: '2026-11-01',
+      rows: 7,
+      cost_picousd: '123456789012345678901234567890',
+      parts: [
+        {
+          name: 'part-00000.parquet',
+          rows: 7,
+          cost_picousd: '123456789012345678901234567890',
+          bytes: 99,
+          sha256: 'ab',
+        },
+      ],
+    });
+    const { rows, format, oldest } = manifest;
+    expect(readManifest(text)).toEqual(E.right({ rows, cost, format, oldest }));
+  });
+
+  it('of what has no cost says none', () => {
+    const text = manifestText({ ...manifest, subject: 'request-logs', cost: undefined, parts: [] });
+    expect(text).not.toContain('cost_picousd":');
+    expect(readManifest(text)).toMatchObject({ right: { cost: undefined, rows: 7 } });
+  });
+
+  it.each(['', 'not json', '[]', '{"version":2}', '{"version":1,"rows":"7"}', '{"version":1,"rows":7}'])(
+    'is not this service’s: %s',
+    (text) => {
+      expect(E.isLeft(readManifest(text))).toBe(true);
+    },
+  );
+
+  it('lies beside parts whose names are the same at each run', () => {
+    expect(dayFolder('lake/gateway', 'ledger', '2026-11-01')).toBe('lake/gateway/ledger/day=2026-11-01/');
+    expect(dayFolder('', 'request-logs', '2026-11-01')).toBe('request-logs/day=2026-11-01/');
+    expect([partName(0, 'parquet'), partName(12_345, 'csv.gz')]).toEqual([
+      'part-00000.parquet',
+      'part-12345.csv.gz',
+    ]);
+    expect(
+      ['part-00000.parquet', 'part-00001.csv.gz', 'manifest.json', 'part-1.parquet', 'notes'].map(isPartName),
+    ).toEqual([true, true, false, false, false]);
+  });
+});
