@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
+import { connector, databaseHosts, transactionReadOnly } from './hosts.ts';
 import { type Migration, padded, readFunctions, readMigrations, type SqlFile } from './migration-files.ts';
-import { securedUrl } from './tls.ts';
+import type { SecuredUrl } from './tls.ts';
 
 /** Number of the session advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
@@ -83,17 +84,11 @@ export async function pendingMigrations(url: string, dir: string): Promise<reado
 }
 
 async function withClient<A>(url: string, body: (client: Client) => Promise<A>): Promise<A> {
-  const { url: plain, ssl } = await securedUrl(url);
-  const client = new Client({
-    connectionString: plain,
-    ssl: ssl ?? false,
-    connectionTimeoutMillis: connectTimeoutMs,
-  });
+  const client = await connect(url);
   let lost: Error | undefined;
   client.on('error', (error) => {
     lost = error;
   });
-  await connect(client);
   try {
     return await body(client);
   } catch (error) {
@@ -103,13 +98,33 @@ async function withClient<A>(url: string, body: (client: Client) => Promise<A>):
   }
 }
 
-async function connect(client: Client): Promise<void> {
+async function connect(url: string): Promise<Client> {
+  const hosts = await databaseHosts(url);
   try {
-    await client.connect();
+    return await connector(hosts, open)();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`The database cannot be reached: ${why}`, { cause: error });
   }
+}
+
+async function open({ url, ssl }: SecuredUrl) {
+  const client = new Client({
+    connectionString: url,
+    ssl: ssl ?? false,
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
+  // Whoever uses the connection hears of its end by each statement.
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    connection: client,
+    isReadOnly: async () => {
+      const { rows } = await client.query<{ transaction_read_only: string }>(transactionReadOnly);
+      return rows[0]?.transaction_read_only === 'on';
+    },
+    close: () => client.end().catch(() => undefined),
+  };
 }
 
 async function has(client: Client, table: string): Promise<boolean> {
