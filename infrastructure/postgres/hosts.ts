@@ -32,10 +32,11 @@ const attrsParameter = 'target_session_attrs';
 
 function hostUrls(url: string): Either<string, HostUrls> {
   const [, before = '', hosts = '', after = ''] = parts.exec(url) ?? [];
-  const urls = hosts.split(',').map((host) => `${before}${host}${after}`);
+  const each = hosts.split(',');
+  if (each.length > 1 && each.includes('')) return E.left('a host between its commas is empty');
+  const urls = each.map((host) => `${before}${host}${after}`);
   const [first = ''] = urls;
-  if (!urls.every((each) => URL.canParse(each))) return E.left('it is not a URL');
-  if (urls.length > 1 && hosts.split(',').includes('')) return E.left('a host between its commas is empty');
+  if (!urls.every((one) => URL.canParse(one))) return E.left('it is not a URL');
   const params = new URL(first).searchParams;
   if (params.get('host')?.includes(',') === true)
     return E.left('several hosts stand before the path, with commas between');

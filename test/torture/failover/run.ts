@@ -25,6 +25,7 @@ import {
   startCaller,
   type Try,
 } from './load.ts';
+import { startProbe } from './probe.ts';
 import { until } from './processes.ts';
 import { findPrograms } from './programs.ts';
 
@@ -124,6 +125,8 @@ interface Round {
   readonly tries: readonly Try[];
   /** Milliseconds from the fault until another member led. */
   readonly promotedMs: number;
+  /** Milliseconds from the fault until a plain client could commit. */
+  readonly downMs: number;
   /** The longest wait of each caller whose budget was not used up. */
   readonly waits: readonly number[];
   readonly fault: Fault;
@@ -155,6 +158,7 @@ async function oneRound(
     ),
     startCaller(narrow, url, random, over.signal),
   ]);
+  const probe = startProbe(cluster.balancedUrl);
   const served = callers.filter(({ owner }) => owner !== narrow);
   await sleep(beforeMs + random() * 1_000);
   const from = performance.now();
@@ -175,11 +179,13 @@ async function oneRound(
     return {
       fault,
       promotedMs,
+      downMs: probe.outageSince(from),
       tries: callers.flatMap(({ tries }) => tries),
       waits: served.map(({ tries }) => longestWait(tries, from)),
     };
   } finally {
     over.abort();
+    await probe.stop();
   }
 }
 
@@ -226,7 +232,8 @@ async function rehearse(stage: Stage): Promise<readonly string[]> {
     if (verified.code !== 0) problems.push(`round ${number}: ledger verify: ${verified.output.trim()}`);
     problems.push(...found.problems.map((problem) => `round ${number}: ${problem}`));
     out(
-      `round ${number}, ${fault}: another led after ${seconds(round.promotedMs)}, now ${leader}; callers waited ` +
+      `round ${number}, ${fault}: another led after ${seconds(round.promotedMs)}, now ${leader}; a plain client ` +
+        `could commit after ${seconds(round.downMs)}, callers waited ` +
         `p50 ${seconds(quantile(round.waits, 0.5))}, p99 ${seconds(quantile(round.waits, 0.99))}; ` +
         `${replayed} from the journals; ${fates(round.tries)}; ${found.rows} rows, ${found.unseen} of them of ` +
         `requests that failed; ${verified.output.trim()}`,
@@ -237,10 +244,11 @@ async function rehearse(stage: Stage): Promise<readonly string[]> {
     const of = done.filter((round) => round.fault === fault);
     const waits = of.flatMap((round) => round.waits);
     const led = of.map(({ promotedMs }) => promotedMs);
+    const down = of.map(({ downMs }) => downMs);
     if (of.length > 0)
       out(
-        `${fault}, ${of.length} rounds: another led after ${seconds(quantile(led, 0.5))} (p50); a caller was without ` +
-          `an answer p50 ${seconds(quantile(waits, 0.5))}, p99 ${seconds(quantile(waits, 0.99))}, ` +
+        `${fault}, ${of.length} rounds: another led after ${seconds(quantile(led, 0.5))} (p50), a plain client could ` +
+          `commit after ${seconds(quantile(down, 0.5))} (p50); a caller was without an answer p50 ${seconds(quantile(waits, 0.5))}, p99 ${seconds(quantile(waits, 0.99))}, ` +
           `at most ${seconds(Math.max(...waits))}`,
       );
   }
