@@ -1,8 +1,15 @@
 import { createPgDriverFactory } from '@slonik/pg-driver';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as E from 'fp-ts/lib/Either.js';
-import type * as t from 'io-ts';
-import { createPool, type DatabasePool, type Driver, type DriverFactory, type Interceptor } from 'slonik';
+import * as t from 'io-ts';
+import {
+  createPool,
+  type DatabasePool,
+  type Driver,
+  type DriverFactory,
+  type Interceptor,
+  sql,
+} from 'slonik';
 import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
 import type { SecuredUrl } from './tls.ts';
 
@@ -127,4 +134,21 @@ function withIsolation(url: string): string {
   const given = target.searchParams.get('options') ?? '';
   target.searchParams.set('options', `${given} -c default_transaction_isolation=read\\ committed`.trim());
   return target.href;
+}
+
+const isolationRow = t.type({ isolation: t.string });
+
+/**
+ * Whether transactions begin as they must. A pooler may keep from the server what connections ask for at their start.
+ * Throws an error for operators.
+ */
+export async function refuseOtherIsolation(pool: DatabasePool): Promise<void> {
+  const { isolation } = await pool.one(
+    sql.type(row(isolationRow))`select current_setting('default_transaction_isolation') as isolation`,
+  );
+  if (isolation !== 'read committed')
+    throw new Error(
+      `Transactions of the database begin as ${isolation}, and hard limits need read committed. A pooler keeps it from ` +
+        "the server: set it for the role, alter role … set default_transaction_isolation = 'read committed'.",
+    );
 }

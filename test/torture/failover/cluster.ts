@@ -22,6 +22,9 @@ import { type Programs, unprivileged } from './programs.ts';
 /** Short, for many rounds in little time: Patroni's own defaults are 30, 10 and 10 seconds. */
 export const times = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 
+/** A standby that has not found the way back by then is rebuilt. */
+const rebuildMs = 20_000;
+
 const superuser = { username: 'postgres', password: 'of-the-drill' };
 const follower = { username: 'replicator', password: 'of-the-drill-too' };
 
@@ -41,8 +44,13 @@ export interface Cluster {
   readonly balancedUrl: string;
   /** All members, of which the driver takes the one that can be written. */
   readonly hostsUrl: string;
-  /** Name of the primary once every member runs and one standby is synchronous. */
+  /**
+   * Name of the primary once every member runs, follows to the last byte, and one standby is synchronous. A standby that
+   * does not find the way back is rebuilt after a while, as an operator would.
+   */
   readonly healthy: (withinMs: number) => Promise<string>;
+  /** Names of the standbys that were rebuilt, each as often as it was. */
+  readonly rebuilt: readonly string[];
   /** Name of a primary that is not `name`. */
   readonly otherThan: (name: string, withinMs: number) => Promise<string>;
   readonly kill: (name: string) => void;
@@ -66,6 +74,7 @@ export async function startCluster(programs: Needed, folder: string, size = 3): 
     if (found === undefined) throw new Error(`There is no member ${name}.`);
     return found;
   };
+  const rebuilt: string[] = [];
   const processesOf = ({ patroni, pidFile }: Member): readonly number[] => [
     ...treeOf(patroni.pid),
     ...treeOf(postmasterIn(pidFile)),
@@ -75,11 +84,21 @@ export async function startCluster(programs: Needed, folder: string, size = 3): 
   return {
     balancedUrl: `${login}127.0.0.1:${balancer.port}/postgres`,
     hostsUrl: `${login}${hosts.join(',')}/postgres?target_session_attrs=read-write`,
-    healthy: (withinMs) =>
-      until('the cluster is whole', withinMs, async () => {
+    rebuilt,
+    healthy: (withinMs) => {
+      let rebuildAt = performance.now() + rebuildMs;
+      return until('the cluster is whole', withinMs, async () => {
         const views = await Promise.all(members.map(viewOf));
-        return views.map(leaderOfWhole(size)).find((leader) => leader !== undefined);
-      }),
+        const leader = views.map(leaderOfWhole(size)).find((each) => each !== undefined);
+        if (leader !== undefined || performance.now() < rebuildAt) return leader;
+        rebuildAt = performance.now() + rebuildMs;
+        const lost = views.flatMap(strayIn).map(called).at(0);
+        if (lost === undefined) return undefined;
+        rebuilt.push(lost.name);
+        await asked(`${lost.api}/reinitialize`, { method: 'POST', body: '{"force": true}' });
+        return undefined;
+      });
+    },
     otherThan: (name, withinMs) =>
       until('another member leads', withinMs, async () => {
         const states = await Promise.all(members.map(stateOf));
@@ -244,9 +263,9 @@ async function startBalancer({ haproxy }: Needed, folder: string, members: reado
   return { port, child: startProgram(haproxy, ['-db', '-f', file], path.join(folder, 'haproxy.log')) };
 }
 
-async function asked(url: string): Promise<unknown> {
+async function asked(url: string, how: RequestInit = {}): Promise<unknown> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) });
+    const answer = await fetch(url, { ...how, signal: AbortSignal.timeout(1_000) });
     return await answer.json();
   } catch {
     return undefined;
@@ -267,21 +286,36 @@ interface View {
     readonly role: string;
     readonly state: string;
     readonly timeline?: number;
+    /** Bytes that it lacks; of standbys. */
+    readonly lag?: number | 'unknown';
   }[];
 }
 
 const viewOf = async ({ api }: Member): Promise<View | undefined> =>
   (await asked(`${api}/cluster`)) as View | undefined;
 
-/** All members run on one timeline, one leads, and one follows it synchronously. */
+/** All members run, one leads, the others have all that it has, and one of them synchronously. */
 const leaderOfWhole =
   (size: number) =>
   (view: View | undefined): string | undefined => {
     const members = view?.members ?? [];
     const isWhole =
       members.length === size &&
-      members.every(({ state }) => state === 'running' || state === 'streaming') &&
       members.some(({ role }) => role === 'sync_standby') &&
-      new Set(members.map(({ timeline }) => timeline)).size === 1;
+      new Set(members.map(({ timeline }) => timeline)).size === 1 &&
+      members.every(({ role, state, lag }) =>
+        role === 'leader' ? state === 'running' : state === 'running' && lag === 0,
+      );
     return isWhole ? members.find(({ role }) => role === 'leader')?.name : undefined;
   };
+
+/** Standbys that run and do not follow. */
+const strayIn = (view: View | undefined): readonly string[] => {
+  const leader = view?.members?.find(({ role }) => role === 'leader');
+  return (view?.members ?? [])
+    .filter(
+      ({ role, timeline, lag }) =>
+        leader !== undefined && role !== 'leader' && (timeline !== leader.timeline || lag !== 0),
+    )
+    .map(({ name }) => name);
+};

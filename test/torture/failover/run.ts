@@ -6,25 +6,17 @@
  * Needs Debian's packages etcd-server, patroni, haproxy and postgresql-15 (`apt-get install --no-install-recommends`),
  * and installs nothing. Everything it starts listens on 127.0.0.1, as `postgres` or nobody where it is started as root.
  */
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server.ts';
-import { checkTables, type HardLimit, longestWait, quantile, readTables } from './checks.ts';
+import { checkTables, longestWait, quantile, readTables } from './checks.ts';
 import { type Cluster, startCluster, times } from './cluster.ts';
+import { anOwner, configOf, limitsOf } from './config.ts';
 import { type Gateway, runCommand, startGateway } from './gateways.ts';
-import {
-  type Caller,
-  endConnections,
-  type Owner,
-  perToken,
-  randomFrom,
-  startCaller,
-  type Try,
-} from './load.ts';
+import { type Caller, endConnections, type Owner, randomFrom, startCaller, type Try } from './load.ts';
 import { startProbe } from './probe.ts';
 import { until } from './processes.ts';
 import { findPrograms } from './programs.ts';
@@ -48,71 +40,12 @@ const afterMs = 2_000;
 const recoveryMs = 60_000;
 /** How long an old primary is still away when another one leads. */
 const awayMs = 2_000;
-/** Some 20 requests of a tight budget. */
-const tightAmount = 800n;
-/** Picodollars in a unit of `amount_10000`. */
-const unit = 100_000_000n;
-
 const faults = ['kill -9', 'freeze', 'isolate'] as const;
 type Fault = (typeof faults)[number];
 
-const anOwner = (name: string): Owner => ({
-  name,
-  key: `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`,
-});
 const steady = ['hard', 'soft', 'free'].map(anOwner);
 /** One for each round, whose hard limit is reached in it. */
 const tight = Array.from({ length: rounds }, (_, index) => anOwner(`tight-${index + 1}`));
-
-function budgetOf({ name }: Owner): object {
-  const budget = (amount: bigint, hard: boolean) => ({
-    budget: { cadence: 'monthly', amount_10000: Number(amount), hard_limit: hard },
-  });
-  if (name === 'free') return {};
-  return name.startsWith('tight') ? budget(tightAmount, true) : budget(10_000_000_000n, name === 'hard');
-}
-
-/** As a price of the configuration: dollars for a million tokens. */
-const perMillion = (picodollars: bigint): string => String(picodollars / 1_000_000n);
-
-const configOf = (upstreamUrl: string): object => ({
-  server: { bind: '127.0.0.1:0' },
-  providers: [
-    {
-      id: 'up',
-      type: 'compat',
-      base_url: upstreamUrl,
-      auth: { mode: 'bearer', token: 'token-of-the-drill' },
-    },
-  ],
-  models: [{ id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast' }] }],
-  pricing: {
-    overrides: [
-      {
-        provider: 'up',
-        model: 'simulated-fast',
-        input_usd_per_million: perMillion(perToken.prompt),
-        output_usd_per_million: perMillion(perToken.completion),
-      },
-    ],
-  },
-  teams: [],
-  users: [...steady, ...tight].map((owner) => ({
-    email: `${owner.name}@example.com`,
-    name: owner.name,
-    ...budgetOf(owner),
-  })),
-  api_keys: [...steady, ...tight].map(({ name, key }) => ({
-    name,
-    owner: `user:${name}@example.com`,
-    value: key,
-  })),
-});
-
-const limits: readonly HardLimit[] = [
-  ...tight.map(({ name }) => ({ owner: name, picodollars: tightAmount * unit })),
-  { owner: 'hard', picodollars: 10_000_000_000n * unit },
-];
 
 interface Stage {
   readonly cluster: Cluster;
@@ -221,7 +154,7 @@ async function rehearse(stage: Stage): Promise<readonly string[]> {
       await readTables(cluster.balancedUrl),
       done.flatMap(({ tries }) => tries),
       asked,
-      limits,
+      limitsOf([...steady, ...tight]),
     );
     const verified = await runCommand(
       path.join(folder, 'gateway-1'),
@@ -257,6 +190,7 @@ async function rehearse(stage: Stage): Promise<readonly string[]> {
     `all rounds: a caller was without an answer p50 ${seconds(quantile(waits, 0.5))}, ` +
       `p99 ${seconds(quantile(waits, 0.99))}`,
   );
+  if (cluster.rebuilt.length > 0) out(`standbys that Patroni had to rebuild: ${cluster.rebuilt.join(', ')}`);
   for (const { errors } of gateways)
     for (const [line, count] of errors) out(`logged ${count} times: ${line}`);
   return problems;
@@ -292,7 +226,13 @@ async function main(): Promise<number> {
     for (let number = 1; number <= replicas; number += 1) {
       // The last one without HAProxy: its driver finds the primary.
       const url = number === replicas ? cluster.hostsUrl : cluster.balancedUrl;
-      gateways.push(await startGateway(path.join(folder, `gateway-${number}`), configOf(upstream.url), url));
+      gateways.push(
+        await startGateway(
+          path.join(folder, `gateway-${number}`),
+          configOf(upstream.url, [...steady, ...tight]),
+          url,
+        ),
+      );
     }
     problems = await rehearse({ cluster, gateways, folder, asked });
   } catch (error) {
