@@ -35,9 +35,11 @@ function hostUrls(url: string): Either<string, HostUrls> {
   const each = hosts.split(',');
   if (each.length > 1 && each.includes('')) return E.left('a host between its commas is empty');
   const urls = each.map((host) => `${before}${host}${after}`);
-  const [first = ''] = urls;
-  if (!urls.every((one) => URL.canParse(one))) return E.left('it is not a URL');
-  const params = new URL(first).searchParams;
+  return urls.every((one) => URL.canParse(one)) ? withAttrs(urls) : E.left('it is not a URL');
+}
+
+function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
+  const params = new URL(urls[0] ?? '').searchParams;
   if (params.get('host')?.includes(',') === true)
     return E.left('several hosts stand before the path, with commas between');
   const attrs = sessionAttrs.get(params.get(attrsParameter) ?? 'any');

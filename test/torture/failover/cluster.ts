@@ -149,12 +149,16 @@ async function startEtcd({ etcd }: Needed, folder: string) {
   const [clients, peers] = [at(await freePort()), at(await freePort())];
   const child = startProgram(
     etcd,
-    [
-      ...['--name', 'drill', '--data-dir', path.join(data, 'data'), '--log-level', 'error'],
-      ...['--listen-client-urls', clients, '--advertise-client-urls', clients],
-      ...['--listen-peer-urls', peers, '--initial-advertise-peer-urls', peers],
-      ...['--initial-cluster', `drill=${peers}`],
-    ],
+    Object.entries({
+      '--name': 'drill',
+      '--data-dir': path.join(data, 'data'),
+      '--log-level': 'error',
+      '--listen-client-urls': clients,
+      '--advertise-client-urls': clients,
+      '--listen-peer-urls': peers,
+      '--initial-advertise-peer-urls': peers,
+      '--initial-cluster': `drill=${peers}`,
+    }).flat(),
     path.join(folder, 'etcd.log'),
     { ETCD_UNSUPPORTED_ARCH: process.arch },
   );

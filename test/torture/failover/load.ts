@@ -58,6 +58,7 @@ export function randomFrom(seed: number): () => number {
 /** A caller: one request at a time, every one to the same gateway, until told to stop. */
 export interface Caller {
   readonly owner: Owner;
+  readonly gateway: string;
   readonly tries: Try[];
   readonly ended: Promise<void>;
 }
@@ -85,7 +86,7 @@ export function startCaller(owner: Owner, gateway: string, random: () => number,
       }
     }
   };
-  return { owner, tries, ended: run() };
+  return { owner, gateway, tries, ended: run() };
 }
 
 function send(gateway: string, ask: Ask, latencyMs: number, chunkDelayMs: number): Promise<Try> {
@@ -137,6 +138,9 @@ const bodyOf = (ask: Ask, latencyMs: number, chunkDelayMs: number): string =>
       'chunk-delay-ms': chunkDelayMs,
     },
   });
+
+/** The id that a request carries to the upstream; '' where it carries none. */
+export const idIn = (body: string): string => /"content":"([0-9a-f-]{36})"/.exec(body)?.[1] ?? '';
 
 const isDone = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
 

@@ -17,9 +17,9 @@ import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server
 import { checkTables, readTables } from './checks.ts';
 import { anOwner, configOf, limitsOf } from './config.ts';
 import { type Gateway, runCommand, startGateway } from './gateways.ts';
-import { endConnections, randomFrom, startCaller, type Try } from './load.ts';
+import { endConnections, idIn, randomFrom, startCaller, type Try } from './load.ts';
 import { endProgram, freePort, startProgram, until } from './processes.ts';
-import { findPrograms } from './programs.ts';
+import { findPrograms, toldMissing } from './programs.ts';
 
 const { values } = parseArgs({
   options: {
@@ -103,43 +103,21 @@ async function rehearse(url: string, direct: string, folder: string, config: obj
       startGateway(path.join(folder, `gateway-${index + 1}`), config, url),
     ),
   );
-  const over = new AbortController();
-  const random = randomFrom(seed);
-  const callers = gateways.flatMap((gateway) =>
-    owners.flatMap((owner) => [1, 2, 3].map(() => startCaller(owner, gateway.url, random, over.signal))),
-  );
-  await sleep(loadSeconds * 1_000);
-  over.abort();
-  await Promise.all(callers.map(({ ended }) => ended));
-  const tries: readonly Try[] = callers.flatMap(({ tries: each }) => each);
-
-  const [first, second] = await Promise.all([
-    purgeAlone(url, () => sleep(500, 'purged')),
-    sleep(250).then(() => purgeAlone(url, async () => 'purged, too')),
-  ]);
-  const third = await purgeAlone(url, async () => 'purged again');
-  if (first !== 'purged' || second !== undefined || third !== 'purged again')
-    problems.push(`purges were not alone, or left their lock behind: ${first}, ${second}, ${third}`);
-  const migrated = await runCommand(path.join(folder, 'gateway-1'), ['migrate'], url);
-  if (migrated.code !== 0) problems.push(`migrate: ${migrated.output}`);
-  const held = await rowsOf<{ count: string }>(
-    direct,
-    "select count(*) from pg_locks l join pg_database d on d.oid = l.database where locktype = 'advisory' and datname = current_database()",
-  );
-  if (held[0]?.count !== '0') problems.push(`${held[0]?.count} advisory locks were left behind`);
-
+  const tries = await loaded(gateways);
+  problems.push(...(await locksLeft(url, direct, folder)));
   const verified = await runCommand(path.join(folder, 'gateway-1'), ['ledger', 'verify'], url);
   if (verified.code !== 0) problems.push(`ledger verify: ${verified.output}`);
   const found = checkTables(await readTables(direct), tries, asked, limitsOf(owners));
-  problems.push(...found.problems);
   const others = tries.filter(({ fate, code }) => fate !== 'complete' && code !== 'budget_exceeded');
-  for (const { fate, code } of others.slice(0, 5))
-    problems.push(`a request was ${fate}: ${code ?? 'no code'}`);
-  for (const { errors } of gateways)
-    for (const [line, count] of errors) problems.push(`logged ${count} times: ${line}`);
+  problems.push(
+    ...found.problems,
+    ...others.slice(0, 5).map(({ fate, code }) => `a request was ${fate}: ${code ?? 'no code'}`),
+    ...gateways.flatMap(({ errors }) => [...errors].map(([line, times]) => `logged ${times} times: ${line}`)),
+  );
   const sessions = await rowsOf<{ count: string }>(
     direct,
-    "select count(*) from pg_stat_activity where backend_type = 'client backend' and application_name <> 'psql' and pid <> pg_backend_pid() and datname = current_database()",
+    `select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()
+     and datname = current_database()`,
   );
   out(
     `${tries.length} requests, ${tries.length - others.length} answered or over their budget; ${found.rows} rows; ` +
@@ -150,11 +128,44 @@ async function rehearse(url: string, direct: string, folder: string, config: obj
   return problems;
 }
 
+async function loaded(gateways: readonly Gateway[]): Promise<readonly Try[]> {
+  const over = new AbortController();
+  const random = randomFrom(seed);
+  const callers = gateways.flatMap((gateway) =>
+    owners.flatMap((owner) => [1, 2, 3].map(() => startCaller(owner, gateway.url, random, over.signal))),
+  );
+  await sleep(loadSeconds * 1_000);
+  over.abort();
+  await Promise.all(callers.map(({ ended }) => ended));
+  return callers.flatMap(({ tries }) => tries);
+}
+
+/** Purges are done by one at a time, and neither they nor migrations leave a lock in a session of the pooler. */
+async function locksLeft(url: string, direct: string, folder: string): Promise<readonly string[]> {
+  const [first, second] = await Promise.all([
+    purgeAlone(url, () => sleep(500, 'purged')),
+    sleep(250).then(() => purgeAlone(url, async () => 'purged, too')),
+  ]);
+  const third = await purgeAlone(url, async () => 'purged again');
+  const migrated = await runCommand(path.join(folder, 'gateway-1'), ['migrate'], url);
+  const held = await rowsOf(
+    direct,
+    `select from pg_locks l join pg_database d on d.oid = l.database
+     where locktype = 'advisory' and datname = current_database()`,
+  );
+  return [
+    ...(first === 'purged' && second === undefined && third === 'purged again'
+      ? []
+      : [`purges were not alone, or left their lock behind: ${first}, ${second}, ${third}`]),
+    ...(migrated.code === 0 ? [] : [`migrate: ${migrated.output}`]),
+    ...(held.length === 0 ? [] : ['advisory locks were left behind']),
+  ];
+}
+
 async function main(): Promise<number> {
   const programs = findPrograms(['pgbouncer']);
   if ('missing' in programs) {
-    out(`torture:pgbouncer did not run: missing packages: ${programs.missing.join(' ')}`);
-    out(`apt-get install --no-install-recommends ${programs.missing.join(' ')}`);
+    out(toldMissing('torture:pgbouncer', programs.missing));
     return 2;
   }
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-pgbouncer-'));
@@ -162,14 +173,11 @@ async function main(): Promise<number> {
   const asked = new Set<string>();
   const upstream = await startSimulatedUpstream({
     port: 0,
-    onRequest: ({ body }) => {
-      const [, id] = /"content":"([0-9a-f-]{36})"/.exec(body) ?? [];
-      if (id !== undefined) asked.add(id);
-    },
+    onRequest: ({ body }) => void asked.add(idIn(body)),
   });
   const server = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
   const config = configOf(upstream.url, owners);
-  const poolers = [];
+  const poolers: Awaited<ReturnType<typeof startPooler>>[] = [];
   let problems: readonly string[];
   try {
     const start = async () => {

@@ -14,7 +14,7 @@ export interface Probe {
 
 export function startProbe(url: string): Probe {
   const commits: { readonly begun: number; readonly at: number }[] = [];
-  let over = false;
+  const over = new AbortController();
   const once = async (): Promise<void> => {
     const client = new Client({
       connectionString: url,
@@ -36,7 +36,7 @@ export function startProbe(url: string): Probe {
     }
   };
   const run = async (): Promise<void> => {
-    while (!over) {
+    while (!over.signal.aborted) {
       await once();
       await sleep(pauseMs);
     }
@@ -45,7 +45,7 @@ export function startProbe(url: string): Probe {
   return {
     outageSince: (from) => (commits.find(({ begun }) => begun > from)?.at ?? Number.NaN) - from,
     stop: async () => {
-      over = true;
+      over.abort();
       await ended;
     },
   };

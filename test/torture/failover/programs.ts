@@ -65,6 +65,11 @@ export function findPrograms<const Wanted extends readonly Name[]>(
   return Object.fromEntries(found) as Pick<Programs, Wanted[number]>;
 }
 
+/** What a command says that cannot run. */
+export const toldMissing = (command: string, missing: readonly string[]): string =>
+  `${command} did not run: missing packages: ${missing.join(' ')}\n` +
+  `apt-get install --no-install-recommends ${missing.join(' ')}`;
+
 /** PostgreSQL does not run as root: then everything runs as `postgres`, whom Debian's package makes, or as nobody. */
 export function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
