@@ -20,7 +20,7 @@ import { migrate, pendingMigrations } from '../infrastructure/postgres/migrate.t
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
-import { isUnderTls } from '../infrastructure/postgres/tls.ts';
+import { plainHosts } from '../infrastructure/postgres/hosts.ts';
 import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { importPrices } from '../infrastructure/pricing/import.ts';
 import { formatOverrides } from '../infrastructure/pricing/overrides.ts';
@@ -133,7 +133,7 @@ async function checkConfig(file: string) {
   const warnings = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
     canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
-    databaseTls: isUnderTls,
+    plainHosts,
   });
   return {
     problems: [],

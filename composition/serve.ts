@@ -11,7 +11,7 @@ import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
-import { openPool } from '../infrastructure/postgres/pool.ts';
+import { openPool, refuseOtherIsolation } from '../infrastructure/postgres/pool.ts';
 import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
@@ -81,6 +81,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const pools = replica === undefined ? [pool] : [pool, replica.pool];
   const release = releasing({ parts, background, purge, partitions, exported, pools });
   const start = async (): Promise<Listeners> => {
+    await refuseOtherIsolation(pool);
     await follower.start();
     await partitions.make();
     return openListeners(parts, config, log, alone);

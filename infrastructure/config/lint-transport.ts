@@ -7,15 +7,18 @@ import { isForeignPlainHttp, isPrivateHost } from './private-hosts.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 import type { ProviderConfig } from './provider-config.ts';
 
-/** Whether connections to the database of this URL are under TLS; on the left why the URL cannot be used at all. */
-export type DatabaseTls = (url: string) => Either<string, boolean>;
+/**
+ * The hosts that connections to the database of this URL go to in the clear; on the left why the URL cannot be used at
+ * all.
+ */
+export type PlainDatabaseHosts = (url: string) => Either<string, readonly string[]>;
 
 /** What goes over networks of others in the clear: tokens, rows, passwords. Loopback and private hosts are exempt. */
-export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] => [
+export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] => [
   ...config.providers.flatMap(plainTokens),
   ...plainRouteTokens(config),
   ...config.mcpServers.flatMap(plainMcpCredentials),
-  ...plainDatabase(config, databaseTls),
+  ...plainDatabase(config, plainHosts),
   ...plainMailPassword(config),
   ...plainCollector(config),
   ...plainStorage(config),
@@ -82,17 +85,16 @@ function urlsOf(provider: ProviderConfig): readonly (readonly [key: string, url:
   }
 }
 
-function plainDatabase({ database }: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] {
+function plainDatabase({ database }: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] {
   if (database.kind === 'embedded') return [];
   return Object.entries({ url: database.url, read_url: database.readUrl }).flatMap(([key, url]) =>
-    url === undefined ? [] : plainConnection(['database', key], url, databaseTls),
+    url === undefined ? [] : plainConnection(['database', key], plainHosts(url)),
   );
 }
 
-function plainConnection(path: Path, url: string, databaseTls: DatabaseTls): readonly Finding[] {
-  const tls = databaseTls(url);
-  if (E.isLeft(tls)) return [finding(path, `cannot be used: ${tls.left}`)];
-  return tls.right || databaseHosts(url).every(isPrivateHost)
+function plainConnection(path: Path, hosts: ReturnType<PlainDatabaseHosts>): readonly Finding[] {
+  if (E.isLeft(hosts)) return [finding(path, `cannot be used: ${hosts.left}`)];
+  return hosts.right.every(isPrivateHost)
     ? []
     : [
         finding(
@@ -100,13 +102,6 @@ function plainConnection(path: Path, url: string, databaseTls: DatabaseTls): rea
           'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full',
         ),
       ];
-}
-
-/** As libpq has it: a host in the parameters wins, and one that begins with a slash is a socket of this machine. */
-function databaseHosts(url: string): readonly string[] {
-  const { hostname, searchParams } = new URL(url);
-  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  return host === '' || host.startsWith('/') ? [] : [host];
 }
 
 /** The port on which TLS comes before the first word. */

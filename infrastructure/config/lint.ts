@@ -4,7 +4,7 @@ import { type Capability, capabilities } from '../../domain/routing/capabilities
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import { isObject } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
-import { type DatabaseTls, transportNotes } from './lint-transport.ts';
+import { type PlainDatabaseHosts, transportNotes } from './lint-transport.ts';
 import { type LoadedConfig, toProblem } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
@@ -15,7 +15,7 @@ import { isChatStyleKind, type ProviderConfig } from './provider-config.ts';
 export interface LintKnowledge {
   readonly hasPrice: (pricingProviderId: string, upstreamModel: string) => boolean;
   readonly canServe: (kind: ProviderKind, route: RouteConfig, capability: Capability) => boolean;
-  readonly databaseTls: DatabaseTls;
+  readonly plainHosts: PlainDatabaseHosts;
 }
 
 interface PlacedRoute {
@@ -40,7 +40,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap(withoutRouterPolicy),
     ...routes.flatMap(ofNoPublisher),
     ...hardBudgetNotes(loaded.config, routes),
-    ...transportNotes(loaded.config, knowledge.databaseTls),
+    ...transportNotes(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
     ...openToAnybody(loaded.config),
     ...loaded.inlineSecrets.map((path) =>

@@ -9,6 +9,7 @@ import {
 } from '../../domain/export/export-columns.ts';
 import { type ExportDay, windowOfDay } from '../../domain/export/export-day.ts';
 import type { ExportTotals } from '../../domain/export/manifest.ts';
+import { alone } from './alone.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 import { answeredWithin } from './within-time.ts';
@@ -181,10 +182,7 @@ function asText({ name, kind }: ExportColumn) {
   return sql.fragment`l.${column}::text as ${column}`;
 }
 
-/**
- * Exports over a connection of its own, which takes none from others. Undefined: another export is under way. The lock
- * ends with its session, and without the session nothing is read any more.
- */
+/** Exports over a connection of its own, which takes none from others. Undefined: another export is under way. */
 export async function exportAlone<A>(
   url: string,
   subject: ExportSubject,
@@ -192,12 +190,11 @@ export async function exportAlone<A>(
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1);
   try {
-    return await pool.connect(async (connection) => {
-      const statement = sql.type(row(heldRow))`select pg_try_advisory_lock(${exportLock}) as held`;
-      const { held } = await answeredWithin(connection.one(statement), answerMs);
-      return held ? await run(exportSource(connection, subject)) : undefined;
-    });
+    return await alone(url, exportLock, () =>
+      pool.connect((connection) => run(exportSource(connection, subject))),
+    );
   } finally {
+    // Also of an export that is no longer alone.
     await pool.end();
   }
 }

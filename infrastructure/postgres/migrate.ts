@@ -1,19 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, DatabaseError } from 'pg';
+import { type Client, DatabaseError } from 'pg';
+import { alone } from './alone.ts';
+import { withClient } from './client.ts';
 import { type Migration, padded, readFunctions, readMigrations, type SqlFile } from './migration-files.ts';
-import { securedUrl } from './tls.ts';
 
-/** Number of the session advisory lock that lets one process at a time migrate a database. */
+/** Number of the advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
 
 /** How long another process that migrates is waited for: orchestrators give a start about as long. */
 const defaultLockTimeoutMs = 60_000;
-
-/** How often the lock is tried. */
-const lockPollMs = 100;
-
-/** A server that does not accept a connection in this time is not there. */
-const connectTimeoutMs = 10_000;
 
 interface FunctionText {
   readonly name: string;
@@ -30,8 +24,7 @@ interface Applied {
  * Applies the migrations of the folder `dir` that the database lacks, in the order of their numbers, then the functions
  * in a text that it has never had. Returns the names of the files that this call applied.
  *
- * Any number of processes may call it at once: one migrates, the others wait for it, at most 60 s. `url` must lead to
- * the server itself, not to a pooler that shares sessions between transactions: the lock belongs to the session.
+ * Any number of processes may call it at once: one migrates, the others wait for it, at most 60 s.
  *
  * Each file is one transaction. A file whose first line is `-- no-transaction` holds a single statement that PostgreSQL
  * refuses inside one (`create index concurrently`), and that may be run again. All functions are one transaction.
@@ -46,26 +39,40 @@ export async function migrate(
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
   const functions = await readFunctions(dir);
-  return withClient(url, async (client) => {
-    await lock(client, options.lockTimeoutMs ?? defaultLockTimeoutMs);
-    await client.query(`create table if not exists schema_migrations (
-      version integer constraint schema_migrations_pkey primary key,
-      name text not null,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    )`);
-    const pending = pendingOf(migrations, await readApplied(client));
-    for (const migration of pending) await apply(client, migration);
-    await client.query(`create table if not exists schema_functions (
-      name text not null,
-      checksum text not null,
-      applied_at timestamptz not null default now(),
-      constraint schema_functions_pkey primary key (name, checksum)
-    )`);
-    const changed = unknownOf(functions, await readTexts(client));
-    await applyFunctions(client, changed);
-    return [...pending, ...changed].map(({ name }) => name);
-  });
+  const timeoutMs = options.lockTimeoutMs ?? defaultLockTimeoutMs;
+  const applied = await alone(
+    url,
+    migrationLock,
+    () => withClient(url, (client) => applyAll(client, migrations, functions)),
+    timeoutMs,
+  );
+  if (applied === undefined)
+    throw new Error(`Another process has been migrating the database for ${timeoutMs / 1000} s`);
+  return applied;
+}
+
+async function applyAll(
+  client: Client,
+  migrations: readonly Migration[],
+  functions: readonly SqlFile[],
+): Promise<readonly string[]> {
+  await client.query(`create table if not exists schema_migrations (
+    version integer constraint schema_migrations_pkey primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`);
+  const pending = pendingOf(migrations, await readApplied(client));
+  for (const migration of pending) await apply(client, migration);
+  await client.query(`create table if not exists schema_functions (
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now(),
+    constraint schema_functions_pkey primary key (name, checksum)
+  )`);
+  const changed = unknownOf(functions, await readTexts(client));
+  await applyFunctions(client, changed);
+  return [...pending, ...changed].map(({ name }) => name);
 }
 
 /**
@@ -80,36 +87,6 @@ export async function pendingMigrations(url: string, dir: string): Promise<reado
     const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
     return [...pendingOf(migrations, applied), ...unknownOf(functions, texts)].map(({ name }) => name);
   });
-}
-
-async function withClient<A>(url: string, body: (client: Client) => Promise<A>): Promise<A> {
-  const { url: plain, ssl } = await securedUrl(url);
-  const client = new Client({
-    connectionString: plain,
-    ssl: ssl ?? false,
-    connectionTimeoutMillis: connectTimeoutMs,
-  });
-  let lost: Error | undefined;
-  client.on('error', (error) => {
-    lost = error;
-  });
-  await connect(client);
-  try {
-    return await body(client);
-  } catch (error) {
-    throw lost ?? error;
-  } finally {
-    await client.end();
-  }
-}
-
-async function connect(client: Client): Promise<void> {
-  try {
-    await client.connect();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The database cannot be reached: ${why}`, { cause: error });
-  }
 }
 
 async function has(client: Client, table: string): Promise<boolean> {
@@ -160,28 +137,16 @@ function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]
   return migrations.slice(applied.length);
 }
 
-/**
- * Takes the lock by asking for it again and again. A statement that waits for it inside PostgreSQL would block the
- * process that migrates: `create index concurrently` waits for every statement of every other session.
- */
-async function lock(client: Client, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
-      migrationLock,
-    ]);
-    if (rows[0]?.locked === true) return;
-    if (Date.now() > deadline) {
-      throw new Error(`Another process has been migrating the database for ${timeoutMs / 1000} s`);
-    }
-    await sleep(lockPollMs);
-  }
+/** A migration lasts as long as it lasts, also where statements of the role have a bound, as behind a pooler. */
+async function begin(client: Client): Promise<void> {
+  await client.query('begin');
+  await client.query('set local statement_timeout = 0');
 }
 
 async function apply(client: Client, migration: Migration): Promise<void> {
   const inTransaction = !/^-- no-transaction[ \t]*(\n|$)/.test(migration.text);
   try {
-    if (inTransaction) await client.query('begin');
+    if (inTransaction) await begin(client);
     await client.query(migration.text);
     // A setting that the file made (a search_path, as dumps do) must not reach the next one.
     await client.query('reset all');
@@ -205,7 +170,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
  */
 async function applyFunctions(client: Client, functions: readonly SqlFile[]): Promise<void> {
   if (functions.length === 0) return;
-  await client.query('begin');
+  await begin(client);
   for (const bodies of ['off', 'on']) {
     await client.query(`set local check_function_bodies = ${bodies}`);
     for (const file of functions) await runFunction(client, file);

@@ -1,8 +1,17 @@
+import { createPgDriverFactory } from '@slonik/pg-driver';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as E from 'fp-ts/lib/Either.js';
-import type * as t from 'io-ts';
-import { createPool, type DatabasePool, type Interceptor } from 'slonik';
-import { securedUrl } from './tls.ts';
+import * as t from 'io-ts';
+import {
+  createPool,
+  type DatabasePool,
+  type Driver,
+  type DriverFactory,
+  type Interceptor,
+  sql,
+} from 'slonik';
+import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
+import type { SecuredUrl } from './tls.ts';
 
 /** Paths and expected types only: values may be secrets. */
 const report = (errors: t.Errors): readonly string[] =>
@@ -51,13 +60,51 @@ const statementTimeoutMs = 10_000;
 const connectionTimeoutMs = 3_000;
 
 /**
+ * The driver of each host, which looks into the server when it is first used: so a pool of a server that is away opens.
+ */
+const hostsDriver =
+  (hosts: DatabaseHosts): DriverFactory =>
+  async ({ driverConfiguration }) => {
+    const drivers = new Map<SecuredUrl, Promise<Driver>>();
+    const driverOf = (host: SecuredUrl): Promise<Driver> => {
+      const known = drivers.get(host);
+      if (known !== undefined) return known;
+      const { url, ssl } = host;
+      const made = createPgDriverFactory()({
+        driverConfiguration: {
+          ...driverConfiguration,
+          connectionUri: withIsolation(url),
+          ...(ssl === undefined ? {} : { ssl }),
+        },
+      });
+      drivers.set(host, made);
+      made.catch(() => drivers.delete(host));
+      return made;
+    };
+    return {
+      createClient: connector(hosts, async (host) => {
+        const client = await (await driverOf(host)).createClient();
+        return {
+          connection: client,
+          isReadOnly: async () => {
+            client.acquire();
+            const { rows } = await client.query(transactionReadOnly);
+            await client.release();
+            return rows[0]?.['transaction_read_only'] === 'on';
+          },
+          close: () => client.destroy().catch(() => undefined),
+        };
+      }),
+    };
+  };
+
+/**
  * The service's pool. Values come as PostgreSQL's text, but for what the driver maps without loss: whole numbers
  * and money are read as text and parsed by each row's codec.
  */
 export async function openPool(url: string, maxConnections: number): Promise<DatabasePool> {
-  const { url: plain, ssl } = await securedUrl(url);
-  const pool = await createPool(withIsolation(plain), {
-    ...(ssl === undefined ? {} : { ssl }),
+  const pool = await createPool(url, {
+    driverFactory: hostsDriver(await databaseHosts(url)),
     maximumPoolSize: maxConnections,
     connectionTimeout: connectionTimeoutMs,
     connectionRetryLimit: 0,
@@ -87,4 +134,21 @@ function withIsolation(url: string): string {
   const given = target.searchParams.get('options') ?? '';
   target.searchParams.set('options', `${given} -c default_transaction_isolation=read\\ committed`.trim());
   return target.href;
+}
+
+const isolationRow = t.type({ isolation: t.string });
+
+/**
+ * Whether transactions begin as they must. A pooler may keep from the server what connections ask for at their start.
+ * Throws an error for operators.
+ */
+export async function refuseOtherIsolation(pool: DatabasePool): Promise<void> {
+  const { isolation } = await pool.one(
+    sql.type(row(isolationRow))`select current_setting('default_transaction_isolation') as isolation`,
+  );
+  if (isolation !== 'read committed')
+    throw new Error(
+      `Transactions of the database begin as ${isolation}, and hard limits need read committed. A pooler keeps it from ` +
+        "the server: set it for the role, alter role … set default_transaction_isolation = 'read committed'.",
+    );
 }

@@ -1,6 +1,7 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { AgedRows } from '../../application/ports/aged-rows.ts';
+import { alone } from './alone.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 import { answeredWithin } from './within-time.ts';
@@ -11,7 +12,7 @@ import { answeredWithin } from './within-time.ts';
  */
 export const purgeBatchRows = 200;
 
-/** Numbers of the session advisory locks of those who purge on a schedule. */
+/** Numbers of the advisory locks of those who purge on a schedule. */
 const requestLogLock = 4_071_771_011;
 const invocationLock = 4_071_771_013;
 
@@ -20,7 +21,6 @@ const countRow = t.type({ count: int8 });
 const batchRow = t.type({ deleted: int8, reached: nullable(timestamp) });
 const droppedRow = t.type({ deleted: nullable(int8) });
 const reachedRow = t.type({ reached: nullable(t.string) });
-const lockRow = t.type({ locked: t.boolean });
 
 /** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */
 const answerMs = 15_000;
@@ -140,7 +140,7 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
   },
 });
 
-/** What is purged, and the number of the session advisory lock of those who purge it on a schedule. */
+/** What is purged, and the number of the advisory lock of those who purge it on a schedule. */
 interface Purged {
   readonly lock: number;
   readonly store: (connection: CommonQueryMethods, withinMs: number) => AgedRows;
@@ -161,13 +161,11 @@ export async function purgeAlone<A>(
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1);
   try {
-    return await pool.connect(async (connection) => {
-      const statement = sql.type(row(lockRow))`select pg_try_advisory_lock(${of.lock}) as locked`;
-      const { locked } = await answeredWithin(connection.one(statement), withinMs);
-      return locked ? await purge(of.store(connection, withinMs)) : undefined;
-    });
+    return await alone(url, of.lock, () =>
+      pool.connect((connection) => purge(of.store(connection, withinMs))),
+    );
   } finally {
-    // The lock ends with its session.
+    // Also of a purge that is no longer alone.
     await pool.end();
   }
 }

@@ -6,7 +6,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { parse } from 'yaml';
 import { lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
-import { isUnderTls } from '../../infrastructure/postgres/tls.ts';
+import { plainHosts } from '../../infrastructure/postgres/hosts.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import { fileOf, ran, textOf } from './files.ts';
 import { itWith } from './it-with.ts';
@@ -113,7 +113,7 @@ describe('deploy/compose.yaml', () => {
     const warnings = lintConfig(loaded.right, {
       hasPrice: () => true,
       canServe: () => true,
-      databaseTls: isUnderTls,
+      plainHosts,
     });
     expect(warnings).toEqual([]);
   });

@@ -1,15 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../infrastructure/embedded-postgres/start.ts';
-import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import type { EmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';
-import { connected, makeTestFolder } from '../support/test-server.ts';
+import { serverAndStandby } from '../support/standby.ts';
+import { connected } from '../support/test-server.ts';
 import { eventually } from './traces.ts';
 
 const key = aKey();
@@ -20,30 +15,8 @@ let upstream: SimulatedUpstream;
 let gateway: TestGateway;
 let admin: AdminClient;
 
-/** A server with all migrations, and one that follows it by streaming replication. */
-async function serverAndStandby(): Promise<void> {
-  const folder = await makeTestFolder('replica');
-  const [own, copy] = [path.join(folder, 'primary'), path.join(folder, 'standby')];
-  const log = (): void => undefined;
-  const first = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
-  await migrate(first.url, path.join(import.meta.dirname, '..', '..', 'migrations'));
-  await first.stop();
-  // With its owner, who is not root.
-  execFileSync('cp', ['-a', own, copy]);
-  const inCopy = (name: string): string => path.join(copy, 'cluster', name);
-  execFileSync('cp', ['-a', inCopy('PG_VERSION'), inCopy('standby.signal')]);
-  primary = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
-  const { port, password } = new URL(primary.url);
-  standby = await startEmbeddedPostgres({
-    dataDir: copy,
-    log,
-    testing: true,
-    settings: { primary_conninfo: `host=127.0.0.1 port=${port} user=gateway password=${password}` },
-  });
-}
-
 beforeAll(async () => {
-  await serverAndStandby();
+  ({ primary, standby } = await serverAndStandby());
   upstream = await startSimulatedUpstream({ port: 0 });
   const config = basicConfig(upstream.url, key, { more: { database: { read_url: '${READ_URL}' } } });
   gateway = await startGateway(config, primary.url, { READ_URL: standby.url });
@@ -127,5 +100,12 @@ describe('database.read_url', () => {
     expect(await admin('GET', '/api/v1/admin/users')).toMatchObject({ status: 200 });
     expect((await asked()).status).toBe(200);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+  });
+
+  it('that is away stops no start', async () => {
+    const config = basicConfig(upstream.url, key, { more: { database: { read_url: '${READ_URL}' } } });
+    const another = await startGateway(config, primary.url, { READ_URL: standby.url });
+    expect((await fetch(`${another.url}/readyz`)).status).toBe(200);
+    await another.stop();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { isPrivateHost } from '../../infrastructure/config/private-hosts.ts';
-import { isUnderTls } from '../../infrastructure/postgres/tls.ts';
+import { plainHosts } from '../../infrastructure/postgres/hosts.ts';
 
 /** Path and message of each warning. */
 function warnings(
@@ -11,7 +11,7 @@ function warnings(
 ): readonly (readonly [string, string])[] {
   const loaded = parseConfig(text, { TOKEN: 'a-token-of-the-test', ...variables });
   if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
-  const knowledge = { hasPrice: () => true, canServe: () => true, databaseTls: isUnderTls };
+  const knowledge = { hasPrice: () => true, canServe: () => true, plainHosts };
   return lintConfig(loaded.right, knowledge).map(({ path, message }) => [path, message]);
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { type LintKnowledge, lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
-import { isUnderTls } from '../../infrastructure/postgres/tls.ts';
+import { plainHosts } from '../../infrastructure/postgres/hosts.ts';
 
 const allKnown: LintKnowledge = {
   hasPrice: () => true,
   canServe: () => true,
-  databaseTls: isUnderTls,
+  plainHosts,
 };
 
 function lint(text: string, knowledge: LintKnowledge = allKnown, variables: Record<string, string> = {}) {

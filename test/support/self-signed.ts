@@ -22,31 +22,65 @@ const commonName = (name: string): Buffer =>
 /** What `localhost` is reached by. */
 const loopback = [der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1]))];
 
-/** A certificate of `localhost`, or of another name, that nobody has signed but its own key, good for a day. */
-export function selfSigned(otherName?: string): { readonly key: string; readonly cert: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const alternativeName = sequence(
-    oid('551d11'),
-    der(0x04, sequence(...(otherName === undefined ? loopback : [der(0x82, Buffer.from(otherName))]))),
-  );
+interface Pair {
+  readonly key: string;
+  readonly cert: string;
+}
+
+const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+type Keys = ReturnType<typeof newKeys>;
+
+/** Of an authority: it may sign others. */
+const maySign = sequence(
+  oid('551d13'),
+  der(0x01, Buffer.from([0xff])),
+  der(0x04, sequence(der(0x01, Buffer.from([0xff])))),
+);
+
+const namesOf = (names: readonly Buffer[]): Buffer => sequence(oid('551d11'), der(0x04, sequence(...names)));
+
+/** A certificate of `subject`, good for a day. */
+function certificate(
+  subject: string,
+  keys: Keys,
+  extension: Buffer,
+  issuer: { readonly name: string; readonly keys: Keys },
+): Pair {
   const toBeSigned = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ecdsaWithSha256,
-    commonName('localhost'),
+    commonName(issuer.name),
     sequence(utcTime(Date.now() - day), utcTime(Date.now() + day)),
-    commonName('localhost'),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(alternativeName)),
+    commonName(subject),
+    keys.publicKey.export({ type: 'spki', format: 'der' }),
+    der(0xa3, sequence(extension)),
   );
-  const signature = sign('sha256', toBeSigned, privateKey);
-  const certificate = sequence(
+  const signature = sign('sha256', toBeSigned, issuer.keys.privateKey);
+  const signed = sequence(
     toBeSigned,
     ecdsaWithSha256,
     der(0x03, Buffer.concat([Buffer.from([0]), signature])),
   );
   return {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n`,
+    key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    cert: `-----BEGIN CERTIFICATE-----\n${signed.toString('base64')}\n-----END CERTIFICATE-----\n`,
   };
+}
+
+const dnsName = (name: string): Buffer => der(0x82, Buffer.from(name));
+
+/** A certificate of `localhost`, or of another name, that nobody has signed but its own key, good for a day. */
+export function selfSigned(otherName?: string): Pair {
+  const keys = newKeys();
+  const names = otherName === undefined ? loopback : [dnsName(otherName)];
+  return certificate('localhost', keys, namesOf(names), { name: 'localhost', keys });
+}
+
+/** An authority, and a certificate that it has signed for a host: `localhost` with its addresses, or another name. */
+export function signedByAuthority(otherName?: string): Pair & { readonly authority: string } {
+  const issuer = { name: `Authority ${randomBytes(4).toString('hex')}`, keys: newKeys() };
+  const { cert: authority } = certificate(issuer.name, issuer.keys, maySign, issuer);
+  const names = otherName === undefined ? loopback : [dnsName(otherName)];
+  return { ...certificate(otherName ?? 'localhost', newKeys(), namesOf(names), issuer), authority };
 }

@@ -19,7 +19,7 @@ const variables: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 const lintOf = (loaded: LoadedConfig) =>
-  lintConfig(loaded, { hasPrice: () => false, canServe: () => true, databaseTls: () => E.right(true) });
+  lintConfig(loaded, { hasPrice: () => false, canServe: () => true, plainHosts: () => E.right([]) });
 
 function checkConfig(input: Buffer, probe: Probe): string {
   const text = input.toString('utf8');

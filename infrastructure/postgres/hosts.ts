@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import { isUnderTls, type SecuredUrl, securedUrl } from './tls.ts';
+
+/** What a server must be for a connection to be kept, in libpq's words. */
+type SessionAttrs = 'any' | 'read-write' | 'read-only';
+
+const sessionAttrs: ReadonlyMap<string, SessionAttrs> = new Map([
+  ['any', 'any'],
+  ['read-write', 'read-write'],
+  ['read-only', 'read-only'],
+]);
+
+/** The servers of a URL, in its order, and what one of them must be. */
+export interface DatabaseHosts {
+  /** Each a URL of one server, for drivers: it says nothing of TLS, nor of what the server must be. */
+  readonly hosts: readonly SecuredUrl[];
+  readonly attrs: SessionAttrs;
+}
+
+interface HostUrls {
+  readonly urls: readonly string[];
+  readonly attrs: SessionAttrs;
+}
+
+/** Scheme and login, the hosts with commas between, and what follows them. */
+const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
+
+const attrsParameter = 'target_session_attrs';
+
+function hostUrls(url: string): Either<string, HostUrls> {
+  const [, before = '', hosts = '', after = ''] = parts.exec(url) ?? [];
+  const each = hosts.split(',');
+  if (each.length > 1 && each.includes('')) return E.left('a host between its commas is empty');
+  const urls = each.map((host) => `${before}${host}${after}`);
+  return urls.every((one) => URL.canParse(one)) ? withAttrs(urls) : E.left('it is not a URL');
+}
+
+function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
+  const params = new URL(urls[0] ?? '').searchParams;
+  if (params.get('host')?.includes(',') === true)
+    return E.left('several hosts stand before the path, with commas between');
+  const attrs = sessionAttrs.get(params.get(attrsParameter) ?? 'any');
+  return attrs === undefined
+    ? E.left(`${attrsParameter} must be one of ${[...sessionAttrs.keys()].join(', ')}`)
+    : E.right({ urls: urls.map(withoutAttrs), attrs });
+}
+
+function withoutAttrs(url: string): string {
+  const target = new URL(url);
+  if (!target.searchParams.has(attrsParameter)) return url;
+  target.searchParams.delete(attrsParameter);
+  return target.href;
+}
+
+/**
+ * The hosts of a URL that connections go to in the clear: none of them under TLS. Sockets of this machine are none. On
+ * the left why the URL cannot be used at all.
+ */
+export const plainHosts = (url: string): Either<string, readonly string[]> =>
+  pipe(
+    hostUrls(url),
+    E.chain(({ urls: [first = '', ...others] }) =>
+      pipe(
+        isUnderTls(first),
+        E.map((secured) => (secured ? [] : [first, ...others].flatMap(networkHosts))),
+      ),
+    ),
+  );
+
+/** As libpq has it: a host in the parameters wins, and one that begins with a slash is a socket of this machine. */
+function networkHosts(url: string): readonly string[] {
+  const { hostname, searchParams } = new URL(url);
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+  return host === '' || host.startsWith('/') ? [] : [host];
+}
+
+/** Reads the files that the URL names; throws an error for operators when that cannot be. */
+export async function databaseHosts(url: string): Promise<DatabaseHosts> {
+  const found = hostUrls(url);
+  if (E.isLeft(found)) throw new Error(`The URL of the database: ${found.left}.`);
+  const { urls, attrs } = found.right;
+  return { hosts: await Promise.all(urls.map(securedUrl)), attrs };
+}
+
+/** A connection that was just made. */
+export interface Opened<Connection> {
+  readonly connection: Connection;
+  /** The answer to `transactionReadOnly`. */
+  readonly isReadOnly: () => Promise<boolean>;
+  /** Never rejects. */
+  readonly close: () => Promise<void>;
+}
+
+/** A statement that says `on` where nothing can be written: on a standby, or by a default of the server. */
+export const transactionReadOnly = 'show transaction_read_only';
+
+/** A server that takes a connection and does not say in this time what it is, is not there. */
+const answerMs = 3_000;
+
+/** A server that is not what the URL wants. The code is PostgreSQL's for a write where nothing can be written. */
+class UnfitServer extends Error {
+  readonly code = '25006';
+}
+
+/**
+ * Connects to the first server that takes a connection and is what the URL wants, in the order of the URL. Only one can
+ * be written: it is looked for first where it was found last, so that a dead host costs its time-out once.
+ */
+export function connector<Connection>(
+  { hosts, attrs }: DatabaseHosts,
+  open: (host: SecuredUrl) => Promise<Opened<Connection>>,
+): () => Promise<Connection> {
+  let begin = 0;
+  return async () => {
+    const errors: unknown[] = [];
+    const order = hosts.map((_, step) => (begin + step) % hosts.length);
+    for (const at of order) {
+      const host = hosts[at];
+      if (host === undefined) continue;
+      try {
+        const connection = await openFit(await open(host), attrs);
+        if (attrs === 'read-write') begin = at;
+        return connection;
+      } catch (error) {
+        errors.push(hosts.length === 1 ? error : ofHost(host, error));
+      }
+    }
+    throw errors.length === 1 ? errors[0] : new AggregateError(errors, errors.map(messageOf).join('; '));
+  };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The host of a server by its name and port alone. */
+const ofHost = ({ url }: SecuredUrl, error: unknown): Error =>
+  new Error(`${new URL(url).host}: ${messageOf(error)}`, { cause: error });
+
+async function openFit<Connection>(opened: Opened<Connection>, attrs: SessionAttrs): Promise<Connection> {
+  if (attrs === 'any') return opened.connection;
+  try {
+    const readOnly = await Promise.race([opened.isReadOnly(), late()]);
+    if (readOnly === (attrs === 'read-only')) return opened.connection;
+    throw new UnfitServer(`the server is ${readOnly ? 'read-only' : 'not read-only'}`);
+  } catch (error) {
+    void opened.close();
+    throw error;
+  }
+}
+
+async function late(): Promise<never> {
+  await sleep(answerMs, undefined, { ref: false });
+  throw new Error('timeout expired');
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { alone } from '../../infrastructure/postgres/alone.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, queries, startGateway } from '../support/gateway.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+
+/** A lock of these tests alone. */
+const lock = 4_071_771_999;
+
+describe('what runs alone', () => {
+  const holders = () =>
+    query<{ state: string; backend_xmin: string | null }>(
+      `select state, backend_xmin from pg_stat_activity join pg_locks using (pid)
+       where locktype = 'advisory' and objid = ${lock % 2 ** 32}`,
+    );
+
+  it('has its lock in a transaction, which keeps no row from vacuum, and which no bound for idle ones ends', async () => {
+    const url = new URL(database.url());
+    url.searchParams.set('options', '-c idle_in_transaction_session_timeout=100');
+    const seen = await alone(url.href, lock, async () => {
+      await sleep(400);
+      return holders();
+    });
+    expect(seen).toEqual([{ state: 'idle in transaction', backend_xmin: null }]);
+    expect(await holders()).toEqual([]);
+  });
+
+  it('is done by one at a time; the others wait as long as they may', async () => {
+    const end = Promise.withResolvers<string>();
+    const begun = Promise.withResolvers<void>();
+    const first = alone(database.url(), lock, () => {
+      begun.resolve();
+      return end.promise;
+    });
+    await begun.promise;
+    expect(await alone(database.url(), lock, async () => 'second')).toBeUndefined();
+    const third = alone(database.url(), lock, async () => 'third', 10_000);
+    end.resolve('first');
+    expect(await Promise.all([first, third])).toEqual(['first', 'third']);
+  });
+
+  it('fails once its lock is lost', async () => {
+    const lost = alone(database.url(), lock, async () => {
+      await query(`select pg_terminate_backend(pid) from pg_locks where objid = ${lock % 2 ** 32}`);
+      return new Promise<never>(() => undefined);
+    });
+    await expect(lost).rejects.toThrow();
+  });
+});
+
+describe('a pooler that keeps the isolation that connections ask for from the server', () => {
+  let pooler: Server;
+  beforeAll(async () => {
+    pooler = createServer((near) => {
+      const { hostname, port } = new URL(database.url());
+      const far = connect(Number(port), hostname);
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        from.on('error', () => to.destroy());
+        from.on('close', () => to.destroy());
+      }
+      near.on('data', (bytes: Buffer) =>
+        far.write(bytes.toString('latin1').replace('=read\\ committed', '=serializable   '), 'latin1'),
+      );
+      far.pipe(near);
+    }).listen(0, '127.0.0.1');
+    await once(pooler, 'listening');
+  });
+  afterAll(() => void pooler?.close());
+
+  it('stops a start, which says what to set', async () => {
+    const through = new URL(database.url());
+    through.host = `127.0.0.1:${(pooler.address() as AddressInfo).port}`;
+    const starting = startGateway(basicConfig('http://127.0.0.1:9', aKey()), through.href);
+    await expect(starting).rejects.toThrow(
+      "Transactions of the database begin as serializable, and hard limits need read committed. A pooler keeps it from the server: set it for the role, alter role … set default_transaction_isolation = 'read committed'.",
+    );
+  });
+});

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Whoever asks under one key. */
+export interface Owner {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** What a request asks of the simulated upstream, and so what it costs. */
+interface Ask {
+  readonly requestId: string;
+  readonly owner: Owner;
+  readonly stream: boolean;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/**
+ * `complete`: a whole answer, or a stream up to its `[DONE]`. `refused`: an error instead of an answer. `failed`: a
+ * stream that ended with an error. `cut`: the connection broke. `hung`: none of them in 45 seconds.
+ */
+export type Fate = 'complete' | 'refused' | 'failed' | 'cut' | 'hung';
+
+/** One try of a request; a caller may send it again under its id. */
+export interface Try extends Ask {
+  readonly fate: Fate;
+  readonly code: string | undefined;
+  /** Milliseconds of `performance.now`. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Picodollars of a token, as the configuration of the drill prices them. */
+export const perToken = { prompt: 100_000_000n, completion: 200_000_000n };
+
+export const costOf = ({ promptTokens, completionTokens }: Ask): bigint =>
+  BigInt(promptTokens) * perToken.prompt + BigInt(completionTokens) * perToken.completion;
+
+/** Callers wait for an answer this long. */
+const patienceMs = 45_000;
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+export const endConnections = (): void => agent.destroy();
+
+/** Numbers from 0 to below 1 that follow from the seed alone (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A caller: one request at a time, every one to the same gateway, until told to stop. */
+export interface Caller {
+  readonly owner: Owner;
+  readonly gateway: string;
+  readonly tries: Try[];
+  readonly ended: Promise<void>;
+}
+
+export function startCaller(owner: Owner, gateway: string, random: () => number, until: AbortSignal): Caller {
+  const tries: Try[] = [];
+  const upTo = (max: number): number => Math.floor(random() * (max + 1));
+  const anAsk = (): Ask => ({
+    requestId: randomUUID(),
+    owner,
+    stream: random() < 0.5,
+    promptTokens: 1 + upTo(40),
+    completionTokens: 1 + upTo(20),
+  });
+  const run = async (): Promise<void> => {
+    while (!until.aborted) {
+      let ask = anAsk();
+      for (let sent = 0; sent < 50; sent += 1) {
+        const tried = await send(gateway, ask, upTo(60), upTo(6));
+        tries.push(tried);
+        await sleep(100 + upTo(300));
+        // Whoever got no answer asks again under the same id, as SDKs do: it must not count twice.
+        if (tried.fate === 'complete' || until.aborted || random() < 0.3) break;
+        ask = { ...ask, stream: random() < 0.5 };
+      }
+    }
+  };
+  return { owner, gateway, tries, ended: run() };
+}
+
+function send(gateway: string, ask: Ask, latencyMs: number, chunkDelayMs: number): Promise<Try> {
+  const startedAt = performance.now();
+  return new Promise((resolve) => {
+    let answer: IncomingMessage | undefined;
+    let text = '';
+    const end = (fate: Fate): void => {
+      clearTimeout(patience);
+      resolve({ ...ask, fate, code: errorCode(text), startedAt, endedAt: performance.now() });
+      outgoing.destroy();
+    };
+    const patience = setTimeout(() => end('hung'), patienceMs);
+    const outgoing = request(`${gateway}/v1/chat/completions`, {
+      method: 'POST',
+      agent,
+      headers: {
+        authorization: `Bearer ${ask.owner.key}`,
+        'content-type': 'application/json',
+        'x-request-id': ask.requestId,
+      },
+    });
+    outgoing.on('error', () => end('cut'));
+    outgoing.on('response', (response) => {
+      answer = response;
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+        // Whoever has read `[DONE]` holds a complete answer, whatever comes of the connection.
+        if (ask.stream && response.statusCode === 200 && isDone(text)) end('complete');
+      });
+      response.on('end', () => end(fateOf(ask, answer, text)));
+      response.on('error', () => end('cut'));
+    });
+    outgoing.end(bodyOf(ask, latencyMs, chunkDelayMs));
+  });
+}
+
+const bodyOf = (ask: Ask, latencyMs: number, chunkDelayMs: number): string =>
+  JSON.stringify({
+    model: 'fast',
+    // The id, by which the upstream's requests are known.
+    messages: [{ role: 'user', content: ask.requestId }],
+    ...(ask.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    simulate: {
+      'prompt-tokens': ask.promptTokens,
+      'completion-tokens': ask.completionTokens,
+      'latency-ms': latencyMs,
+      'chunk-delay-ms': chunkDelayMs,
+    },
+  });
+
+/** The id that a request carries to the upstream; '' where it carries none. */
+export const idIn = (body: string): string => /"content":"([0-9a-f-]{36})"/.exec(body)?.[1] ?? '';
+
+const isDone = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
+
+function fateOf({ stream }: Ask, answer: IncomingMessage | undefined, text: string): Fate {
+  if (answer?.complete !== true) return 'cut';
+  if (answer.statusCode !== 200) return 'refused';
+  if (!stream || isDone(text)) return 'complete';
+  return errorCode(text) === undefined ? 'cut' : 'failed';
+}
+
+/** Of a whole error, or of the last chunk of a stream. */
+function errorCode(text: string): string | undefined {
+  const last = text.startsWith('data:') ? text.trimEnd().split('\n\n').at(-1)?.slice('data:'.length) : text;
+  try {
+    const { error } = JSON.parse(last ?? '') as { error?: { code?: string } };
+    return error?.code;
+  } catch {
+    return undefined;
+  }
+}

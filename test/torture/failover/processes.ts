@@ -1,0 +1,107 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { unprivileged } from './programs.ts';
+
+/** A port of 127.0.0.1 that nobody listens on just now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const started = new Set<ChildProcess>();
+/** `postmaster.pid` files: servers outlive those who started them. */
+const pidFiles = new Set<string>();
+
+/** Servers of this data folder are ended with this process. */
+export const endWithUs = (pidFile: string): void => void pidFiles.add(pidFile);
+
+process.once('exit', () => {
+  for (const child of started) if (child.pid !== undefined) signal(child.pid, 'SIGKILL');
+  for (const file of pidFiles) for (const pid of treeOf(postmasterIn(file))) signal(pid, 'SIGKILL');
+});
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(130));
+
+/** Starts a program as an unprivileged user; what it says goes into a file. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  logFile: string,
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  const child = spawn(program, args, {
+    ...unprivileged(),
+    env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(logFile, { flags: 'a' });
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  started.add(child);
+  child.once('exit', () => void started.delete(child));
+  return child;
+}
+
+/** Ends a program, in the end by force. */
+export async function endProgram(child: ChildProcess, withinMs: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  if ((await Promise.race([exited, sleep(withinMs, 'late')])) === 'late') {
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+/** The process of the server whose file this is; undefined: there is none. */
+export function postmasterIn(pidFile: string): number | undefined {
+  try {
+    return Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A process and all that it started, and they. */
+export function treeOf(root: number | undefined): readonly number[] {
+  if (root === undefined) return [];
+  const children = new Map<number, number[]>();
+  for (const line of execFileSync('ps', ['-eo', 'pid=,ppid=']).toString().trim().split('\n')) {
+    const [pid = 0, parent = 0] = line.trim().split(/\s+/).map(Number);
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  const tree = [root];
+  for (const pid of tree) tree.push(...(children.get(pid) ?? []));
+  return tree;
+}
+
+/** A process that is gone already needs no signal. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Asks again and again until there is an answer; throws after `withinMs`. */
+export async function until<A>(
+  what: string,
+  withinMs: number,
+  ask: () => Promise<A | undefined>,
+): Promise<A> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs / 1000} s`);
+    await sleep(100);
+  }
+}
