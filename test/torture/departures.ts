@@ -15,6 +15,7 @@ import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import {
   aLeaving,
   departuresConfig,
@@ -36,19 +37,8 @@ const rounds = 10;
 /** Heap that may come and go between two looks: caches that fill up to their bounds. */
 const heapSlackBytes = 4 * 1024 * 1024;
 
-const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
+const seed = tortureSeed();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
-
-/** Numbers from 0 to below 1 that follow from the seed alone (mulberry32). */
-function randomFrom(start: number): () => number {
-  let state = start >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface Gateway {
   readonly url: string;
