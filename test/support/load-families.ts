@@ -69,7 +69,7 @@ const responses: LoadFamily = {
     stream
       ? texts(
           frames(text)
-            .filter(({ type }) => String(type) === 'response.output_text.delta')
+            .filter(({ type }) => Object.is(type, 'response.output_text.delta'))
             .map(({ delta }) => delta),
         )
       : texts([(JSON.parse(text) as Json)['output']?.['0']?.['content']?.['0']?.['text']]),

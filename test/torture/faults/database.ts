@@ -114,9 +114,8 @@ export async function tortureDatabase(
   const answers = async (): Promise<boolean> => {
     try {
       const client = await connected(server.url);
-      await client
-        .query('create temporary table if not exists back (); drop table back')
-        .finally(() => client.end());
+      await client.query('create temporary table back ()');
+      await client.end();
       return true;
     } catch {
       return false;
@@ -171,17 +170,16 @@ export async function tortureDatabase(
 /** Takes sessions until there is none, ends those of others, and takes these too. */
 async function takeAll(url: string): Promise<() => Promise<void>> {
   const taken: Client[] = [];
-  const take = async (): Promise<boolean> => {
+  const takeWhatIsLeft = async (): Promise<void> => {
     try {
-      taken.push(await connected(url));
-      return true;
+      while (taken.length < maxConnections) taken.push(await connected(url));
     } catch {
-      return false;
+      // There are none left.
     }
   };
   const first = await connected(url);
   taken.push(first);
-  while (taken.length < maxConnections && (await take())) undefined;
+  await takeWhatIsLeft();
   await first
     .query(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -189,7 +187,7 @@ async function takeAll(url: string): Promise<() => Promise<void>> {
       [taken.map((client) => (client as unknown as { processID: number }).processID)],
     )
     .catch(() => undefined);
-  while (taken.length < maxConnections && (await take())) undefined;
+  await takeWhatIsLeft();
   return async () => {
     await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
   };

@@ -34,6 +34,13 @@ export const one = <A>(random: () => number, list: readonly A[]): A => {
 
 const familyNames: readonly LoadFamilyName[] = ['chat', 'chat', 'messages', 'responses', 'embeddings'];
 
+export const modelNamed = (id: string): SceneModel => {
+  const found = models.find((model) => model.id === id);
+  if (found === undefined) throw new Error(`there is no model ${id}`);
+  return found;
+};
+const quick = modelNamed('quick');
+
 function draw(random: () => number, broken: number): Asked {
   const family = one(random, familyNames);
   const chosen = random();
@@ -42,7 +49,9 @@ function draw(random: () => number, broken: number): Asked {
     requestId: chosen < 0.1 ? '' : chosen < 0.2 ? `${randomUUID()}-${'x'.repeat(700)}` : randomUUID(),
     owner: one(random, owners),
     family,
-    model: one(random, random() < broken ? brokenModels : soundModels),
+    // Short ones are most of them.
+    model:
+      random() < broken ? one(random, brokenModels) : (soundModels[Math.floor(3 * random() ** 2)] ?? quick),
     stream: family !== 'embeddings' && random() < 0.6,
   };
 }
@@ -65,7 +74,7 @@ export function mixedLoad({ replicas, keys }: World, seed: number): MixedLoad {
   const load = callers(patienceMs);
   const sent: Sent[] = [];
   let broken = 0.05;
-  let over = false;
+  const over = new AbortController();
 
   const ask = async (asked: Asked, replica: number): Promise<Sent> => {
     const url = replicas[replica]?.url() ?? 'http://127.0.0.1:9';
@@ -84,7 +93,7 @@ export function mixedLoad({ replicas, keys }: World, seed: number): MixedLoad {
   };
   const caller = async (number: number): Promise<void> => {
     const random = randomFrom(seed * 1009 + number);
-    while (!over) {
+    while (!over.signal.aborted) {
       const asked = draw(random, broken);
       const to = Math.floor(random() * replicas.length);
       const isTwin = asked.requestId !== '' && random() < 0.05;
@@ -108,15 +117,9 @@ export function mixedLoad({ replicas, keys }: World, seed: number): MixedLoad {
     },
     ask,
     stop: async () => {
-      over = true;
+      over.abort();
       await all;
     },
     close: load.close,
   };
 }
-
-export const modelNamed = (id: string): SceneModel => {
-  const found = models.find((model) => model.id === id);
-  if (found === undefined) throw new Error(`there is no model ${id}`);
-  return found;
-};

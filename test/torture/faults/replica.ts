@@ -60,7 +60,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
   let worker: number | undefined;
   let asked: Ending['asked'];
   let askedAt = 0;
-  let kept = true;
+  const ended = new AbortController();
 
   const hear = (line: string): void => {
     if (line.includes('"msg":"request"')) return;
@@ -99,9 +99,9 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     if (served || asked !== undefined) onEnd({ replica: number, asked, code, signal, milliseconds });
   };
   const life = (async () => {
-    while (kept) {
+    while (!ended.signal.aborted) {
       await once();
-      if (kept) await sleep(againMs);
+      if (!ended.signal.aborted) await sleep(againMs);
     }
   })();
   const ask = (signal: 'SIGTERM' | 'SIGKILL'): void => {
@@ -126,7 +126,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     },
     stepClock: (milliseconds) => writeFile(clock, String(milliseconds)),
     stop: async () => {
-      kept = false;
+      ended.abort();
       if (running !== undefined) {
         ask('SIGTERM');
         running.child.kill('SIGTERM');

@@ -82,8 +82,10 @@ export async function playRound(world: World, plan: RoundPlan): Promise<RoundFig
   );
   const liftedAt = performance.now();
   await sleep(500);
-  await Promise.all([load.stop(), recovered(world, load).catch(trying('recovery'))]);
-  const took = performance.now() - liftedAt;
+  const back = recovered(world, load)
+    .catch(trying('recovery'))
+    .then(() => performance.now() - liftedAt);
+  const [, took] = await Promise.all([load.stop(), back]);
   await Promise.all([reusable(world, load).catch(trying('ids')), quiet(world).catch(trying('quiet'))]);
   load.close();
   const endings = world.endings();
