@@ -11,8 +11,6 @@ import { findPostmaster } from '../../../infrastructure/embedded-postgres/postma
 import { migrate } from '../../../infrastructure/postgres/migrate.ts';
 import type { Sql } from '../../contract/budget-audit.ts';
 
-const migrations = path.join(import.meta.dirname, '..', '..', '..', 'migrations');
-
 /** All sessions that the server takes; the gateways' pools have room in it. */
 const maxConnections = 60;
 
@@ -75,9 +73,10 @@ export function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** Starts it; `onUrl` is told where it is, again whenever it was started again. */
+/** Starts it, with these migrations; `onUrl` is told where it is, again whenever it was started again. */
 export async function tortureDatabase(
   dataDir: string,
+  migrations: string,
   onUrl: (url: string) => void,
 ): Promise<TortureDatabase> {
   const start = (): Promise<EmbeddedPostgres> =>

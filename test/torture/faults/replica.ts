@@ -43,6 +43,8 @@ export interface ReplicaOptions {
   readonly configFile: string;
   readonly databaseUrl: string;
   readonly dataDir: string;
+  /** Another copy of the product; this one unless given. */
+  readonly root: string | undefined;
   readonly onEnd: (ending: Ending) => void;
   /** Each line that it logs, but for those of requests. */
   readonly onLine: (line: string) => void;
@@ -51,7 +53,7 @@ export interface ReplicaOptions {
 const clockModule = path.join(import.meta.dirname, 'stepping-clock.ts');
 
 export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
-  const { number, folder, configFile, databaseUrl, dataDir, onEnd, onLine } = options;
+  const { number, folder, configFile, databaseUrl, dataDir, root, onEnd, onLine } = options;
   const clock = path.join(folder, `clock-${number}`);
   await mkdir(folder, { recursive: true });
   await writeFile(clock, '0');
@@ -74,14 +76,14 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
   const once = async (): Promise<void> => {
     asked = undefined;
     const startedAt = performance.now();
-    const command = startCommand(['serve'], {
+    const env = {
       GATEWAY_CONFIG: configFile,
       DATABASE_URL: databaseUrl,
       GATEWAY_DATA_DIR: dataDir,
       NODE_OPTIONS: `--import ${clockModule}`,
-      NODE_NO_WARNINGS: '1',
       TORTURE_CLOCK: clock,
-    });
+    };
+    const command = startCommand(['serve'], env, root);
     running = command;
     const { stdout, stderr } = command.child;
     if (stdout === null || stderr === null) throw new TypeError('its output is not a pipe');

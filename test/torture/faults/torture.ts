@@ -85,9 +85,9 @@ export async function audited(world: World, plan: RoundPlan): Promise<RoundFigur
 /** Problems of a round that are told: the first ones say what it is. */
 const toldProblems = 12;
 
-function lineOf(seed: number, round: number, figures: RoundFigures): string {
+export function lineOf(seed: number, round: number, figures: RoundFigures): string {
   const { requests, complete, rows, recoveryMs, problems } = figures;
-  const what = `round ${round}: ${figures.faults.join(' + ')}; ${requests} requests, ${complete} complete, ${rows} rows, `;
+  const what = `round ${round}: ${figures.faults.join(' + ') || 'load alone'}; ${requests} requests, ${complete} complete, ${rows} rows, `;
   const line = `${what}served again after ${(recoveryMs / 1000).toFixed(1)} s`;
   if (problems.length === 0) return line;
   const again = `  FAILED with ${problems.length} problems; again: npm run torture -- --seed ${seed} --from ${round} --rounds 1`;

@@ -54,7 +54,11 @@ export interface WorldOptions {
   readonly duplicates: DuplicateIds;
   /** Small disks are mounted: root may, in a mount namespace that goes with this process. */
   readonly disks: boolean;
+  /** The root of an earlier copy of the product: half of the replicas are of it, and it makes the schema at first. */
+  readonly earlier?: string;
 }
+
+const here = path.join(import.meta.dirname, '..', '..', '..');
 
 export const mount = (...args: readonly string[]): Promise<unknown> => run('mount', [...args]);
 export const unmount = (at: string): Promise<unknown> => run('umount', [at]);
@@ -82,7 +86,7 @@ async function tortureUpstream(): Promise<TortureUpstream> {
   };
 }
 
-export async function openWorld({ folder, duplicates, disks }: WorldOptions): Promise<World> {
+export async function openWorld({ folder, duplicates, disks, earlier }: WorldOptions): Promise<World> {
   await mkdir(folder, { recursive: true });
   const keys = someKeys();
   const upstream = await tortureUpstream();
@@ -94,7 +98,7 @@ export async function openWorld({ folder, duplicates, disks }: WorldOptions): Pr
     await aDisk(databaseDir, '320m');
     for (const journal of journals) await aDisk(journal, '1m');
   }
-  const database = await tortureDatabase(databaseDir, (url) => {
+  const database = await tortureDatabase(databaseDir, path.join(earlier ?? here, 'migrations'), (url) => {
     for (const network of networks) network.to(url);
   });
   await ownClock(database);
@@ -102,19 +106,23 @@ export async function openWorld({ folder, duplicates, disks }: WorldOptions): Pr
   await writeFile(configFile, stringify(sceneConfig(upstream.url, keys, duplicates)));
   let endings: Ending[] = [];
   let lines: string[] = [];
-  const replicas = await Promise.all(
-    networks.map((network, number) =>
-      keptReplica({
-        number,
-        folder,
-        configFile,
-        databaseUrl: network.to(database.url()),
-        dataDir: dataDirs[number % dataDirs.length] ?? folder,
-        onEnd: (ending) => void endings.push(ending),
-        onLine: (line) => void lines.push(line),
-      }),
-    ),
-  );
+  const start = (number: number, network: TcpProxy): Promise<Replica> =>
+    keptReplica({
+      number,
+      folder,
+      configFile,
+      databaseUrl: network.to(database.url()),
+      dataDir: dataDirs[number % dataDirs.length] ?? folder,
+      root: number < replicaCount / 2 ? earlier : undefined,
+      onEnd: (ending) => void endings.push(ending),
+      onLine: (line) => void lines.push(line),
+    });
+  const replicas: Replica[] = [];
+  for (const [number, network] of networks.entries()) {
+    replicas.push(await start(number, network));
+    // Those of the earlier copy have served before the others bring the schema to theirs.
+    if (earlier !== undefined && number === replicaCount / 2 - 1) await allServe({ replicas });
+  }
   const world: World = {
     folder,
     configFile,
