@@ -7,6 +7,7 @@ const long = [
   'page/request-logs',
   'page/keys',
   'torture/kill',
+  'torture/faults',
   'e2e/process-life',
   'infrastructure/growth-answers',
   'torture/hard-limit',

@@ -36,8 +36,15 @@ export function truncated(sent: readonly Sent[]): Problems {
   });
 }
 
-/** Complete answers have their rows, no row is there twice, and each costs what its tokens cost. */
-export async function accounted({ database }: World, sent: readonly Sent[]): Promise<Problems> {
+/**
+ * Complete answers have their rows, no row is there twice, and each costs what its tokens cost. `mayLackUsage`: an
+ * upstream that is reset after the end of its text, and before its usage, leaves a whole answer without usage.
+ */
+export async function accounted(
+  { database }: World,
+  sent: readonly Sent[],
+  mayLackUsage = false,
+): Promise<Problems> {
   const known = sent.filter(({ requestId }) => requestId !== '');
   const ids = [...new Set(known.map(({ requestId }) => requestId))];
   const ledger = byId(
@@ -69,18 +76,18 @@ export async function accounted({ database }: World, sent: readonly Sent[]): Pro
         : []),
       ...(log.rows > asked.length ? [`${log.rows} log rows for ${asked.length} requests: ${said}`] : []),
       ...rows.flatMap((row) =>
-        costProblem(first, row, complete.length > 0).map((what) => `${what}: ${said}`),
+        costProblem(first, row, complete.length > 0 && !mayLackUsage).map((what) => `${what}: ${said}`),
       ),
     ];
   });
 }
 
-function costProblem({ model, family }: Sent, row: LedgerRow, isComplete: boolean): Problems {
+function costProblem({ model, family }: Sent, row: LedgerRow, wantsUsage: boolean): Problems {
   if (row.pricing_status === 'priced')
     return row.cost_picousd === String(costOf(model, family))
       ? []
       : [`costs ${row.cost_picousd} instead of ${costOf(model, family)}`];
-  return isComplete && soundModels.includes(model) ? [`complete, and ${row.pricing_status}`] : [];
+  return wantsUsage && soundModels.includes(model) ? [`complete, and ${row.pricing_status}`] : [];
 }
 
 /** What spend of the tight budget's owner there is, by day. */

@@ -31,6 +31,8 @@ export interface TortureDatabase {
   readonly freeze: () => Promise<() => void>;
   /** Takes every session that is left, and those of others in their place. Returns what gives them back. */
   readonly takeConnections: () => Promise<() => Promise<void>>;
+  /** Holds what a statement has taken in a transaction that does not end. Returns what ends it. */
+  readonly holding: (statement: string) => Promise<() => Promise<void>>;
   /** Until the disk holds not one byte more. Returns what makes room again. */
   readonly fillDisk: () => Promise<() => Promise<void>>;
   /** Whether it runs or not, afterwards it does and answers. `onUrl` is told where. */
@@ -157,6 +159,12 @@ export async function tortureDatabase(
       };
     },
     takeConnections: () => takeAll(server.url),
+    holding: async (statement) => {
+      const client = await connected(server.url);
+      await client.query('begin');
+      await client.query(statement);
+      return () => client.end().catch(() => undefined);
+    },
     fillDisk: () => fill(dataDir),
     bringBack,
     stop: async () => {

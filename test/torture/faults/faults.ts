@@ -61,6 +61,12 @@ const readOnly = async ({ world: { database } }: Stage): Promise<Lift> => {
   return () => set('off');
 };
 
+/** A transaction that holds a lock, and does not end; none where the database is away. */
+const holding =
+  (statement: (stage: Stage) => string) =>
+  (stage: Stage): Promise<Lift> =>
+    stage.world.database.holding(statement(stage)).catch(() => undefined);
+
 async function refuse(networks: readonly TcpProxy[]): Promise<() => Promise<unknown>> {
   await Promise.all(networks.map((network) => network.refuse()));
   return () => Promise.all(networks.map((network) => network.open()));
@@ -147,6 +153,13 @@ export const faults = {
       return async () => send(pid, 'SIGCONT');
     },
   },
+  'gateways take their configuration up again': {
+    lasts: [200, 2000],
+    begin: async ({ world }) => {
+      for (const replica of world.replicas) replica.reload();
+      return undefined;
+    },
+  },
   'a gateway has no descriptors': { needs: 'prlimit', lasts: [500, 3000], begin: withoutDescriptors },
   'PostgreSQL is killed': { lasts: [0, 2500], begin: (stage) => ended(stage, 'SIGKILL') },
   'PostgreSQL is ended at once': { lasts: [0, 2500], begin: (stage) => ended(stage, 'SIGQUIT') },
@@ -182,6 +195,20 @@ export const faults = {
   'PostgreSQL has no connections': {
     lasts: [500, 4000],
     begin: ({ world }) => world.database.takeConnections(),
+  },
+  'the lock of an owner is held': {
+    lasts: [300, 9000],
+    begin: holding(
+      () =>
+        "select lock_scopes(array_agg('user:' || user_id order by user_id)) from users where name in ('hard', 'free')",
+    ),
+  },
+  'a table is locked': {
+    lasts: [300, 9000],
+    begin: holding(
+      ({ random }) =>
+        `lock table ${one(random, ['usage_cost_events', 'request_logs', 'gateway_processes', 'gateway_state', 'user_budgets'])} in access exclusive mode`,
+    ),
   },
   'the disk of PostgreSQL is full': {
     needs: 'disks',

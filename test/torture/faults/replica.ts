@@ -8,7 +8,7 @@ import { childrenOf, send } from './database.ts';
 /** A start that fails is tried again so soon, as whoever runs replicas does. */
 const againMs = 300;
 /** A start that does not come to its end is given up after this long. */
-const startMs = 40_000;
+const startMs = 100_000;
 
 /** How a gateway process ended that was told to stop, or that nobody ended. */
 export interface Ending {
@@ -30,6 +30,8 @@ export interface Replica {
   readonly worker: () => number | undefined;
   /** SIGTERM; it is started again once it has ended. */
   readonly terminate: () => void;
+  /** SIGHUP: it takes its configuration up again. */
+  readonly reload: () => void;
   /** SIGKILL of the supervisor, or of all of its processes. */
   readonly kill: (what: 'all' | 'supervisor') => void;
   /** Its wall clock is off by so much, from now on. */
@@ -119,6 +121,9 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
       if (running === undefined) return;
       ask('SIGTERM');
       running.child.kill('SIGTERM');
+    },
+    reload: () => {
+      if (url !== undefined) running?.child.kill('SIGHUP');
     },
     kill: (what) => {
       if (running === undefined) return;

@@ -53,7 +53,7 @@ export function aPlan(seed: number, possible: readonly FaultName[], longestMs: n
   const first = one(random, possible);
   const second = one(random, possible);
   return {
-    faults: random() < 0.45 && second !== first ? [first, second] : [first],
+    faults: random() < 0.6 && second !== first ? [first, second] : [first],
     warmUp: 20 + Math.floor(random() * 60),
     seed,
     longestMs,
@@ -92,7 +92,7 @@ export async function playRound(world: World, plan: RoundPlan): Promise<RoundFig
   const isAway = plan.faults.some((name) => !withoutDatabase.has(name));
   problems.push(
     ...truncated(load.sent),
-    ...(await accounted(world, load.sent)),
+    ...(await accounted(world, load.sent, plan.faults.includes('the upstream is away'))),
     ...(await overshot(world, amount, spentBefore)),
     ...(await wholeLedger(world)),
     ...endedWell(endings, isAway),
@@ -118,6 +118,7 @@ const withoutDatabase: ReadonlySet<FaultName> = new Set<FaultName>([
   'a gateway is told to stop',
   'the upstream is away',
   'the upstream breaks its answers',
+  'gateways take their configuration up again',
   'the clock of a gateway steps',
   'the clock of the database steps',
 ]);
