@@ -36,6 +36,14 @@ export function truncated(sent: readonly Sent[]): Problems {
   });
 }
 
+/** What these end leaves no ledger row. */
+const unaccounted: ReadonlySet<string> = new Set([
+  'budget_exceeded',
+  'rate_limited',
+  'duplicate_request_id',
+  'upstream_error',
+]);
+
 /**
  * Complete answers have their rows, no row is there twice, and each costs what its tokens cost. `mayLackUsage`: an
  * upstream that is reset after the end of its text, and before its usage, leaves a whole answer without usage.
@@ -65,11 +73,14 @@ export async function accounted(
     const complete = asked.filter(({ outcome }) => outcome.fate === 'complete');
     const rows = ledger.get(id) ?? [];
     const log = logs.get(id)?.[0] ?? { rows: 0, whole: 0 };
+    // Sent once, and told what no ledger row is written for.
+    const refusal = asked.length === 1 ? asked[0]?.outcome.code : undefined;
     const [first] = complete.length > 0 ? complete : asked;
     if (first === undefined) return [];
     const said = asked.map(told).join('; ');
     return [
       ...(complete.length > 0 && rows.length === 0 ? [`complete, and not in the ledger: ${said}`] : []),
+      ...(rows.length > 0 && unaccounted.has(refusal ?? '') ? [`refused, and in the ledger: ${said}`] : []),
       ...(rows.length > 1 ? [`${rows.length} ledger rows: ${said}`] : []),
       ...(log.whole < complete.length
         ? [`${complete.length} complete answers, ${log.whole} log rows of success: ${said}`]
@@ -138,6 +149,9 @@ const orphans: Readonly<Record<string, string>> = {
   'log rows with more than one attempt': `
     select request_log_id from request_log_attempts group by 1 having count(*) > 1`,
   'log rows that are there twice': `select request_log_id from request_logs group by 1 having count(*) > 1`,
+  'log rows that promise a payload without one, or have one and do not say so': `
+    select request_log_id from request_logs l full join request_log_payloads p using (request_log_id)
+    where coalesce(l.has_payload, false) <> (p.request_log_id is not null)`,
   'successes without a ledger row': `
     select l.request_id, l.metadata_json from request_logs l
     where l.status_code = 200 and not l.metadata_json -> 'accounting' ? 'duplicate'
@@ -166,6 +180,21 @@ export const endedWell = (endings: readonly Ending[], mayFail: boolean): Problem
     if (milliseconds > endMs) return [`${how}, after SIGTERM: too late`];
     return code === 0 || (mayFail && code === 1) ? [] : [`${how}, after SIGTERM`];
   });
+
+/** The ends of gateways that have nothing more to do. */
+export const endedQuietly = (endings: readonly Ending[], lines: readonly string[]): Problems => [
+  ...endedWell(endings, false),
+  ...badLines(lines),
+  ...lines.filter((line) => line.includes('"msg":"draining"') && !line.includes('"in_flight":0')),
+];
+
+/** A gateway with nothing to do holds its pool, connections that may be used again, and not more and more. */
+const descriptorsMax = 150;
+
+export const descriptors = (held: readonly number[]): Problems =>
+  held
+    .filter((count) => count > descriptorsMax)
+    .map((count) => `a gateway with nothing to do holds ${count} descriptors`);
 
 /** Lines that no fault of the world around a gateway excuses. */
 export const badLines = (lines: readonly string[]): Problems =>

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -28,6 +29,8 @@ export interface Replica {
   /** Its supervisor and the process that serves; none while it does not serve. */
   readonly supervisor: () => number | undefined;
   readonly worker: () => number | undefined;
+  /** Open file descriptors of the process that serves. */
+  readonly descriptors: () => number;
   /** SIGTERM; it is started again once it has ended. */
   readonly terminate: () => void;
   /** SIGHUP: it takes its configuration up again. */
@@ -117,6 +120,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     url: () => url,
     supervisor: () => running?.child.pid,
     worker: () => worker,
+    descriptors: () => (worker === undefined ? 0 : readdirSync(`/proc/${worker}/fd`).length),
     terminate: () => {
       if (running === undefined) return;
       ask('SIGTERM');

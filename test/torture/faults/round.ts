@@ -6,6 +6,7 @@ import { randomFrom } from '../../support/seeded.ts';
 import {
   accounted,
   badLines,
+  descriptors,
   endedWell,
   overshot,
   type Problems,
@@ -97,6 +98,7 @@ export async function playRound(world: World, plan: RoundPlan): Promise<RoundFig
     ...(await wholeLedger(world)),
     ...endedWell(endings, isAway),
     ...badLines(world.lines()),
+    ...descriptors(world.replicas.map((replica) => replica.descriptors())),
   );
   return {
     faults: plan.faults,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
+import { endedQuietly, type Problems } from './audit.ts';
 import { runCommand } from './verify.ts';
 import { type FaultName, type Fault, faultNames, faults } from './faults.ts';
 import { aPlan, playRound, type RoundFigures, type RoundPlan } from './round.ts';
@@ -48,12 +49,13 @@ export async function torture(options: TortureOptions): Promise<number> {
   const { folder, rounds, from, seed, disks, say, only, goOn = () => true } = options;
   const possible = possibleFaults(disks, only, say);
   const played: RoundFigures[] = [];
+  const ends: string[] = [];
   let world: World | undefined;
   try {
     for (let round = from; round < from + rounds && goOn(); round += 1) {
       const place = (round - from) % roundsOfWorld;
       if (place === 0) {
-        await world?.close();
+        if (world !== undefined) ends.push(...(await closed(world, say)));
         const number = Math.floor((round - 1) / roundsOfWorld);
         world = await openWorld({
           folder: path.join(folder, `world-${round}`),
@@ -67,10 +69,19 @@ export async function torture(options: TortureOptions): Promise<number> {
       say(lineOf(seed, round, figures));
     }
   } finally {
-    await world?.close();
+    if (world !== undefined) ends.push(...(await closed(world, say)));
   }
   say(summary(seed, played));
-  return played.filter(({ problems }) => problems.length > 0).length;
+  return played.filter(({ problems }) => problems.length > 0).length + ends.length;
+}
+
+/** The end of gateways that have nothing more to do, and what is wrong with it. */
+async function closed(world: World, say: (line: string) => void): Promise<Problems> {
+  world.lines();
+  await world.close();
+  const problems = endedQuietly(world.endings(), world.lines());
+  for (const problem of problems) say(`at the end of a world: ${problem}`);
+  return problems;
 }
 
 /** The round, and `gateway ledger verify` after it. */
