@@ -154,7 +154,7 @@ const orphans: Readonly<Record<string, string>> = {
     where coalesce(l.has_payload, false) <> (p.request_log_id is not null)`,
   'successes without a ledger row': `
     select l.request_id, l.metadata_json from request_logs l
-    where l.status_code = 200 and not l.metadata_json -> 'accounting' ? 'duplicate'
+    where l.status_code = 200 and not coalesce(l.metadata_json -> 'accounting' ? 'duplicate', false)
       and not exists (select from usage_cost_events u where u.request_log_id = l.request_log_id)`,
 };
 
