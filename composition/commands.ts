@@ -16,7 +16,7 @@ import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
-import { migrate, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
+import { migrate, newerMigrations, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
@@ -105,7 +105,9 @@ async function migrateCommand(url: string, migrations: string, args: readonly st
   const files =
     values.check === true ? await pendingMigrations(url, migrations) : await migrate(url, migrations);
   for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
-  if (files.length === 0) terminal.out('The database is up to date.');
+  const newer = await newerMigrations(url, migrations);
+  if (newer.length > 0) terminal.out(`The database is newer than this release: it has ${newer.join(', ')}.`);
+  else if (files.length === 0) terminal.out('The database is up to date.');
   return values.check === true && files.length > 0 ? 1 : 0;
 }
 

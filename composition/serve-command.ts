@@ -14,7 +14,7 @@ import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
-import { migrate, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
+import { migrate, newerMigrations, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
@@ -76,6 +76,7 @@ export async function serveCommand(
     else if (orders.first)
       for (const applied of await migrate(database.url, database.migrations))
         log.info({ applied }, 'migration');
+    if (orders.first) await tellNewer(database, log);
     if (orders.first) await prepare(serving, variables, database.url);
     return await serveHere(serving, database, life);
   } finally {
@@ -91,6 +92,12 @@ async function tellPending({ url, migrations }: Database, log: Log): Promise<voi
     throw new Error('The database has no schema. Run `npx gateway migrate`, which makes it.');
   if (pending.length > 0)
     log.warn({ pending }, 'the database is older than this release: run `npx gateway migrate`');
+}
+
+/** In a roll-out a replica of the release before works on the newer schema. */
+async function tellNewer({ url, migrations }: Database, log: Log): Promise<void> {
+  const newer = await newerMigrations(url, migrations);
+  if (newer.length > 0) log.warn({ newer }, 'the database is newer than this release');
 }
 
 interface Serving {

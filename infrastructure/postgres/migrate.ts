@@ -29,8 +29,10 @@ interface Applied {
  * Each file is one transaction. A file whose first line is `-- no-transaction` holds a single statement that PostgreSQL
  * refuses inside one (`create index concurrently`), and that may be run again. All functions are one transaction.
  *
- * Throws an error that names the file when it was changed after it was applied, when a number is missing, when the
- * database has migrations that the folder lacks, or when a file fails; the files before it stay applied.
+ * A database that is newer than the folder (`newerMigrations`) stays as it is: its functions are the newer release's.
+ *
+ * Throws an error that names the file when it was changed after it was applied, when a number is missing, or when a file
+ * fails; the files before it stay applied.
  */
 export async function migrate(
   url: string,
@@ -62,7 +64,9 @@ async function applyAll(
     checksum text not null,
     applied_at timestamptz not null default now()
   )`);
-  const pending = pendingOf(migrations, await readApplied(client));
+  const known = await readApplied(client);
+  const pending = pendingOf(migrations, known);
+  if (newerOf(migrations, known).length > 0) return [];
   for (const migration of pending) await apply(client, migration);
   await client.query(`create table if not exists schema_functions (
     name text not null,
@@ -85,9 +89,26 @@ export async function pendingMigrations(url: string, dir: string): Promise<reado
   return withClient(url, async (client) => {
     const applied = (await has(client, 'schema_migrations')) ? await readApplied(client) : [];
     const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
-    return [...pendingOf(migrations, applied), ...unknownOf(functions, texts)].map(({ name }) => name);
+    const pending = pendingOf(migrations, applied);
+    return newerOf(migrations, applied).length > 0
+      ? []
+      : [...pending, ...unknownOf(functions, texts)].map(({ name }) => name);
   });
 }
+
+/**
+ * The names of migrations that the database has and the folder lacks: a newer release has migrated it. In a roll-out the
+ * older one works on, and must be able to start again; what keeps it working is in docs/operations.md.
+ */
+export async function newerMigrations(url: string, dir: string): Promise<readonly string[]> {
+  const migrations = await readMigrations(dir);
+  return withClient(url, async (client) =>
+    (await has(client, 'schema_migrations')) ? newerOf(migrations, await readApplied(client)) : [],
+  );
+}
+
+const newerOf = (migrations: readonly Migration[], applied: readonly Applied[]): readonly string[] =>
+  applied.slice(migrations.length).map(({ name }) => name);
 
 async function has(client: Client, table: string): Promise<boolean> {
   const { rows } = await client.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
@@ -113,7 +134,7 @@ const readApplied = async (client: Client): Promise<readonly Applied[]> =>
   (await client.query<Applied>('select version, name, checksum from schema_migrations order by version'))
     .rows;
 
-/** The migrations after the applied ones, once both lists have been found to agree. */
+/** The migrations after the applied ones, once both lists have been found to agree as far as both go. */
 function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]): readonly Migration[] {
   for (const [index, row] of applied.entries()) {
     if (row.version !== index + 1) {
@@ -122,12 +143,7 @@ function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]
       );
     }
     const migration = migrations[index];
-    if (migration === undefined) {
-      throw new Error(
-        `The database is newer than this release: it has ${row.name}. Start the newer release.`,
-      );
-    }
-    if (migration.checksum !== row.checksum) {
+    if (migration !== undefined && migration.checksum !== row.checksum) {
       throw new Error(
         `Migration ${migration.name} was changed after it was applied (as ${row.name}). ` +
           'Restore the file and put the change into a new migration.',

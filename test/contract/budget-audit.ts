@@ -343,7 +343,8 @@ const sums: Readonly<Record<string, string>> = {
   'tool rollups': `
     select * from (
       select user_id as u, date_bin('12 hours', occurred_at, timestamptz '2000-01-01 00:00:00+00') as b,
-             sum(exposed_tool_count) as e, sum(invoked_tool_count) as i, count(*) as c
+             coalesce(sum(exposed_tool_count), 0) as e, coalesce(sum(invoked_tool_count), 0) as i,
+             count(exposed_tool_count) as c
       from request_logs where user_id is not null group by 1, 2) r
     full join (select user_id, bucket_start, sum(exposed_tool_sum) as es, sum(invoked_tool_sum) as "is",
                       sum(exposed_tool_rows) as er from tool_cardinality_rollups group by 1, 2) t

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { withDatabase } from '../support/database.ts';
-import { tortureSeed } from '../support/load.ts';
+import { tortureSeed } from '../support/seeded.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import { budgetChaos } from './budget-chaos.ts';
 import { type OpenActor, openActor } from './budget-actor.ts';

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 /** A network between a store and its database that a test can break. */
 export interface TcpProxy {
@@ -11,13 +12,39 @@ export interface TcpProxy {
   readonly refuse: () => Promise<void>;
   /** Not a byte passes any more on the connections that there are, and nobody learns of it. */
   readonly freeze: () => void;
+  /** Not a byte passes any more, on new connections either, until `resume`: then everything that was sent arrives. */
+  readonly stall: () => void;
+  readonly resume: () => void;
+  /** Whatever is sent takes so long; 0 is the beginning. */
+  readonly lag: (milliseconds: number) => void;
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 export async function tcpProxy(): Promise<TcpProxy> {
   let target = { host: '127.0.0.1', port: 0 };
+  let lagMs = 0;
+  let stalled = false;
   const pairs = new Set<readonly [Socket, Socket]>();
+  const stalls = new Set<() => void>();
+
+  /** Passes on what one side sends. Returns what goes on with it after a stall. */
+  const relay = (from: Socket, to: Socket): (() => void) => {
+    const late = new Transform({
+      transform: (chunk: Buffer, _, done) => {
+        if (lagMs === 0) done(null, chunk);
+        else setTimeout(done, lagMs, null, chunk);
+      },
+    });
+    late.pipe(to);
+    const start = (): void => void from.pipe(late);
+    if (!stalled) start();
+    return start;
+  };
+  const hold = (socket: Socket): void => {
+    socket.unpipe();
+    socket.pause();
+  };
 
   const server: Server = createServer((near) => {
     const far = connect(target);
@@ -33,7 +60,9 @@ export async function tcpProxy(): Promise<TcpProxy> {
         pairs.delete(pair);
         to.destroy();
       });
-      from.pipe(to);
+      const start = relay(from, to);
+      stalls.add(start);
+      from.once('close', () => stalls.delete(start));
     }
   });
   const listen = async (port: number): Promise<number> => {
@@ -67,11 +96,19 @@ export async function tcpProxy(): Promise<TcpProxy> {
     cut,
     refuse,
     freeze: () => {
-      for (const pair of pairs)
-        for (const socket of pair) {
-          socket.unpipe();
-          socket.pause();
-        }
+      for (const pair of pairs) pair.forEach(hold);
+      stalls.clear();
+    },
+    stall: () => {
+      stalled = true;
+      for (const pair of pairs) pair.forEach(hold);
+    },
+    resume: () => {
+      stalled = false;
+      for (const start of stalls) start();
+    },
+    lag: (milliseconds) => {
+      lagMs = milliseconds;
     },
     open: async () => {
       if (!server.listening) await listen(port);

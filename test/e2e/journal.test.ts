@@ -15,8 +15,8 @@ import {
   startGateway,
   type TestGateway,
 } from '../support/gateway.ts';
-import { callers, type LoadOutcome, tortureSeed } from '../support/load.ts';
-import { randomFrom } from '../support/random.ts';
+import { callers, type LoadOutcome } from '../support/load.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import { type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
 import { beginExchange, rawExchange } from './raw-http.ts';

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { eventually } from './traces.ts';
 
-const script = path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs');
+const scriptPath = ['interfaces', 'cli', 'gateway.mjs'] as const;
+const script = path.join(import.meta.dirname, '..', '..', ...scriptPath);
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -18,11 +19,13 @@ export interface RunningCommand {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-/** Starts `gateway ARGS` with these variables alone, and PATH. */
+/** Starts `gateway ARGS` with these variables alone, and PATH; of another copy of the product where its root is given. */
 export const startCommand = (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): RunningCommand => run([process.execPath, script, ...args], env);
+  root?: string,
+): RunningCommand =>
+  run([process.execPath, root === undefined ? script : path.join(root, ...scriptPath), ...args], env);
 
 /** The same as a shell command, such as `"$@" & sleep 1`, in a process group of its own. */
 export const startInShell = (

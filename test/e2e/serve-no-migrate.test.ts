@@ -83,6 +83,29 @@ describe('gateway serve --no-migrate', () => {
     await older.drop();
   });
 
+  it('starts and is ready on a database that a newer release has migrated, and says so', async () => {
+    const newer = await createDatabase();
+    await connected(newer.url, (client) =>
+      client.query(`insert into schema_migrations (version, name, checksum)
+                    select max(version) + 1, '9999_of_tomorrow.sql', 'none' from schema_migrations`),
+    );
+    const env = await environment('newer.yaml', newer.url);
+    const said = 'The database is newer than this release: it has 9999_of_tomorrow.sql.\n';
+    for (const args of [['migrate'], ['migrate', '--check']])
+      expect(await runGateway(args, env)).toMatchObject({ code: 0, out: said });
+    for (const args of [['serve'], ['serve', '--no-migrate']]) {
+      const serving = startCommand(args, env);
+      const [, url = ''] = await serving.says(/"url":"([^"]+)"/);
+      expect(await readiness(url)).toMatchObject({ code: 200 });
+      expect(serving.out()).toContain(
+        '"msg":"the database is newer than this release","newer":["9999_of_tomorrow.sql"]',
+      );
+      serving.child.kill('SIGTERM');
+      expect(await serving.exited).toEqual({ code: 0, signal: null });
+    }
+    await newer.drop();
+  });
+
   it('leaves an empty database empty, and ends with 1', async () => {
     const empty = await createDatabase({ empty: true });
     const env = await environment('empty.yaml', empty.url);

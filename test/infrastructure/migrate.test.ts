@@ -4,7 +4,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { migrate, pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
+import { migrate, newerMigrations, pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
 import { type TestDatabase, createDatabase, withDatabase } from '../support/database.ts';
 import { connected, makeTestFolder } from '../support/test-server.ts';
 
@@ -140,13 +140,23 @@ describe('migrate', () => {
     expect(await migrate(database.url, dir)).toEqual([]);
   });
 
-  it('refuses a database that is newer than the files', async () => {
+  it('leaves a database that is newer than the files as it is, its functions too, and says what it has more', async () => {
+    const functionSaying = (word: string): string =>
+      `create or replace function word() returns text language sql as 'select ''${word}''';`;
     await write('0001_first.sql', 'SELECT 1;');
+    await write('0002_second.sql', 'SELECT 2;');
+    await mkdir(path.join(dir, 'functions'));
+    await write('functions/word.sql', functionSaying('newer'));
     await migrate(database.url, dir);
-    const older = await makeTestFolder('migrations');
-    const error = 'The database is newer than this release: it has 0001_first.sql';
-    await expect(migrate(database.url, older)).rejects.toThrow(error);
-    await expect(pendingMigrations(database.url, older)).rejects.toThrow(error);
+    expect(await newerMigrations(database.url, dir)).toEqual([]);
+    dir = await makeTestFolder('migrations');
+    await write('0001_first.sql', 'SELECT 1;');
+    await mkdir(path.join(dir, 'functions'));
+    await write('functions/word.sql', functionSaying('older'));
+    expect(await pendingMigrations(database.url, dir)).toEqual([]);
+    expect(await migrate(database.url, dir)).toEqual([]);
+    expect(await newerMigrations(database.url, dir)).toEqual(['0002_second.sql']);
+    expect(await query(database.url, 'select word()')).toEqual([{ word: 'newer' }]);
   });
 
   it('refuses a database that lacks a migration before one it has', async () => {

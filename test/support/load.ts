@@ -1,13 +1,12 @@
-import { writeFile } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
-import path from 'node:path';
-import { stringify } from 'yaml';
-import { runGateway } from './gateway.ts';
-import { makeTestFolder } from './test-server.ts';
+import { type LoadFamilyName, loadFamilies } from './load-families.ts';
 
-/** A chat completion as a caller under load sends it. */
+/** A request as a caller under load sends it: a chat completion, unless it is of another family. */
 export interface LoadRequest {
   readonly requestId: string;
+  readonly family?: LoadFamilyName;
+  /** `fast` unless given. */
+  readonly model?: string;
   readonly key: string;
   readonly stream: boolean;
   /** Directives for the simulated upstream, such as `{ 'prompt-tokens': 12 }`. */
@@ -16,7 +15,7 @@ export interface LoadRequest {
 }
 
 /**
- * What the caller got. `complete`: a whole JSON answer, or a stream up to its `[DONE]`. `refused`: an error instead
+ * What the caller got. `complete`: a whole JSON answer, or a stream up to its terminal event. `refused`: an error instead
  * of an answer. `failed`: a stream that ended with an error chunk. `cut`: the connection broke before any of these.
  * `hung`: nothing of it within the time that the caller has.
  */
@@ -29,6 +28,8 @@ export interface LoadOutcome {
   /** `error.code` of the error that it got. */
   readonly code: string | undefined;
   readonly headers: IncomingHttpHeaders;
+  /** The body, as far as it came. */
+  readonly text: string;
   readonly milliseconds: number;
 }
 
@@ -72,12 +73,13 @@ function send(
         status: answer?.statusCode,
         code: errorCode(text),
         headers: answer?.headers ?? {},
+        text,
         milliseconds: performance.now() - startedAt,
       });
       outgoing.destroy();
     };
     const patience = setTimeout(() => end('hung'), patienceMs);
-    const outgoing = request(`${url}/v1/chat/completions`, {
+    const outgoing = request(`${url}${familyOf(asked).path}`, {
       method: 'POST',
       agent,
       headers: {
@@ -93,8 +95,8 @@ function send(
       response.on('data', (chunk: string) => {
         text += chunk;
         onFirstByte();
-        // Whoever has read `[DONE]` holds a complete answer, whatever comes of the connection.
-        if (asked.stream && response.statusCode === 200 && isDone(text)) end('complete');
+        // Whoever has read the terminal event holds a complete answer, whatever comes of the connection.
+        if (asked.stream && response.statusCode === 200 && familyOf(asked).isDone(text)) end('complete');
       });
       response.on('end', () => end(fateOf(asked, response, text)));
       response.on('error', () => end('cut'));
@@ -103,41 +105,37 @@ function send(
   });
 }
 
-const bodyOf = ({ stream, simulate, text }: LoadRequest): string =>
-  JSON.stringify({
-    model: 'fast',
-    messages: [{ role: 'user', content: text ?? 'Hello there' }],
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+const familyOf = ({ family = 'chat' }: LoadRequest) => loadFamilies[family];
+
+const bodyOf = (asked: LoadRequest): string => {
+  const { model = 'fast', stream, simulate, text = 'Hello there' } = asked;
+  return JSON.stringify({
+    ...familyOf(asked).body({ model, stream, text }),
     ...(simulate === undefined ? {} : { simulate }),
   });
+};
 
-const isDone = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
-
-function fateOf({ stream }: LoadRequest, { statusCode, complete }: IncomingMessage, text: string): Fate {
+function fateOf(asked: LoadRequest, { statusCode, complete }: IncomingMessage, text: string): Fate {
   if (!complete) return 'cut';
   if (statusCode !== 200) return 'refused';
-  if (!stream) return 'complete';
-  if (isDone(text)) return 'complete';
+  if (!asked.stream) return 'complete';
+  if (familyOf(asked).isDone(text)) return 'complete';
   return errorCode(text) === undefined ? 'cut' : 'failed';
 }
 
-/** Of a whole error, or of the last chunk of a stream. */
+interface ErrorBody {
+  readonly error?: { readonly code?: string; readonly details?: { readonly error_code?: string } };
+  readonly response?: { readonly error?: { readonly code?: string } | null };
+  readonly code?: string;
+}
+
+/** Of a whole error, or of the last frame of a stream. */
 function errorCode(text: string): string | undefined {
-  const last = text.startsWith('data:') ? text.trimEnd().split('\n\n').at(-1)?.slice('data:'.length) : text;
+  const [, last = text] = /(?:^|\n)data: ?(.*)$/.exec(text.trimEnd()) ?? [];
   try {
-    const { error } = JSON.parse(last ?? '') as { error?: { code?: string } };
-    return error?.code;
+    const { error, response, code } = JSON.parse(last) as ErrorBody;
+    return error?.details?.error_code ?? error?.code ?? response?.error?.code ?? code;
   } catch {
     return undefined;
   }
-}
-
-/** The seed of this run: `TORTURE_SEED` repeats an earlier one. */
-export const tortureSeed = (): number => Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
-
-/** `gateway ledger verify` on a suite's database. */
-export async function ledgerVerify(databaseUrl: string): ReturnType<typeof runGateway> {
-  const file = path.join(await makeTestFolder('verify'), 'gateway.yaml');
-  await writeFile(file, stringify({ providers: [], models: [], teams: [], users: [], api_keys: [] }));
-  return runGateway(['ledger', 'verify'], { GATEWAY_CONFIG: file, DATABASE_URL: databaseUrl });
 }

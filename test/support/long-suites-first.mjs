@@ -8,6 +8,7 @@ const long = [
   'page/keys',
   'torture/kill',
   'e2e/export',
+  'torture/faults',
   'e2e/process-life',
   'infrastructure/growth-answers',
   'torture/hard-limit',

@@ -13,7 +13,7 @@ import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
-import { randomFrom } from '../support/random.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import {
   aLeaving,
   departuresConfig,
@@ -36,7 +36,7 @@ const rounds = 10;
 /** Heap that may come and go between two looks: caches that fill up to their bounds. */
 const heapSlackBytes = 4 * 1024 * 1024;
 
-const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
+const seed = tortureSeed();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const told = ({ heapBytes, sockets, intervals, objects }: Held): string =>

@@ -12,8 +12,9 @@ import {
   spawnGateway,
   startGateway,
 } from '../support/gateway.ts';
-import { callers, ledgerVerify, type LoadOutcome, type LoadRequest, tortureSeed } from '../support/load.ts';
-import { randomFrom } from '../support/random.ts';
+import { ledgerVerify } from '../support/ledger-verify.ts';
+import { callers, type LoadOutcome, type LoadRequest } from '../support/load.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 
 const seed = tortureSeed();
 const random = randomFrom(seed);

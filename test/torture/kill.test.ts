@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, type GatewayProcess, queries, spawnGateway } from '../support/gateway.ts';
-import { callers, ledgerVerify, type LoadOutcome, type LoadRequest, tortureSeed } from '../support/load.ts';
-import { randomFrom } from '../support/random.ts';
+import { ledgerVerify } from '../support/ledger-verify.ts';
+import { callers, type LoadOutcome, type LoadRequest } from '../support/load.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 
 /** How often a gateway is killed: `TORTURE_KILLS` asks for more. */
 const kills = Number(process.env['TORTURE_KILLS'] ?? 20);

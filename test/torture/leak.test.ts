@@ -6,8 +6,8 @@ import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simu
 import { eventually } from '../e2e/traces.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, queries, startGateway, type TestGateway } from '../support/gateway.ts';
-import { ledgerVerify, tortureSeed } from '../support/load.ts';
-import { randomFrom } from '../support/random.ts';
+import { ledgerVerify } from '../support/ledger-verify.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { aLeaving, departuresConfig, faultyRequests, leave, leaveAll } from './leaving-callers.ts';
 
 /** `npm run torture:departures` makes thousands of them, and looks at the heap too. */

@@ -14,7 +14,7 @@ import { stringify } from 'yaml';
 import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { beginExchange } from '../e2e/raw-http.ts';
-import { randomFrom } from '../support/random.ts';
+import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
@@ -32,7 +32,7 @@ const patienceMs = 60_000;
 /** Of each caller who does not read, beyond what the sockets' buffers in the system hold. */
 const bytesOfReader = 512 * 1024;
 
-const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
+const seed = tortureSeed();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Both wait for minutes: the first in silence after two pieces, the second with 40 MB for who reads them. */

@@ -8,3 +8,6 @@ export function randomFrom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** The seed of this run: `TORTURE_SEED` repeats an earlier one. */
+export const tortureSeed = (): number => Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);

@@ -1,0 +1,79 @@
+/**
+ * `npm run torture:upgrade [-- --ref REF]`: two gateways of an earlier commit (the newest tag `v*` unless one is named)
+ * and two of this one side by side on one database, whose schema these bring up to date while those serve. All families,
+ * then the same while gateways of both are killed and told to stop; the books are looked at after each.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
+import { tortureSeed } from '../support/seeded.ts';
+import type { FaultName } from './faults/faults.ts';
+import { audited, lineOf } from './faults/torture.ts';
+import { openWorld } from './faults/world.ts';
+
+const root = path.join(import.meta.dirname, '..', '..');
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const { values } = parseArgs({ options: { ref: { type: 'string' } } });
+
+const git = (...args: readonly string[]): string => {
+  const { status, stdout } = spawnSync('git', ['-C', root, ...args], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : '';
+};
+
+/** The files of a commit, with the packages that are installed here. */
+async function copyOf(commit: string, at: string): Promise<void> {
+  await mkdir(at, { recursive: true });
+  const archive = execFileSync('git', ['-C', root, 'archive', commit], { maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['-x', '-C', at], { input: archive });
+  await symlink(path.join(root, 'node_modules'), path.join(at, 'node_modules'));
+  const lock = (where: string): Promise<string> => readFile(path.join(where, 'package-lock.json'), 'utf8');
+  if ((await lock(at)) !== (await lock(root))) say('its packages were others: it runs with those of today');
+}
+
+/** Nothing but load at first; then processes of both copies end, and start again on the newer schema. */
+const rounds: readonly (readonly FaultName[])[] = [
+  [],
+  ['all gateways are killed'],
+  ['a gateway is told to stop', 'PostgreSQL is killed'],
+];
+
+async function upgrade(ref: string): Promise<boolean> {
+  const commit = git('rev-parse', '--verify', `${ref}^{commit}`);
+  if (commit === '') throw new Error(`there is no commit ${ref}`);
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-upgrade-'));
+  const seed = tortureSeed();
+  try {
+    const earlier = path.join(folder, 'earlier');
+    await copyOf(commit, earlier);
+    const world = await openWorld({
+      folder: path.join(folder, 'world'),
+      duplicates: seed % 2 === 0 ? 'allow' : 'reject',
+      disks: false,
+      earlier,
+    });
+    try {
+      const pending = await pendingMigrations(world.database.url(), path.join(root, 'migrations'));
+      if (pending.length > 0) throw new Error(`the schema was not brought up to date: ${pending.join(', ')}`);
+      say(`${ref} (${commit.slice(0, 12)}) beside this copy, seed ${seed}`);
+      let failed = 0;
+      for (const [index, faults] of rounds.entries()) {
+        const plan = { faults, warmUp: 150, seed: seed + index, longestMs: 2000 };
+        const figures = await audited(world, plan);
+        say(lineOf(seed, index + 1, figures));
+        failed += figures.problems.length;
+      }
+      return failed === 0;
+    } finally {
+      await world.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const ref = values.ref ?? git('tag', '--list', 'v*', '--sort=-v:refname').split('\n')[0] ?? '';
+if (ref === '') say('left out: there is no tag v*, or no history; name a commit with --ref');
+else process.exitCode = (await upgrade(ref)) ? 0 : 1;
