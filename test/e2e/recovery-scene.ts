@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { Client } from 'pg';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -24,6 +25,16 @@ export interface ArchivedServer {
   /** Another server: the backup, and of the archive what was committed until then. */
   readonly restoredTo: (time: string) => Promise<EmbeddedPostgres>;
   readonly remove: () => Promise<void>;
+}
+
+/** Resolves once everything that was committed until now is in the archive. */
+export async function archived(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_switch_wal()) as name');
+  const statement = 'select from pg_stat_archiver where last_archived_wal >= $1';
+  await eventually(
+    async () => ((await client.query(statement, [rows[0]?.name])).rowCount === 1 ? true : undefined),
+    20_000,
+  );
 }
 
 /** An embedded PostgreSQL with all migrations and an archive of its log. */
@@ -58,19 +69,7 @@ export async function archivedServer(): Promise<ArchivedServer> {
         await chown(path.join(copied, 'pg_wal'), uid, gid);
         await intoCopy('backup_label', rows[0]?.labelfile ?? '');
       }),
-    archived: () =>
-      connected(primary.url, async (client) => {
-        const { rows } = await client.query<{ name: string }>(
-          'select pg_walfile_name(pg_switch_wal()) as name',
-        );
-        await eventually(async () => {
-          const { rowCount } = await client.query(
-            'select from pg_stat_archiver where last_archived_wal >= $1',
-            [rows[0]?.name],
-          );
-          return rowCount === 1 ? true : undefined;
-        }, 20_000);
-      }),
+    archived: () => connected(primary.url, archived),
     stop: () => primary.stop(),
     restoredTo: async (time) => {
       await intoCopy('recovery.signal', '');
