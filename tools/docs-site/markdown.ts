@@ -47,11 +47,12 @@ export function htmlOf(markdown: string, hrefOf: (link: string) => string): stri
       },
     },
   });
-  // A wide table scrolls by itself, with the keyboard too.
+  // What is wider than the window scrolls by itself, with the keyboard too.
   return renderer
     .parse(markdown, { async: false })
-    .replaceAll('<table>', '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>')
-    .replaceAll('</table>', '</table></div>');
+    .replaceAll('<table>', '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>')
+    .replaceAll('</table>', '</table></div>')
+    .replaceAll('<pre>', '<pre tabindex="0">');
 }
 
 function withSlugs(texts: readonly Omit<Heading, 'slug'>[]): readonly Heading[] {
@@ -83,4 +84,9 @@ export const escaped = (text: string): string =>
 
 /** Marked escapes the text of some tokens already. */
 const unescaped = (text: string): string =>
-  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');

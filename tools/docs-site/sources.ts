@@ -43,12 +43,7 @@ export type Target =
   | { readonly kind: 'nowhere'; readonly why: string };
 
 /** What a link says, by the pages and files that there are. */
-export function targetOf(
-  root: string,
-  pages: readonly SourcePage[],
-  from: string,
-  link: string,
-): Target {
+export function targetOf(root: string, pages: readonly SourcePage[], from: string, link: string): Target {
   if (/^[a-z][a-z0-9+.-]*:/i.test(link)) return { kind: 'elsewhere' };
   const [name = '', anchor] = link.split('#', 2);
   const file = name === '' ? from : path.posix.normalize(path.posix.join(path.posix.dirname(from), name));
