@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/shared/json.ts';
 import { gatewayCodec } from './config.ts';
-import type { FieldShape, Shape, TaggedShape, TextShape } from './shape.ts';
+import type { FieldShape, NumberShape, Shape, TaggedShape, TextShape } from './shape.ts';
 
 /** One key of the file, as a row of a table. */
 interface Row {
@@ -65,7 +65,12 @@ function rowsBelow(path: string, shape: Shape, only: readonly string[]): readonl
       return Object.entries(shape.fields).flatMap(([key, field]) => rowsOf(`${path}.${key}`, field, only));
     case 'tagged':
       return taggedRows(path, shape, only);
-    default:
+    case 'text':
+    case 'number':
+    case 'boolean':
+    case 'choice':
+    case 'headers':
+    case 'json-object':
       return [];
   }
 }
@@ -116,13 +121,13 @@ function takes(shape: Shape): string {
     case 'text':
       return prose(`${shape.what}; ${lengthOf(shape)}`);
     case 'number':
-      return `${shape.integer ? 'integer' : 'number'}, ${count(shape.minimum)} to ${count(shape.maximum)}`;
+      return rangeOf(shape);
     case 'boolean':
       return '`true` or `false`';
     case 'choice':
       return `one of ${shape.values.map((value) => `\`${value}\``).join(', ')}`;
     case 'list':
-      return `list of at most ${count(shape.maxItems)}${isScalar(shape.of) ? `: ${takes(shape.of)}` : ''}`;
+      return `list of at most ${count(shape.maxItems)}${itemsOf(shape.of)}`;
     case 'headers':
       return `names and values of at most ${count(shape.maxEntries)} headers`;
     case 'json-object':
@@ -135,7 +140,12 @@ function takes(shape: Shape): string {
   }
 }
 
-const isScalar = ({ kind }: Shape): boolean => kind !== 'object' && kind !== 'tagged';
+const rangeOf = ({ integer, minimum, maximum }: NumberShape): string =>
+  `${integer ? 'integer' : 'number'}, ${count(minimum)} to ${count(maximum)}`;
+
+/** The keys of objects have rows of their own. */
+const itemsOf = (shape: Shape): string =>
+  shape.kind === 'object' || shape.kind === 'tagged' ? '' : `: ${takes(shape)}`;
 
 const lengthOf = ({ minLength, maxLength }: TextShape): string =>
   `${minLength === 1 ? 'at most' : `${count(minLength)} to`} ${count(maxLength)} characters`;

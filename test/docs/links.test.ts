@@ -1,10 +1,8 @@
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { outlineOf } from '../../tools/docs-site/markdown.ts';
-import { indexPage, type SourcePage, sourcePages, targetOf } from '../../tools/docs-site/sources.ts';
-
-const root = path.join(import.meta.dirname, '..', '..');
-const pages = sourcePages(root);
+import { indexPage, type SourcePage, targetOf } from '../../tools/docs-site/sources.ts';
+import { pages, root } from './pages.ts';
 
 const deadLinks = (of: readonly SourcePage[]): readonly string[] =>
   of.flatMap(({ file, links }) =>

@@ -6,12 +6,11 @@ import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { htmlOf } from '../../tools/docs-site/markdown.ts';
 import { writeSite } from '../../tools/docs-site/site.ts';
-import { indexPage, sectionsOf, sourcePages } from '../../tools/docs-site/sources.ts';
+import { indexPage, sectionsOf } from '../../tools/docs-site/sources.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { makeTestFolder } from '../support/test-server.ts';
+import { pages as sources, root } from './pages.ts';
 
-const root = path.join(import.meta.dirname, '..', '..');
-const sources = sourcePages(root);
 let out: string;
 let files: readonly { readonly at: string; readonly html: string }[];
 beforeAll(async () => {

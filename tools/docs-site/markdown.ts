@@ -22,7 +22,7 @@ export function outlineOf(markdown: string): Outline {
   const texts: { readonly depth: number; readonly text: string }[] = [];
   const links: string[] = [];
   const tokens = reader.lexer(markdown);
-  reader.walkTokens(tokens, (token) => {
+  void reader.walkTokens(tokens, (token) => {
     if (token.type === 'heading') texts.push({ depth: token['depth'], text: plainText(token) });
     if (token.type === 'link' || token.type === 'image') links.push(String(token['href']));
   });

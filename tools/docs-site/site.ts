@@ -79,7 +79,7 @@ interface Framed {
   readonly pages: readonly SourcePage[];
 }
 
-/** A page with the navigation around it. */
+/** A page with the navigation behind it, which wide windows show beside it. */
 function frame({ at, title, body, source, sections, pages }: Framed): string {
   const toRoot = relative(at, '.') || '.';
   const item = (file: string): string => {
@@ -101,13 +101,12 @@ function frame({ at, title, body, source, sections, pages }: Framed): string {
 <link rel="stylesheet" href="${toRoot}/style.css">
 </head>
 <body>
-<a class="skip" href="#content">Skip to the content</a>
-<header><a href="${relative(at, placeOf(indexPage, 'page'))}">Model Gateway</a></header>
-<nav aria-label="Documentation"><details open><summary>Pages</summary>
-${groups.join('\n')}
-</details></nav>
-<main id="content">
+<header><a href="${relative(at, placeOf(indexPage, 'page'))}">Model Gateway</a> <a href="#pages">Pages</a></header>
+<main>
 ${body}</main>
+<nav id="pages" aria-label="Pages">
+${groups.join('\n')}
+</nav>
 </body>
 </html>
 `;
