@@ -53,7 +53,7 @@ describe('the commands of the documentation', () => {
       ...[...each.text.matchAll(/npm run (?:-s )?([\w:-]+)/g)].flatMap(([text, name = '']) =>
         Object.hasOwn(scripts, name) ? [] : [`${each.file}: ${text}`],
       ),
-      ...[...each.text.matchAll(/<!-- run: (\w+) -->\n(?! *```sh)|<!-- run: (\w+) -->/g)].flatMap(
+      ...[...each.text.matchAll(/^ *<!-- run: (\w+) -->\n(?! *```sh)|^ *<!-- run: (\w+) -->/gm)].flatMap(
         ([text, before, scene = '']) =>
           before === undefined && Object.hasOwn(scenes, scene) ? [] : [`${each.file}: ${text}`],
       ),

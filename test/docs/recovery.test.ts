@@ -120,6 +120,11 @@ function follow(bin: string): void {
     server.run(here(restored), { TIME: time });
     url = await server.start('restored', 'gateway');
     expect(await rows(url)).toBe(3);
+    // A timeline of its own.
+    const { rows: files } = await connected(url, (client) =>
+      client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_lsn()) as name'),
+    );
+    expect(files[0]?.name).toMatch(/^00000002/);
     expect(await run(['ledger', 'verify'], url)).toMatchObject({
       code: 0,
       out: expect.stringContaining('3 priced rows recomputed, 0 differences'),
