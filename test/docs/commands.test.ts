@@ -91,8 +91,14 @@ describe('beside a gateway that npm start has started', () => {
   let folder: string;
   let gateway: RunningCommand;
   let url: string;
+  let login: string;
 
-  const here = (text: string): string => text.replaceAll('http://127.0.0.1:8080', url);
+  /** What pages leave to their reader is filled in. */
+  const here = (text: string): string =>
+    text
+      .replaceAll('http://127.0.0.1:8080', url)
+      .replaceAll('"email":"root@example.com","password":"…"', login)
+      .replaceAll('019a…', '019a0000-0000-7000-8000-000000000000');
 
   beforeAll(async () => {
     folder = await makeTestFolder('docs-quickstart');
@@ -100,9 +106,9 @@ describe('beside a gateway that npm start has started', () => {
     gateway = startCommand(['quickstart'], { GATEWAY_DATA_DIR: data, GATEWAY_BIND: '127.0.0.1:0' });
     [, url = ''] = await gateway.says(/Base URL\s+(\S+)\/v1\n/, 60_000);
     const password = (await readFile(path.join(data, 'admin-password'), 'utf8')).trim();
-    const login = JSON.stringify({ email: 'admin@example.com', password });
+    login = `"email":"admin@example.com","password":"${password}"`;
     await follow(
-      `curl -s -c cookies -H 'content-type: application/json' -d '${login}' ${url}/api/v1/auth/login`,
+      `curl -s -c cookies -H 'content-type: application/json' -d '{${login}}' ${url}/api/v1/auth/login`,
       folder,
     );
   }, 120_000);
