@@ -46,6 +46,7 @@ export const text = (rule: TextRule): Codec<string> =>
     rule.what,
     {
       kind: 'text',
+      what: rule.what,
       minLength: rule.minLength ?? 1,
       maxLength: rule.maxLength,
       pattern: rule.pattern?.source,

@@ -18,6 +18,8 @@ export type Shape =
 
 export interface TextShape {
   readonly kind: 'text';
+  /** Completes "must be …". */
+  readonly what: string;
   readonly minLength: number;
   readonly maxLength: number;
   readonly pattern: string | undefined;

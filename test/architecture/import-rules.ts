@@ -223,6 +223,12 @@ export const rules: readonly Rule[] = [
     instead: 'What builds the package knows where its parts lie, and none of them.',
   },
   {
+    of: /^tools\/docs-site\//,
+    files: [/^tools\/docs-site\//],
+    packages: [node, /^marked$/],
+    instead: 'The site knows the pages, and nothing of the product.',
+  },
+  {
     of: /^tools\/simulated-upstream\//,
     files: [/^tools\/simulated-upstream\//],
     packages: [fpTs, node],

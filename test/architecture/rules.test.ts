@@ -28,7 +28,7 @@ const root = path.join(import.meta.dirname, '..', '..');
 const here = 'test/architecture/rules.test.ts';
 const productFolders = ['domain', 'application', 'infrastructure', 'interfaces', 'composition', 'tools'];
 /** Beside `node_modules`: what git, the quick start and tools leave in a working tree. */
-const notOurs = /(?:^|\/)(?:node_modules|\.git|\.gateway|dist|coverage)(?:\/|$)/;
+const notOurs = /(?:^|\/)(?:node_modules|\.git|\.gateway|dist|dist-docs|coverage)(?:\/|$)/;
 const isText = /(?:\.(?:tsx?|mjs|md|sql|ya?ml|json)|^\.ci\/.*)$/;
 
 function filesIn(folder: string): readonly string[] {

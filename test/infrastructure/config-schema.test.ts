@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as t from 'io-ts';
+import { configPage } from '../../infrastructure/config/config-page.ts';
 import { gatewayCodec } from '../../infrastructure/config/config.ts';
 import { gatewaySchemaText } from '../../infrastructure/config/gateway-schema.ts';
 import { jsonSchemaOf } from '../../infrastructure/config/json-schema.ts';
@@ -50,6 +51,25 @@ describe('config/gateway.schema.json', () => {
       const { codec } = field as Field<unknown>;
       expect([path, codec.decode(field.presence.input)]).toMatchObject([path, { _tag: 'Right' }]);
     }
+  });
+});
+
+describe('docs/configuration.md', () => {
+  it('is what the codec says (else: npm run schema)', async () => {
+    const committed = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    expect(committed).toBe(configPage());
+  });
+
+  it('has a row of four cells for each key below a section', () => {
+    const rows = configPage()
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const told = new Set(rows.map((row) => /^\| `([^`]+)` \|/.exec(row)?.[1]));
+    const keys = fieldsOf(gatewayCodec.shape).map(([path]) => path.slice(1).replaceAll(/<\w+>/g, ''));
+    const tags = ['providers[].type', 'providers[].auth.mode', 'mcp_servers[].auth.mode'];
+    const below = keys.filter((path) => /[.[]/.test(path));
+    expect(told).toEqual(new Set([...below, ...tags]));
+    for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(6);
   });
 });
 

@@ -33,6 +33,9 @@ const long = [
   'e2e/identity',
   'page/keyboard',
   'deploy/package',
+  'e2e/recovery',
+  'docs/recovery',
+  'docs/commands',
 ];
 
 const place = (path) => {

@@ -46,7 +46,7 @@ const linesBut = (mark: '+' | '-', lines: readonly string[]): string =>
 
 /** The product in a folder of its own, with the example that the page takes from the tests. */
 export async function copyProduct(folder: string): Promise<void> {
-  const left = ['node_modules', 'test', 'bench', 'docs', 'deploy'];
+  const left = ['node_modules', 'test', 'bench', 'deploy', 'dist-docs'];
   for (const name of await readdir(root))
     if (!name.startsWith('.') && !left.includes(name))
       await cp(path.join(root, name), path.join(folder, name), { recursive: true });

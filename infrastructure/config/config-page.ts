@@ -1,0 +1,170 @@
+import type { Json } from '../../domain/shared/json.ts';
+import { gatewayCodec } from './config.ts';
+import type { FieldShape, NumberShape, Shape, TaggedShape, TextShape } from './shape.ts';
+
+/** One key of the file, as a row of a table. */
+interface Row {
+  /** From the section on, such as `models[].routes[].priority`. */
+  readonly path: string;
+  readonly field: FieldShape;
+  /** The cases that have the key, such as `type: compat`; empty where all have it. */
+  readonly only: readonly string[];
+}
+
+const head = `# Configuration
+
+<!-- Written by \`npm run schema\` from the codecs in infrastructure/config: change a sentence there. -->
+
+Every key of \`gateway.yaml\`: its path, what it takes, what it is when it is left out, and what it means. [\`config/example.yaml\`](../config/example.yaml) shows them in a file; [\`config/gateway.schema.json\`](../config/gateway.schema.json) says the same to editors.
+
+- \`npx gateway check-config gateway.yaml\` validates a file, with the rules between keys, and warns of what is probably not meant.
+- In any value \`\${NAME}\` is a variable of the environment, and \`\${file:/run/secrets/name}\` what a file holds ([secrets](operations.md#secrets)). \`$\${\` stands for \`\${\` itself.
+- \`GATEWAY_CONFIG\` is the path of the file; \`DATABASE_URL\` and \`GATEWAY_BIND\` override it ([commands](../README.md#commands)).
+- A key that is not known is an error. A key with nothing behind it is left out.
+- \`[]\` in a path is each item of a list. **required** holds where the object around it is there. \`–\` is none, unless the meaning says what then holds.
+`;
+
+/** `docs/configuration.md`, to the byte: a test holds the committed file against it. */
+export function configPage(): string {
+  const { shape } = gatewayCodec;
+  if (shape.kind !== 'object') throw new TypeError('a configuration is an object');
+  const sections = Object.entries(shape.fields).map(([key, field]) => {
+    const rows = rowsBelow(key, field.shape, []);
+    return `\n## ${key}\n\n${prose(field.doc)} ${sectionNote(field)}\n\n${tableOf(rows)}`;
+  });
+  return `${head}${sections.join('')}`;
+}
+
+function sectionNote({ presence, shape }: FieldShape): string {
+  const form = shape.kind === 'list' ? `A list of at most ${count(shape.maxItems)}` : 'An object';
+  return `${form}${presence.kind === 'optional' ? ', or left out' : ''}.`;
+}
+
+const tableOf = (rows: readonly Row[]): string =>
+  [
+    '| Key | Takes | Default | Meaning |',
+    '|---|---|---|---|',
+    ...rows.map(
+      ({ path, field, only }) =>
+        `| \`${path}\` | ${takes(field.shape)} | ${defaultOf(field)} | ${caseOf(only)}${prose(field.doc)} |`,
+    ),
+    '',
+  ].join('\n');
+
+const caseOf = (only: readonly string[]): string =>
+  only.length === 0 ? '' : `With ${only.map((each) => `\`${each}\``).join(', ')}: `;
+
+/** The keys below a value, in the order of the codec. */
+function rowsBelow(path: string, shape: Shape, only: readonly string[]): readonly Row[] {
+  switch (shape.kind) {
+    case 'list':
+      return rowsBelow(`${path}[]`, shape.of, only);
+    case 'scalar-or-object':
+      return rowsBelow(path, shape.object, only);
+    case 'object':
+      return Object.entries(shape.fields).flatMap(([key, field]) => rowsOf(`${path}.${key}`, field, only));
+    case 'tagged':
+      return taggedRows(path, shape, only);
+    case 'text':
+    case 'number':
+    case 'boolean':
+    case 'choice':
+    case 'headers':
+    case 'json-object':
+      return [];
+  }
+}
+
+const rowsOf = (path: string, field: FieldShape, only: readonly string[]): readonly Row[] => [
+  { path, field, only },
+  ...rowsBelow(path, field.shape, only),
+];
+
+/** A key of some of the cases: where they have it alike, it is told once. */
+interface SharedField {
+  readonly key: string;
+  readonly field: FieldShape;
+  readonly words: readonly string[];
+}
+
+const isAlike = (left: FieldShape, right: FieldShape): boolean =>
+  left.doc === right.doc &&
+  left.shape === right.shape &&
+  JSON.stringify(left.presence) === JSON.stringify(right.presence);
+
+const sharedFields = (cases: TaggedShape['cases']): readonly SharedField[] =>
+  Object.entries(cases).reduce<readonly SharedField[]>(
+    (told, [word, { fields }]) =>
+      Object.entries(fields).reduce((all, [key, field]) => {
+        const at = all.findIndex((each) => each.key === key && isAlike(each.field, field));
+        return at === -1
+          ? [...all, { key, field, words: [word] }]
+          : all.with(at, { key, field, words: [...(all[at]?.words ?? []), word] });
+      }, told),
+    [],
+  );
+
+function taggedRows(path: string, { tag, doc, cases }: TaggedShape, only: readonly string[]): readonly Row[] {
+  const words = Object.keys(cases);
+  const field = { doc, presence: { kind: 'required' }, shape: { kind: 'choice', values: words } } as const;
+  const rows = sharedFields(cases).flatMap((each) => {
+    const inSome = each.words.length < words.length;
+    const cases = inSome ? [...only, `${tag}: ${each.words.join(', ')}`] : only;
+    return rowsOf(`${path}.${each.key}`, each.field, cases);
+  });
+  return [{ path: `${path}.${tag}`, field, only }, ...rows];
+}
+
+/** What a value may be, with its bounds. */
+function takes(shape: Shape): string {
+  switch (shape.kind) {
+    case 'text':
+      return prose(`${shape.what}; ${lengthOf(shape)}`);
+    case 'number':
+      return rangeOf(shape);
+    case 'boolean':
+      return '`true` or `false`';
+    case 'choice':
+      return `one of ${shape.values.map((value) => `\`${value}\``).join(', ')}`;
+    case 'list':
+      return `list of at most ${count(shape.maxItems)}${itemsOf(shape.of)}`;
+    case 'headers':
+      return `names and values of at most ${count(shape.maxEntries)} headers`;
+    case 'json-object':
+      return 'any object';
+    case 'object':
+    case 'tagged':
+      return 'object';
+    case 'scalar-or-object':
+      return `${takes(shape.scalar)}; or an object`;
+  }
+}
+
+const rangeOf = ({ integer, minimum, maximum }: NumberShape): string =>
+  `${integer ? 'integer' : 'number'}, ${count(minimum)} to ${count(maximum)}`;
+
+/** The keys of objects have rows of their own. */
+const itemsOf = (shape: Shape): string =>
+  shape.kind === 'object' || shape.kind === 'tagged' ? '' : `: ${takes(shape)}`;
+
+const lengthOf = ({ minLength, maxLength }: TextShape): string =>
+  `${minLength === 1 ? 'at most' : `${count(minLength)} to`} ${count(maxLength)} characters`;
+
+function defaultOf({ presence, shape }: FieldShape): string {
+  if (presence.kind === 'required') return '**required**';
+  if (presence.kind === 'optional') return '–';
+  return shape.kind === 'object' && isEmpty(presence.input)
+    ? 'that of each key'
+    : `\`${JSON.stringify(presence.input)}\``;
+}
+
+const isEmpty = (value: Json): boolean => JSON.stringify(value) === '{}';
+
+const count = (value: number): string => new Intl.NumberFormat('en').format(value);
+
+/** A sentence as a cell has it: what is no code span must not be taken for markup. */
+const prose = (text: string): string =>
+  text
+    .split(/(`[^`]*`)/)
+    .map((part, at) => (at % 2 === 1 ? part : part.replace(/[*<]/g, '\\$&')).replaceAll('|', '\\|'))
+    .join('');
