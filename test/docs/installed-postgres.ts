@@ -22,11 +22,21 @@ const places = (): readonly string[] => [
   ...(process.env['PATH'] ?? '').split(path.delimiter),
 ];
 
+/** The oldest that the gateway works with. */
+const oldestMajor = 15;
+
 const wanted = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup'];
+
+const majorOf = (folder: string): number =>
+  Number(
+    /\) (\d+)/.exec(execFileSync(path.join(folder, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[1],
+  );
 
 /** The folder of the newest PostgreSQL that is installed with server and clients; undefined: there is none. */
 export const installedPrograms = (): string | undefined =>
-  places().find((folder) => wanted.every((name) => existsSync(path.join(folder, name))));
+  places().find(
+    (folder) => wanted.every((name) => existsSync(path.join(folder, name))) && majorOf(folder) >= oldestMajor,
+  );
 
 /** PostgreSQL refuses to run as root: then `nobody` does. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -47,6 +57,7 @@ export async function postgresFolder(programs: string): Promise<PostgresFolder> 
   const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-docs-'));
   if (user.uid !== undefined) await chown(folder, user.uid, user.gid);
   let server: ChildProcess | undefined;
+  process.once('exit', () => server?.kill('SIGQUIT'));
   const lose = async (): Promise<void> => {
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
     server.kill('SIGQUIT');
