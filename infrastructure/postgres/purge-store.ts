@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
-import type { AgedRows } from '../../application/ports/aged-rows.ts';
+import type { AgedRows, PurgedBatch } from '../../application/ports/aged-rows.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 import { answeredWithin } from './within-time.ts';
@@ -65,7 +65,7 @@ async function* wholePartitions(
   connection: CommonQueryMethods,
   cutoff: Date,
   withinMs: number,
-): AsyncGenerator<number> {
+): AsyncGenerator<PurgedBatch> {
   let behind = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     for (;;) {
@@ -76,7 +76,7 @@ async function* wholePartitions(
         countMs + withinMs,
       );
       if (dropped.deleted === null) break;
-      yield Number(dropped.deleted);
+      yield { rows: Number(dropped.deleted), whole: true };
     }
     const statement = sql.type(row(reachedRow))`
       select reached from gateway_detach_log_partitions(${cutoff.toISOString()}::timestamptz, ${behind}::uuid)
@@ -95,7 +95,7 @@ async function* batches(
   connection: CommonQueryMethods,
   cutoff: Date,
   withinMs: number,
-): AsyncGenerator<number> {
+): AsyncGenerator<PurgedBatch> {
   yield* wholePartitions(connection, cutoff, withinMs);
   let since = '-infinity';
   let reached = since;
@@ -105,7 +105,7 @@ async function* batches(
       from gateway_purge_request_logs(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
     `;
     const batch = await answeredWithin(connection.one(statement), withinMs);
-    yield Number(batch.deleted);
+    yield { rows: Number(batch.deleted), whole: false };
     if (batch.deleted < BigInt(purgeBatchRows)) {
       const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
       await answeredWithin(
@@ -134,7 +134,7 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
         select gateway_purge_invocations(${cutoff.toISOString()}::timestamptz, ${purgeBatchRows}) as count
       `;
       const { count } = await answeredWithin(connection.one(statement), withinMs);
-      yield Number(count);
+      yield { rows: Number(count), whole: false };
       if (count < BigInt(purgeBatchRows)) return;
     }
   },
