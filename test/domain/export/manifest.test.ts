@@ -13,6 +13,7 @@ const manifest = {
   subject: 'ledger',
   day: '2026-11-01',
   format: 'parquet',
+  edition: 2,
   rows: 7,
   cost,
   oldest: { requestLogId: '018f0000-0000-7000-8000-000000000000', scope: 'user:"a"' },
@@ -37,8 +38,9 @@ describe('a manifest', () => {
         },
       ],
     });
-    const { rows, format, oldest } = manifest;
-    expect(readManifest(text)).toEqual(E.right({ rows, cost, format, oldest }));
+    const { rows, format, edition, oldest } = manifest;
+    const partNames = ['part-00000.parquet'];
+    expect(readManifest(text)).toEqual(E.right({ rows, cost, format, edition, oldest, partNames }));
   });
 
   it('of what has no cost says none', () => {
@@ -57,12 +59,14 @@ describe('a manifest', () => {
   it('lies beside parts whose names are the same at each run', () => {
     expect(dayFolder('lake/gateway', 'ledger', '2026-11-01')).toBe('lake/gateway/ledger/day=2026-11-01/');
     expect(dayFolder('', 'request-logs', '2026-11-01')).toBe('request-logs/day=2026-11-01/');
-    expect([partName(0, 'parquet'), partName(12_345, 'csv.gz')]).toEqual([
+    expect([partName(0, 1, 'parquet'), partName(12_345, 2, 'csv.gz')]).toEqual([
       'part-00000.parquet',
-      'part-12345.csv.gz',
+      'part-12345-2.csv.gz',
     ]);
     expect(
-      ['part-00000.parquet', 'part-00001.csv.gz', 'manifest.json', 'part-1.parquet', 'notes'].map(isPartName),
+      ['part-00000.parquet', 'part-00001-12.csv.gz', 'manifest.json', 'part-1.parquet', 'notes'].map(
+        isPartName,
+      ),
     ).toEqual([true, true, false, false, false]);
   });
 });
