@@ -196,6 +196,33 @@ describe('a purge of days', () => {
     expect(await partitionsOf('request_logs')).toHaveLength(4);
   });
 
+  it('lets settlements and reports through while days go', async () => {
+    const user = await aUser(query);
+    await fill(
+      query,
+      cutoff,
+      Array.from({ length: 50 }, (_, at) => aLog(-(at + 20) * hourMs)),
+      idBefore(0),
+    );
+    const before = await idsIn(query, 'usage_cost_events');
+    const under = { way: true };
+    const purging = purge().finally(() => (under.way = false));
+    let settled = 0;
+    let longest = 0;
+    while (under.way) {
+      const began = performance.now();
+      expect(await settleTogether(ledgers[0]!, [aRecord(user, 1n)])).toEqual(['recorded']);
+      await query('select count(*) from request_logs where occurred_at > now()');
+      longest = Math.max(longest, performance.now() - began);
+      settled += 1;
+    }
+    await purging;
+    expect(await idsIn(query, 'usage_cost_events')).toHaveLength(before.length + settled);
+    expect(longest).toBeLessThan(1000);
+    expect((await partitionsOf('request_logs')).filter((day) => day < '2031_05_17')).toEqual([]);
+    expect(await rollupDifferences(query)).toEqual([]);
+  });
+
   it('deletes the rows of a day that cannot be dropped', async () => {
     // It came on a day that is over, and was settled when nothing of that day was to be deleted any more.
     const [, late] = [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
 import {
   dayFolder,
   isPartName,
@@ -55,6 +56,21 @@ describe('a manifest', () => {
       expect(E.isLeft(readManifest(text))).toBe(true);
     },
   );
+
+  it('is read without an exception, whatever the text is', () =>
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string(), fc.json()),
+        fc.nat(),
+        fc.string({ maxLength: 3 }),
+        (text, at, other) => {
+          const whole = manifestText(manifest);
+          const cut = at % whole.length;
+          for (const each of [text, whole.slice(0, cut), whole.slice(0, cut) + other + whole.slice(cut + 1)])
+            expect(['Left', 'Right']).toContain(readManifest(each)._tag);
+        },
+      ),
+    ));
 
   it('lies beside parts whose names are the same at each run', () => {
     expect(dayFolder('lake/gateway', 'ledger', '2026-11-01')).toBe('lake/gateway/ledger/day=2026-11-01/');
