@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
-import type { AgedRows, PurgedBatch } from '../../application/ports/aged-rows.ts';
+import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 import { answeredWithin } from './within-time.ts';
@@ -57,15 +57,13 @@ const unhurried = <A>(
     return ask(transaction);
   });
 
+type Batches = ReturnType<AgedRows['deleteBefore']>;
+
 /**
  * Whole partitions that are before the cutoff: each is taken out of the tables, which is a moment, and then read once
  * and dropped, where nobody waits for it. What an earlier purge has taken out and left goes first.
  */
-async function* wholePartitions(
-  connection: CommonQueryMethods,
-  cutoff: Date,
-  withinMs: number,
-): AsyncGenerator<PurgedBatch> {
+async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   let behind = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     for (;;) {
@@ -91,11 +89,7 @@ async function* wholePartitions(
  * Whole partitions first, then rows. Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all the index
  * entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody else.
  */
-async function* batches(
-  connection: CommonQueryMethods,
-  cutoff: Date,
-  withinMs: number,
-): AsyncGenerator<PurgedBatch> {
+async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   yield* wholePartitions(connection, cutoff, withinMs);
   let since = '-infinity';
   let reached = since;
