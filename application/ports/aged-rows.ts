@@ -1,5 +1,5 @@
 /** What one step of a purge has deleted. */
-export interface PurgedBatch {
+interface PurgedBatch {
   readonly rows: number;
   /** A partition that was dropped, and not rows one by one. */
   readonly whole: boolean;
