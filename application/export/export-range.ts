@@ -7,6 +7,7 @@ import {
   type ExportFormat,
   type ExportTotals,
   isPartName,
+  type KnownManifest,
   type Manifest,
   manifestName,
   manifestText,
@@ -58,8 +59,8 @@ const maxReadings = 3;
 
 /**
  * Exports a range of UTC days, each as objects of bounded size and a manifest that is written last. Days that are not
- * over are left for the next run. A day that was exported before is written again where the database has more of it by
- * now, such as records out of a journal; otherwise it is left as it is.
+ * over are left for the next run. A day that was exported before is written again, beside what is there, where the
+ * database has more of it by now, such as records out of a journal; otherwise it is left as it is.
  */
 export const exportRange =
   (ports: ExportPorts, tell: (day: ExportedDay) => void) =>
@@ -83,8 +84,6 @@ export const exportRange =
 const stoppedBefore = (day: ExportDay): ExportFault => `stopped before ${day} was whole`;
 const laterOf = (one: ExportDay, other: ExportDay): ExportDay => (one > other ? one : other);
 
-type Known = ExportTotals & Pick<Manifest, 'format' | 'oldest'>;
-
 async function exportDay(
   ports: ExportPorts,
   order: ExportOrder,
@@ -96,28 +95,32 @@ async function exportDay(
   const known = await knownOf(storage, manifestKey);
   if (E.isLeft(known)) return known;
   if (known.right !== undefined) {
-    const left = await leftAlone(source, order, day, known.right);
-    if (E.isLeft(left)) return left;
-    if (left.right !== undefined) return E.right(left.right);
-    // Whoever goes by manifests sees no day whose parts are of two runs.
-    const removed = await storage.remove(manifestKey);
-    if (E.isLeft(removed)) return removed;
+    const state = await stateOf(source, order, day, known.right);
+    if (E.isLeft(state)) return state;
+    if (state.right !== undefined) {
+      // A run that was killed may have left some.
+      const { rows, cost, partNames } = known.right;
+      const tidied = await removeOthers(storage, folder, partNames);
+      return E.isLeft(tidied)
+        ? tidied
+        : E.right({ day, state: state.right, rows, cost, parts: partNames.length });
+    }
   }
-  const written = await writeDay(ports, order, day, folder);
+  const written = await writeDay(ports, order, day, { folder, edition: (known.right?.edition ?? 0) + 1 });
   if (E.isLeft(written)) return written;
   const { parts, rows, cost } = written.right;
-  const tidied = await removeOthers(storage, folder, new Set(parts.map(({ name }) => `${folder}${name}`)));
-  if (E.isLeft(tidied)) return tidied;
   const told = new TextEncoder().encode(manifestText(written.right));
   const put = await storage.write(manifestKey, told, 'application/json');
   if (E.isLeft(put)) return put;
-  return E.right({ day, state: 'written', rows, cost, parts: parts.length });
+  const names = parts.map(({ name }) => name);
+  const tidied = await removeOthers(storage, folder, names);
+  return E.isLeft(tidied) ? tidied : E.right({ day, state: 'written', rows, cost, parts: names.length });
 }
 
 async function knownOf(
   storage: ObjectStorage,
   key: string,
-): Promise<Either<StorageFault, Known | undefined>> {
+): Promise<Either<StorageFault, KnownManifest | undefined>> {
   const text = await storage.read(key);
   if (E.isLeft(text)) return text;
   if (text.right === undefined) return E.right(undefined);
@@ -126,24 +129,22 @@ async function knownOf(
   );
 }
 
-/** A day that is there stays as it is where the database has nothing more of it; undefined: it has. */
-async function leftAlone(
+/** What a day is that stays as it is; undefined: the database has more of it. */
+async function stateOf(
   source: ExportSource,
   { subject, format }: ExportOrder,
   day: ExportDay,
-  known: Known,
-): Promise<Either<ExportFault, ExportedDay | undefined>> {
+  known: KnownManifest,
+): Promise<Either<ExportFault, DayState | undefined>> {
   const found = await source.totalsOf(day);
-  const as = (state: DayState): Either<never, ExportedDay> =>
-    E.right({ day, state, rows: known.rows, cost: known.cost, parts: 0 });
-  if (sameTotals(found, known) && known.format === format) return as('unchanged');
+  if (sameTotals(found, known) && known.format === format) return E.right('unchanged');
   if (subject === 'ledger')
     return found.rows < known.rows
       ? E.left(`${day}: the ledger has ${found.rows} rows, and its export ${known.rows}: it is not replaced`)
       : E.right(undefined);
   // A purge deletes the oldest rows first: with the first one there, none is gone.
   const isWhole = known.oldest === undefined || (await source.holds(known.oldest));
-  return isWhole && found.rows >= known.rows ? E.right(undefined) : as('purged since');
+  return E.right(isWhole && found.rows >= known.rows ? undefined : 'purged since');
 }
 
 const sameTotals = (one: ExportTotals, other: ExportTotals): boolean =>
@@ -154,15 +155,16 @@ async function writeDay(
   ports: ExportPorts,
   order: ExportOrder,
   day: ExportDay,
-  folder: string,
+  { folder, edition }: { readonly folder: string; readonly edition: number },
 ): Promise<Either<ExportFault, Manifest>> {
   const { subject, format } = order;
   for (let reading = 1; ; reading += 1) {
-    const written = await writeParts(ports, { subject, day, folder, goOn: order.goOn });
+    const written = await writeParts(ports, { subject, day, folder, edition, goOn: order.goOn });
     if (E.isLeft(written)) return written;
     if (written.right === undefined) return E.left(stoppedBefore(day));
     const totals = await ports.source.totalsOf(day);
-    if (sameTotals(totals, written.right)) return E.right({ subject, day, format, ...written.right });
+    if (sameTotals(totals, written.right))
+      return E.right({ subject, day, format, edition, ...written.right });
     if (reading === maxReadings)
       return E.left(
         `${day}: ${words(written.right)} were read, and the database says ${words(totals)}. Rows are still being ` +
@@ -174,16 +176,18 @@ async function writeDay(
 const words = ({ rows, cost }: ExportTotals): string =>
   `${rows} rows${cost === undefined ? '' : ` of ${cost} picodollars`}`;
 
-/** What an earlier run has left in the folder: it had more parts, or another format. */
+/** Parts of another edition, and what a run that ended early has left. */
 async function removeOthers(
   storage: ObjectStorage,
   folder: string,
-  kept: ReadonlySet<string>,
+  names: readonly string[],
 ): Promise<Either<StorageFault, undefined>> {
   const there = await storage.list(folder);
   if (E.isLeft(there)) return there;
+  const kept = new Set(names);
   for (const key of there.right) {
-    if (kept.has(key) || !isPartName(key.slice(folder.length))) continue;
+    const name = key.slice(folder.length);
+    if (kept.has(name) || !isPartName(name)) continue;
     const removed = await storage.remove(key);
     if (E.isLeft(removed)) return removed;
   }

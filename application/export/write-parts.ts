@@ -44,13 +44,14 @@ interface PartsOrder {
   readonly subject: ExportSubject;
   readonly day: ExportDay;
   readonly folder: string;
+  readonly edition: number;
   readonly goOn: () => boolean;
 }
 
 /** Writes the rows of a day as objects, one part of them held at a time. Undefined: it was told to stop. */
 export async function writeParts(
   { source, storage, part, digest, bounds }: PartPorts,
-  { subject, day, folder, goOn }: PartsOrder,
+  { subject, day, folder, edition, goOn }: PartsOrder,
 ): Promise<Either<StorageFault, WrittenParts | undefined>> {
   const columns = exportColumns[subject];
   const parts: ExportPart[] = [];
@@ -60,7 +61,7 @@ export async function writeParts(
 
   const close = async (): Promise<Either<StorageFault, undefined>> => {
     const bytes = part.encode(columns, rows);
-    const name = partName(parts.length, part.extension);
+    const name = partName(parts.length, edition, part.extension);
     parts.push({
       name,
       rows: rows.length,

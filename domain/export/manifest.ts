@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Picodollars } from '../money/money.ts';
-import { isArray, isObject, isString, type Json, parseJson } from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, objectsOf, parseJson } from '../shared/json.ts';
 import { type ExportColumn, exportColumns, type ExportSubject } from './export-columns.ts';
 import type { ExportDay } from './export-day.ts';
 
@@ -38,6 +38,8 @@ export interface Manifest extends ExportTotals {
   readonly subject: ExportSubject;
   readonly day: ExportDay;
   readonly format: ExportFormat;
+  /** From 1 on; each time that the day is written again it is one more. */
+  readonly edition: number;
   readonly parts: readonly ExportPart[];
   /** The row of the day that a purge deletes first; undefined where the day has none. */
   readonly oldest: ExportedKey | undefined;
@@ -45,11 +47,14 @@ export interface Manifest extends ExportTotals {
 
 const version = 1;
 
-/** Names are the same at each run, so that a run after a crash replaces what the one before has left. */
-export const partName = (index: number, extension: string): string =>
-  `part-${String(index).padStart(5, '0')}.${extension}`;
+/**
+ * Names are the same at each run, so that a run after a crash replaces what the one before has left. Those of another
+ * edition are others: what a manifest names is never written over.
+ */
+export const partName = (index: number, edition: number, extension: string): string =>
+  `part-${String(index).padStart(5, '0')}${edition === 1 ? '' : `-${edition}`}.${extension}`;
 
-export const isPartName = (name: string): boolean => /^part-\d{5}\.[a-z.]+$/.test(name);
+export const isPartName = (name: string): boolean => /^part-\d{5}(-\d+)?\.[a-z.]+$/.test(name);
 
 /** Query engines read `day=…` as a column. */
 export const dayFolder = (prefix: string, subject: ExportSubject, day: ExportDay): string =>
@@ -58,13 +63,14 @@ export const dayFolder = (prefix: string, subject: ExportSubject, day: ExportDay
 export const manifestName = 'manifest.json';
 
 /** Money is text: a JSON number does not hold it. */
-export const manifestText = ({ subject, day, format, oldest, parts, ...totals }: Manifest): string =>
+export const manifestText = ({ subject, day, format, edition, oldest, parts, ...totals }: Manifest): string =>
   `${JSON.stringify(
     {
       version,
       what: subject,
       day,
       format,
+      edition,
       columns: exportColumns[subject].map(({ name, kind }: ExportColumn) => ({ name, kind })),
       ...totalsOf(totals),
       oldest:
@@ -82,23 +88,28 @@ const totalsOf = ({ rows, cost }: ExportTotals) => ({
   ...(cost === undefined ? {} : { cost_picousd: cost.toString() }),
 });
 
-/** What a run has to know of a manifest that is there; on the left why it is none of this service's. */
-export function readManifest(
-  text: string,
-): Either<string, ExportTotals & Pick<Manifest, 'format' | 'oldest'>> {
+/** What a run has to know of a manifest that is there. */
+export interface KnownManifest extends ExportTotals, Pick<Manifest, 'format' | 'edition' | 'oldest'> {
+  readonly partNames: readonly string[];
+}
+
+/** On the left why it is none of this service's. */
+export function readManifest(text: string): Either<string, KnownManifest> {
   const manifest = parseJson(text);
   if (!isObject(manifest) || manifest['version'] !== version)
     return E.left(`is no manifest of version ${version}`);
-  const { rows, cost_picousd: cost, oldest } = manifest;
+  const { rows, edition, cost_picousd: cost, oldest, parts } = manifest;
   const format = exportFormats.find((each) => each === manifest['format']);
-  if (typeof rows !== 'number' || format === undefined || !isArray(manifest['parts']))
-    return E.left('has no rows, format or parts');
+  if (typeof rows !== 'number' || typeof edition !== 'number' || format === undefined || !isArray(parts))
+    return E.left('has no rows, edition, format or parts');
   if (cost !== undefined && !(isString(cost) && /^\d+$/.test(cost))) return E.left('has a cost that is none');
   return E.right({
     rows,
     cost: cost === undefined ? undefined : BigInt(cost),
     format,
+    edition,
     oldest: keyOf(oldest),
+    partNames: objectsOf(parts).map(({ name }) => (isString(name) ? name : '')),
   });
 }
 

@@ -57,15 +57,13 @@ const unhurried = <A>(
     return ask(transaction);
   });
 
+type Batches = ReturnType<AgedRows['deleteBefore']>;
+
 /**
  * Whole partitions that are before the cutoff: each is taken out of the tables, which is a moment, and then read once
  * and dropped, where nobody waits for it. What an earlier purge has taken out and left goes first.
  */
-async function* wholePartitions(
-  connection: CommonQueryMethods,
-  cutoff: Date,
-  withinMs: number,
-): AsyncGenerator<number> {
+async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   let behind = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     for (;;) {
@@ -76,7 +74,7 @@ async function* wholePartitions(
         countMs + withinMs,
       );
       if (dropped.deleted === null) break;
-      yield Number(dropped.deleted);
+      yield { rows: Number(dropped.deleted), whole: true };
     }
     const statement = sql.type(row(reachedRow))`
       select reached from gateway_detach_log_partitions(${cutoff.toISOString()}::timestamptz, ${behind}::uuid)
@@ -91,11 +89,7 @@ async function* wholePartitions(
  * Whole partitions first, then rows. Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all the index
  * entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody else.
  */
-async function* batches(
-  connection: CommonQueryMethods,
-  cutoff: Date,
-  withinMs: number,
-): AsyncGenerator<number> {
+async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   yield* wholePartitions(connection, cutoff, withinMs);
   let since = '-infinity';
   let reached = since;
@@ -105,7 +99,7 @@ async function* batches(
       from gateway_purge_request_logs(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
     `;
     const batch = await answeredWithin(connection.one(statement), withinMs);
-    yield Number(batch.deleted);
+    yield { rows: Number(batch.deleted), whole: false };
     if (batch.deleted < BigInt(purgeBatchRows)) {
       const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
       await answeredWithin(
@@ -134,7 +128,7 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
         select gateway_purge_invocations(${cutoff.toISOString()}::timestamptz, ${purgeBatchRows}) as count
       `;
       const { count } = await answeredWithin(connection.one(statement), withinMs);
-      yield Number(count);
+      yield { rows: Number(count), whole: false };
       if (count < BigInt(purgeBatchRows)) return;
     }
   },

@@ -13,7 +13,7 @@ begin
     group by from_id, to_id
   loop
     execute 'select ' || found.emptiness into is_empty;
-    continue when not is_empty or not lock_log_tables(found.tables || found.parts, 3);
+    continue when not is_empty or not lock_log_tables(found.tables || found.parts, 2);
     execute 'select ' || found.emptiness into is_empty;
     continue when not is_empty;
     execute 'drop table ' || found.dropped;

@@ -1,10 +1,11 @@
 -- One span of time whose rows are all from before the cutoff is taken out of the tables as a whole, with its children:
 -- `gateway_purge_detached_logs` then does what takes long, where nobody waits for it. `behind` is the end of the last span
 -- that was looked at; `reached` is that of this one, or null where there is none left. A span that still has later rows,
--- such as those of requests that went on past its end, or whose tables are in use for too long, stays, and its rows go one
--- by one. What comes for a span that is gone finds its place in the default partition.
+-- such as those of requests that went on past its end, stays, and its rows go one by one; so do all of them while the
+-- tables are in use for too long. Whether there are such rows is read by the index of times alone, for it is asked while everybody waits.
+-- What comes for a span that is gone finds its place in the default partition.
 create or replace function gateway_detach_log_partitions(cutoff timestamptz, behind uuid, out reached uuid)
-language plpgsql volatile as $$
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   tables text[];
   parts text[];
@@ -22,7 +23,11 @@ begin
     return;
   end if;
   execute format('select not exists (select from %I where occurred_at >= $1)', logs) into is_over using cutoff;
-  if not is_over or not lock_log_tables(tables || parts, 30) then
+  if not is_over then
+    return;
+  end if;
+  if not lock_log_tables(tables || parts, 10) then
+    reached := null;
     return;
   end if;
   execute format('select not exists (select from %I where occurred_at >= $1)', logs) into is_over using cutoff;

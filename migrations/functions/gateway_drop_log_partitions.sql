@@ -9,7 +9,7 @@ declare
 begin
   for found in select * from log_partitions() where to_id <= log_id_floor(cutoff) order by log_table, part loop
     execute format('select not exists (select from %I)', found.part) into is_empty;
-    continue when not is_empty or not lock_log_tables(array[found.log_table, found.part], 3);
+    continue when not is_empty or not lock_log_tables(array[found.log_table, found.part], 2);
     execute format('select not exists (select from %I)', found.part) into is_empty;
     continue when not is_empty;
     execute format('drop table %I', found.part);

@@ -99,14 +99,14 @@ function aScene(subject: ExportSubject = 'ledger') {
     rows.set(day, [...of(day), ...some]);
   };
   /** What whoever goes by the manifest of a day reads; undefined: it is not whole. */
-  const readBack = (day: string): readonly string[] | undefined => {
+  const readBack = (day: string, alone = true): readonly string[] | undefined => {
     const folder = `p/${subject}/day=${day}/`;
     const text = objects.get(`${folder}manifest.json`);
     if (text === undefined) return undefined;
     const manifest: { rows: number; parts: { name: string; sha256: string; rows: number }[] } =
       JSON.parse(text);
     const names = [...objects.keys()].filter((key) => key.startsWith(`${folder}part-`));
-    expect(names.sort()).toEqual(manifest.parts.map(({ name }) => `${folder}${name}`));
+    if (alone) expect(names.sort()).toEqual(manifest.parts.map(({ name }) => `${folder}${name}`));
     const ids = manifest.parts.flatMap(({ name, sha256 }) => {
       const object = objects.get(`${folder}${name}`) ?? '';
       expect(digest(new TextEncoder().encode(object))).toBe(sha256);
@@ -165,7 +165,7 @@ describe('an export', () => {
       throw new Error('rows were read');
     };
     expect((await at.run()).told.map(({ state }) => state)).toEqual(['unchanged', 'unchanged']);
-    expect(at.calls.every((call) => call.startsWith('read'))).toBe(true);
+    expect(at.calls.filter((call) => !call.startsWith('read') && !call.startsWith('list'))).toEqual([]);
     expect(at.objects).toEqual(before);
   });
 
@@ -183,22 +183,21 @@ describe('an export', () => {
         let calls = 0;
         broken.scene.before = () => (calls++ === failing ? 'the storage is away' : undefined);
         await broken.run();
-        const seen = broken.objects.has(key('2026-11-01', 'manifest.json'))
-          ? broken.readBack('2026-11-01')
-          : [];
-        expect([0, 5, 9]).toContain(seen?.length);
+        // What was whole stays whole until more of it is.
+        const seen = broken.readBack('2026-11-01', false);
+        expect(replaced ? [5, 9] : [undefined, 9]).toContain(seen?.length);
         broken.scene.before = () => undefined;
         expect(E.isRight((await broken.run()).done)).toBe(true);
         expect(broken.objects).toEqual(whole.objects);
       }),
     ));
 
-  it('writes a day again that the database has more of by now, and never shows parts of two runs', async () => {
+  it('writes a day again that the database has more of by now, beside what is there, and never shows parts of two runs', async () => {
     await at.run();
     at.add('2026-11-01', 'bab');
     at.scene.before = (call) => {
       if (call.startsWith('write') && call.includes('part'))
-        expect(at.objects.has(key('2026-11-01', 'manifest.json'))).toBe(false);
+        expect(at.readBack('2026-11-01', false)).toHaveLength(5);
       return undefined;
     };
     expect((await at.run()).told.map(({ state }) => state)).toEqual(['written', 'unchanged']);
@@ -210,7 +209,7 @@ describe('an export', () => {
     await at.run();
     await at.run({ format: 'csv' });
     expect([...at.objects.keys()].filter((each) => each.includes('2026-11-01')).sort()).toEqual(
-      ['manifest.json', 'notes.txt', 'part-00000.csv.gz', 'part-00001.csv.gz'].map((name) =>
+      ['manifest.json', 'notes.txt', 'part-00000-2.csv.gz', 'part-00001-2.csv.gz'].map((name) =>
         key('2026-11-01', name),
       ),
     );

@@ -3,7 +3,9 @@ import * as fc from 'fast-check';
 import { type PurgeOrder, purgeRows } from '../../application/retention/purge-rows.ts';
 
 /** Logs whose batches delete so many rows and take so long each, and everything that happened, in order. */
-function aPurge(batches: readonly { readonly rows: number; readonly tookMs: number }[]) {
+function aPurge(
+  batches: readonly { readonly rows: number; readonly tookMs: number; readonly whole?: boolean }[],
+) {
   const events: string[] = [];
   let clock = 1_000_000;
   const purge = purgeRows({
@@ -14,10 +16,10 @@ function aPurge(batches: readonly { readonly rows: number; readonly tookMs: numb
         return batches.reduce((sum, { rows }) => sum + rows, 0);
       },
       deleteBefore: async function* (cutoff) {
-        for (const { rows, tookMs } of batches) {
+        for (const { rows, tookMs, whole = false } of batches) {
           clock += tookMs;
           events.push(`delete ${rows} before ${cutoff.toISOString()}`);
-          yield rows;
+          yield { rows, whole };
         }
       },
     },
@@ -46,8 +48,30 @@ describe('a purge', () => {
       `delete 5 before ${cutoff}`,
       'rest 120',
       `delete 3 before ${cutoff}`,
-      'rest 2800',
+      'rest 1000',
+      'rest 1000',
+      'rest 800',
     ]);
+  });
+
+  it('rests a quarter of a minute at least behind a partition that it dropped, and ends a rest when it is told to stop', async () => {
+    const { run, events } = aPurge([
+      { rows: 5, tookMs: 10, whole: true },
+      { rows: 3, tookMs: 10 },
+    ]);
+    await run();
+    expect(events.slice(2)).toEqual([
+      ...Array.from({ length: 15 }, () => 'rest 1000'),
+      `delete 3 before ${cutoff}`,
+      'rest 40',
+    ]);
+    const stopped = aPurge([
+      { rows: 5, tookMs: 10, whole: true },
+      { rows: 3, tookMs: 10 },
+    ]);
+    let asked = 0;
+    expect(await stopped.run({ goOn: () => asked++ < 4 })).toMatchObject({ deleted: 5 });
+    expect(stopped.events.slice(2)).toEqual(Array.from({ length: 3 }, () => 'rest 1000'));
   });
 
   it('that is a dry run only counts', async () => {

@@ -304,6 +304,7 @@ describe('an export of many rows', () => {
   });
 
   it('of a ledger that was tampered with has no manifest', async () => {
+    s3.objects.clear();
     await query(
       `update usage_rollups set counted_picousd = counted_picousd + 1 where ownership_scope_key = 's'`,
     );

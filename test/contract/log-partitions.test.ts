@@ -151,7 +151,7 @@ describe('the purge of partitions', () => {
     const late = await addLog(query, idAt('2028-01-31T23:59:59Z'), '2028-02-15T00:00:00Z');
     const purge = async (cutoff: string): Promise<number> => {
       let deleted = 0;
-      for await (const batch of agedRequestLogs(pool).deleteBefore(new Date(cutoff))) deleted += batch;
+      for await (const batch of agedRequestLogs(pool).deleteBefore(new Date(cutoff))) deleted += batch.rows;
       return deleted;
     };
     expect(await purge('2028-02-15T00:00:00Z')).toBe(2);

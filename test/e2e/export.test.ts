@@ -48,7 +48,7 @@ beforeAll(async () => {
      from generate_series(1, $2::int) n, lateral (select $1::timestamptz + n * interval '24 hours' / ($2::int + 1) as at) t`,
     [`${day}T00:00:00Z`, rowsOfLogs],
   );
-}, 120_000);
+}, 300_000);
 afterAll(() => s3?.close());
 beforeEach(() => {
   s3.meets = () => undefined;
@@ -114,7 +114,7 @@ describe('gateway export', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^2026-03-01 written: 200000 rows, \d+\.\d+ USD, 4 parts\n1 days\n$/);
     await expectWhole();
-  }, 120_000);
+  }, 300_000);
 
   it('run again says that nothing has changed, and writes nothing', async () => {
     const { code, out } = await runGateway(args, env);
@@ -135,7 +135,7 @@ describe('gateway export', () => {
     expect(Object.keys(exported?.rows[0] ?? {}).join()).not.toMatch(
       /payload_json|request_json|response_json/,
     );
-  }, 120_000);
+  }, 300_000);
 
   it('says what the storage says, and no secret', async () => {
     const { code, out, err } = await runGateway(args, { ...env, EXPORT_SECRET: 'canary-of-the-secret' });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
 import {
   dayFolder,
   isPartName,
@@ -13,6 +14,7 @@ const manifest = {
   subject: 'ledger',
   day: '2026-11-01',
   format: 'parquet',
+  edition: 2,
   rows: 7,
   cost,
   oldest: { requestLogId: '018f0000-0000-7000-8000-000000000000', scope: 'user:"a"' },
@@ -37,8 +39,9 @@ describe('a manifest', () => {
         },
       ],
     });
-    const { rows, format, oldest } = manifest;
-    expect(readManifest(text)).toEqual(E.right({ rows, cost, format, oldest }));
+    const { rows, format, edition, oldest } = manifest;
+    const partNames = ['part-00000.parquet'];
+    expect(readManifest(text)).toEqual(E.right({ rows, cost, format, edition, oldest, partNames }));
   });
 
   it('of what has no cost says none', () => {
@@ -54,15 +57,32 @@ describe('a manifest', () => {
     },
   );
 
+  it('is read without an exception, whatever the text is', () =>
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string(), fc.json()),
+        fc.nat(),
+        fc.string({ maxLength: 3 }),
+        (text, at, other) => {
+          const whole = manifestText(manifest);
+          const cut = at % whole.length;
+          for (const each of [text, whole.slice(0, cut), whole.slice(0, cut) + other + whole.slice(cut + 1)])
+            expect(['Left', 'Right']).toContain(readManifest(each)._tag);
+        },
+      ),
+    ));
+
   it('lies beside parts whose names are the same at each run', () => {
     expect(dayFolder('lake/gateway', 'ledger', '2026-11-01')).toBe('lake/gateway/ledger/day=2026-11-01/');
     expect(dayFolder('', 'request-logs', '2026-11-01')).toBe('request-logs/day=2026-11-01/');
-    expect([partName(0, 'parquet'), partName(12_345, 'csv.gz')]).toEqual([
+    expect([partName(0, 1, 'parquet'), partName(12_345, 2, 'csv.gz')]).toEqual([
       'part-00000.parquet',
-      'part-12345.csv.gz',
+      'part-12345-2.csv.gz',
     ]);
     expect(
-      ['part-00000.parquet', 'part-00001.csv.gz', 'manifest.json', 'part-1.parquet', 'notes'].map(isPartName),
+      ['part-00000.parquet', 'part-00001-12.csv.gz', 'manifest.json', 'part-1.parquet', 'notes'].map(
+        isPartName,
+      ),
     ).toEqual([true, true, false, false, false]);
   });
 });
