@@ -22,8 +22,10 @@ import { type Programs, unprivileged } from './programs.ts';
 /** Short, for many rounds in little time: Patroni's own defaults are 30, 10 and 10 seconds. */
 export const times = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 
-/** A standby that has not found the way back by then is rebuilt. */
-const rebuildMs = 20_000;
+/** A standby that runs and does not follow by then is rebuilt. */
+const strayMs = 30_000;
+/** A rebuilding has this long before the next one. */
+const rebuildMs = 60_000;
 
 const superuser = { username: 'postgres', password: 'of-the-drill' };
 const follower = { username: 'replicator', password: 'of-the-drill-too' };
@@ -86,14 +88,14 @@ export async function startCluster(programs: Needed, folder: string, size = 3): 
     hostsUrl: `${login}${hosts.join(',')}/postgres?target_session_attrs=read-write`,
     rebuilt,
     healthy: (withinMs) => {
-      let rebuildAt = performance.now() + rebuildMs;
+      let rebuildAt = performance.now() + strayMs;
       return until('the cluster is whole', withinMs, async () => {
         const views = await Promise.all(members.map(viewOf));
         const leader = views.map(leaderOfWhole(size)).find((each) => each !== undefined);
         if (leader !== undefined || performance.now() < rebuildAt) return leader;
-        rebuildAt = performance.now() + rebuildMs;
         const lost = views.flatMap(strayIn).map(called).at(0);
         if (lost === undefined) return undefined;
+        rebuildAt = performance.now() + rebuildMs;
         rebuilt.push(lost.name);
         await asked(`${lost.api}/reinitialize`, { method: 'POST', body: '{"force": true}' });
         return undefined;
@@ -208,7 +210,8 @@ async function startMember(
           },
         },
       },
-      initdb: [{ encoding: 'UTF8' }, 'data-checksums'],
+      // Segments of a megabyte: `pg_rewind` copies whole ones.
+      initdb: [{ encoding: 'UTF8' }, { 'wal-segsize': '1' }, 'data-checksums'],
     },
     postgresql: {
       listen: `127.0.0.1:${serverPort}`,
@@ -224,6 +227,7 @@ async function startMember(
       ],
       authentication: { superuser, replication: follower, rewind: superuser },
       remove_data_directory_on_diverged_timelines: true,
+      basebackup: [{ checkpoint: 'fast' }],
     },
     watchdog: { mode: 'off' },
   };
@@ -318,8 +322,11 @@ const strayIn = (view: View | undefined): readonly string[] => {
   const leader = view?.members?.find(({ role }) => role === 'leader');
   return (view?.members ?? [])
     .filter(
-      ({ role, timeline, lag }) =>
-        leader !== undefined && role !== 'leader' && (timeline !== leader.timeline || lag !== 0),
+      ({ role, state, timeline, lag }) =>
+        leader !== undefined &&
+        role !== 'leader' &&
+        state === 'running' &&
+        (timeline !== leader.timeline || lag !== 0),
     )
     .map(({ name }) => name);
 };
