@@ -155,12 +155,13 @@ async function startEtcd({ etcd }: Needed, folder: string) {
       '--name': 'drill',
       '--data-dir': path.join(data, 'data'),
       '--log-level': 'error',
+      '--enable-v2': 'true',
       '--listen-client-urls': clients,
       '--advertise-client-urls': clients,
       '--listen-peer-urls': peers,
       '--initial-advertise-peer-urls': peers,
       '--initial-cluster': `drill=${peers}`,
-    }).flat(),
+    }).map(([flag, value]) => `${flag}=${value}`),
     path.join(folder, 'etcd.log'),
     { ETCD_UNSUPPORTED_ARCH: process.arch },
   );
@@ -189,8 +190,10 @@ async function startMember(
       listen: `127.0.0.1:${apiPort}`,
       connect_address: seenAt(network.api, at(apiPort)),
     },
-    // As proxies: Patroni would go to the addresses that etcd tells otherwise, around what can be shut.
-    etcd3: { hosts: [seenAt(network.etcd, etcdUrl)], use_proxies: true },
+    // As proxies: Patroni would go to the addresses that etcd tells otherwise, around what can be shut. By etcd's
+    // older API: Patroni before 3.0.3 overwrites the leader's key by the newer one (its pull request 2689), so that a
+    // primary that was frozen takes the lock from the one that has taken over, and what was committed there is lost.
+    etcd: { hosts: [seenAt(network.etcd, etcdUrl)], use_proxies: true },
     bootstrap: {
       dcs: {
         ...times,
