@@ -77,7 +77,9 @@ describe('what a failed statement means', () => {
   it('is "connection" for a password that the server does not take', async () => {
     const url = new URL(database.url());
     url.password = 'another';
-    const error: unknown = await openPool(url.href, 1).catch((refusal: unknown) => refusal);
+    const refused = await openPool(url.href, 1);
+    const error: unknown = await refused.query(sql.unsafe`select 1`).catch((refusal: unknown) => refusal);
+    await refused.end();
     expect([databaseFault(error), sqlState(error)]).toEqual(['connection', '28P01']);
   });
 

@@ -22,8 +22,10 @@ import { type Programs, unprivileged } from './programs.ts';
 /** Short, for many rounds in little time: Patroni's own defaults are 30, 10 and 10 seconds. */
 export const times = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 
-/** A standby that has not found the way back by then is rebuilt. */
-const rebuildMs = 20_000;
+/** A standby that runs and does not follow by then is rebuilt. */
+const strayMs = 30_000;
+/** A rebuilding has this long before the next one. */
+const rebuildMs = 60_000;
 
 const superuser = { username: 'postgres', password: 'of-the-drill' };
 const follower = { username: 'replicator', password: 'of-the-drill-too' };
@@ -86,14 +88,14 @@ export async function startCluster(programs: Needed, folder: string, size = 3): 
     hostsUrl: `${login}${hosts.join(',')}/postgres?target_session_attrs=read-write`,
     rebuilt,
     healthy: (withinMs) => {
-      let rebuildAt = performance.now() + rebuildMs;
+      let rebuildAt = performance.now() + strayMs;
       return until('the cluster is whole', withinMs, async () => {
         const views = await Promise.all(members.map(viewOf));
         const leader = views.map(leaderOfWhole(size)).find((each) => each !== undefined);
         if (leader !== undefined || performance.now() < rebuildAt) return leader;
-        rebuildAt = performance.now() + rebuildMs;
         const lost = views.flatMap(strayIn).map(called).at(0);
         if (lost === undefined) return undefined;
+        rebuildAt = performance.now() + rebuildMs;
         rebuilt.push(lost.name);
         await asked(`${lost.api}/reinitialize`, { method: 'POST', body: '{"force": true}' });
         return undefined;
@@ -153,12 +155,13 @@ async function startEtcd({ etcd }: Needed, folder: string) {
       '--name': 'drill',
       '--data-dir': path.join(data, 'data'),
       '--log-level': 'error',
+      '--enable-v2': 'true',
       '--listen-client-urls': clients,
       '--advertise-client-urls': clients,
       '--listen-peer-urls': peers,
       '--initial-advertise-peer-urls': peers,
       '--initial-cluster': `drill=${peers}`,
-    }).flat(),
+    }).map(([flag, value]) => `${flag}=${value}`),
     path.join(folder, 'etcd.log'),
     { ETCD_UNSUPPORTED_ARCH: process.arch },
   );
@@ -187,8 +190,10 @@ async function startMember(
       listen: `127.0.0.1:${apiPort}`,
       connect_address: seenAt(network.api, at(apiPort)),
     },
-    // As proxies: Patroni would go to the addresses that etcd tells otherwise, around what can be shut.
-    etcd3: { hosts: [seenAt(network.etcd, etcdUrl)], use_proxies: true },
+    // As proxies: Patroni would go to the addresses that etcd tells otherwise, around what can be shut. By etcd's
+    // older API: Patroni before 3.0.3 overwrites the leader's key by the newer one (its pull request 2689), so that a
+    // primary that was frozen takes the lock from the one that has taken over, and what was committed there is lost.
+    etcd: { hosts: [seenAt(network.etcd, etcdUrl)], use_proxies: true },
     bootstrap: {
       dcs: {
         ...times,
@@ -208,7 +213,8 @@ async function startMember(
           },
         },
       },
-      initdb: [{ encoding: 'UTF8' }, 'data-checksums'],
+      // Segments of a megabyte: `pg_rewind` copies whole ones.
+      initdb: [{ encoding: 'UTF8' }, { 'wal-segsize': '1' }, 'data-checksums'],
     },
     postgresql: {
       listen: `127.0.0.1:${serverPort}`,
@@ -224,6 +230,7 @@ async function startMember(
       ],
       authentication: { superuser, replication: follower, rewind: superuser },
       remove_data_directory_on_diverged_timelines: true,
+      basebackup: [{ checkpoint: 'fast' }],
     },
     watchdog: { mode: 'off' },
   };
@@ -318,8 +325,11 @@ const strayIn = (view: View | undefined): readonly string[] => {
   const leader = view?.members?.find(({ role }) => role === 'leader');
   return (view?.members ?? [])
     .filter(
-      ({ role, timeline, lag }) =>
-        leader !== undefined && role !== 'leader' && (timeline !== leader.timeline || lag !== 0),
+      ({ role, state, timeline, lag }) =>
+        leader !== undefined &&
+        role !== 'leader' &&
+        state === 'running' &&
+        (timeline !== leader.timeline || lag !== 0),
     )
     .map(({ name }) => name);
 };

@@ -63,7 +63,7 @@ export async function oneRound(
   narrow: Owner,
   random: () => number,
 ): Promise<Round> {
-  const primary = await cluster.healthy(90_000);
+  const primary = await cluster.healthy(240_000);
   const soon = random() < 0.5;
   const over = new AbortController();
   const callers: readonly Caller[] = gateways.flatMap(({ url }) =>

@@ -48,7 +48,7 @@ const fates = (tries: readonly Try[]): string =>
 /** What is wrong after a round, a line each; `done` ends with it. */
 async function count({ cluster, gateways, folder, asked }: Stage, done: readonly Round[]) {
   await drained(gateways);
-  await cluster.healthy(90_000);
+  await cluster.healthy(240_000);
   const tables = await readTables(cluster.balancedUrl);
   const tries = done.flatMap((round) => round.tries);
   const found = checkTables(tables, tries, asked, limitsOf(owners));
