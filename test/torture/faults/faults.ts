@@ -144,6 +144,13 @@ export const faults = {
       return undefined;
     },
   },
+  'all gateways are told to stop': {
+    lasts: [200, 3000],
+    begin: async ({ world }) => {
+      for (const replica of world.replicas) replica.terminate();
+      return undefined;
+    },
+  },
   'a gateway is frozen': {
     lasts: [300, 7000],
     begin: async (stage) => {

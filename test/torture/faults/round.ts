@@ -118,6 +118,7 @@ const withoutDatabase: ReadonlySet<FaultName> = new Set<FaultName>([
   'all gateways are killed',
   'a worker is killed',
   'a gateway is told to stop',
+  'all gateways are told to stop',
   'the upstream is away',
   'the upstream breaks its answers',
   'gateways take their configuration up again',

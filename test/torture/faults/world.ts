@@ -16,7 +16,7 @@ const run = promisify(execFile);
 export const replicaCount = 4;
 
 /** Four starts at once, on a busy machine. */
-const startMs = 120_000;
+const startMs = 180_000;
 
 /** Everything that a round can break. */
 export interface World {
