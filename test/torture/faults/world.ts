@@ -98,6 +98,7 @@ export async function openWorld({ folder, duplicates, disks, earlier }: WorldOpt
     await aDisk(databaseDir, '320m');
     for (const journal of journals) await aDisk(journal, '1m');
   }
+  for (const journal of journals) await mkdir(journal, { recursive: true });
   const database = await tortureDatabase(databaseDir, path.join(earlier ?? here, 'migrations'), (url) => {
     for (const network of networks) network.to(url);
   });
