@@ -21,7 +21,7 @@ type Lift = (() => Promise<unknown>) | undefined;
 
 export interface Fault {
   /** Where it needs disks of its own, or programs of the system, and they are not there, it is left out. */
-  readonly needs?: 'disks' | 'prlimit';
+  readonly needs?: 'disks' | 'closing' | 'prlimit';
   /** Milliseconds until it is lifted. */
   readonly lasts: readonly [min: number, max: number];
   readonly begin: (stage: Stage) => Promise<Lift>;
@@ -81,7 +81,7 @@ async function withoutJournals(stage: Stage, close: (journal: string) => Promise
   };
 }
 
-/** Root may write where the mode says that nobody may: a disk without a right to write is put above it. */
+/** Root may write where the mode says that nobody may: a disk that takes nothing is put above it. */
 async function closeJournal(at: string, hasDisks: boolean): Promise<Lift> {
   if (hasDisks) {
     await mount('-t', 'tmpfs', '-o', 'ro,size=64k', 'closed', at);
@@ -141,6 +141,13 @@ export const faults = {
     lasts: [200, 3000],
     begin: async (stage) => {
       aReplica(stage).terminate();
+      return undefined;
+    },
+  },
+  'all gateways are told to stop': {
+    lasts: [200, 3000],
+    begin: async ({ world }) => {
+      for (const replica of world.replicas) replica.terminate();
       return undefined;
     },
   },
@@ -250,7 +257,7 @@ export const faults = {
     begin: (stage) => withoutJournals(stage, fill),
   },
   'the journals are read-only, and the database is away': {
-    needs: 'disks',
+    needs: 'closing',
     lasts: [500, 3000],
     begin: (stage) => withoutJournals(stage, (at) => closeJournal(at, stage.world.hasDisks)),
   },

@@ -22,6 +22,8 @@ import { allServe, type World } from './world.ts';
 
 /** A call of every owner must succeed on every replica so long after the last fault was lifted. */
 const recoveryMs = 30_000;
+/** So long the first answers may take on a machine that has much else to do. */
+const warmUpMs = 90_000;
 /** What waits in the journals is settled, and nothing runs in the database, so long after that. */
 const quietMs = 30_000;
 
@@ -70,7 +72,7 @@ export async function playRound(world: World, plan: RoundPlan): Promise<RoundFig
   const load = mixedLoad(world, plan.seed);
   const problems: string[] = [];
   const trying = (what: string) => (error: unknown) => void problems.push(`${what}: ${String(error)}`);
-  await eventually(() => (load.answered() >= plan.warmUp ? true : undefined), 20_000).catch(
+  await eventually(() => (load.answered() >= plan.warmUp ? true : undefined), warmUpMs).catch(
     trying('warm-up'),
   );
   await Promise.all(
@@ -118,6 +120,7 @@ const withoutDatabase: ReadonlySet<FaultName> = new Set<FaultName>([
   'all gateways are killed',
   'a worker is killed',
   'a gateway is told to stop',
+  'all gateways are told to stop',
   'the upstream is away',
   'the upstream breaks its answers',
   'gateways take their configuration up again',

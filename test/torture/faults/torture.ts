@@ -33,8 +33,16 @@ export function possibleFaults(
   only: string,
   say: (line: string) => void,
 ): readonly FaultName[] {
-  const given: Readonly<Record<NonNullable<Fault['needs']>, boolean>> = { disks, prlimit: hasPrlimit() };
-  const why = { disks: 'it takes root, and a mount namespace', prlimit: 'there is no prlimit' };
+  const given: Readonly<Record<NonNullable<Fault['needs']>, boolean>> = {
+    disks,
+    closing: disks || process.getuid?.() !== 0,
+    prlimit: hasPrlimit(),
+  };
+  const why = {
+    disks: 'it takes root, and a mount namespace',
+    closing: 'root may write everywhere, and cannot mount here',
+    prlimit: 'there is no prlimit',
+  };
   return faultNames.filter((name) => {
     const { needs }: Fault = faults[name];
     if (needs !== undefined && !given[needs]) say(`left out: ${name} (${why[needs]})`);

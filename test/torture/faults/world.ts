@@ -16,7 +16,7 @@ const run = promisify(execFile);
 export const replicaCount = 4;
 
 /** Four starts at once, on a busy machine. */
-const startMs = 120_000;
+const startMs = 180_000;
 
 /** Everything that a round can break. */
 export interface World {
@@ -98,6 +98,7 @@ export async function openWorld({ folder, duplicates, disks, earlier }: WorldOpt
     await aDisk(databaseDir, '320m');
     for (const journal of journals) await aDisk(journal, '1m');
   }
+  for (const journal of journals) await mkdir(journal, { recursive: true });
   const database = await tortureDatabase(databaseDir, path.join(earlier ?? here, 'migrations'), (url) => {
     for (const network of networks) network.to(url);
   });
