@@ -66,7 +66,7 @@ describe('docs/configuration.md', () => {
       .filter((line) => line.startsWith('| `'));
     const told = new Set(rows.map((row) => /^\| `([^`]+)` \|/.exec(row)?.[1]));
     const keys = fieldsOf(gatewayCodec.shape).map(([path]) => path.slice(1).replaceAll(/<\w+>/g, ''));
-    const tags = ['providers[].type', 'providers[].auth.mode', 'mcp_servers[].auth.mode'];
+    const tags = ['providers[].type', 'providers[].auth.mode', 'mcp_servers[].auth.mode', 'export.auth.mode'];
     const below = keys.filter((path) => /[.[]/.test(path));
     expect(told).toEqual(new Set([...below, ...tags]));
     for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(6);
