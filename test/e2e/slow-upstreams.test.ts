@@ -96,7 +96,7 @@ describe('an upstream that takes its time', () => {
       return answering;
     };
     try {
-      const dribble = { headers: json, cuts: { kind: 'bytes' }, pauseMs: 2 } as const;
+      const dribble = { headers: json, cuts: { kind: 'bytes' }, pauseMs: 5 } as const;
       const good = await stepping(day, whole({ ...dribble, body: completion() }));
       expect(good.status).toBe(200);
       const endless = { ...dribble, pauseMs: 20, body: ' '.repeat(500) };

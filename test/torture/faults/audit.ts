@@ -88,7 +88,8 @@ function ofOneId(
   const [first] = [...complete, ...asked];
   if (first === undefined) return [];
   const isSlow = complete.some(({ outcome }) => outcome.milliseconds > slowMs);
-  const wantsUsage = complete.length > 0 && !mayLackUsage && !isSlow;
+  // The row may be of an earlier try that was cut off: whatever comes under its id again is a duplicate.
+  const wantsUsage = complete.length === asked.length && !mayLackUsage && !isSlow;
   // Sent once, and told what no ledger row is written for.
   const isRefused = asked.length === 1 && unaccounted.has(first.outcome.code ?? '');
   const found: readonly (readonly [is: boolean, what: string])[] = [
