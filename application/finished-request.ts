@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
+import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import { endOutcome, endStatus, type RequestFailure } from '../domain/shared/request-failure.ts';
 import type { AskTerms } from './model-request.ts';
@@ -42,7 +43,7 @@ export function finishedRequest(
     statusCode: endStatus(failure),
     errorCode: failure?.code,
     rateLimit: limitOf(failure),
-    latencyMs: Math.max(0, clock.now() - request.receivedAt),
+    latencyMs: elapsedMs(request.receivedAt, clock.now()),
     caller: request.caller,
     modelKey: ask !== undefined && catalogue.snapshot().models.has(ask.model) ? ask.model : undefined,
     resolved,

@@ -5,6 +5,7 @@ import { type Picodollars, toUsd } from '../domain/money/money.ts';
 import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
 import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
 import { logMetadata, type RequestLog } from '../domain/request-log/request-log.ts';
+import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import { endStatus } from '../domain/shared/request-failure.ts';
@@ -73,7 +74,7 @@ function summary(
     providerKey: resolved?.provider.id,
     statusCode: endStatus(failure),
     errorCode: failure?.code,
-    latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
+    latencyMs: elapsedMs(request.receivedAt, ports.clock.now()),
     firstTokenMs: firstTokenMsOf(end),
     usage: observed(end).usage,
     exposedToolCount: ask?.exposedToolCount,

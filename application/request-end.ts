@@ -1,5 +1,6 @@
 import type { CapturedEvents } from '../domain/payload/stream-payload.ts';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
+import { elapsedMs } from '../domain/shared/elapsed.ts';
 import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { clientClosed, type RequestFailure } from '../domain/shared/request-failure.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
@@ -114,12 +115,12 @@ export function callEnds(facts: Admitted, clock: Clock) {
     errorDetail: failure?.code === 'client_closed' ? undefined : failure?.message,
     stream,
     startedAt,
-    completedAt: Math.max(startedAt, clock.now()),
+    completedAt: startedAt + elapsedMs(startedAt, clock.now()),
   });
   return {
     /** The first content of a stream goes to its caller now. */
     firstContent: (): void => {
-      firstTokenMs = Math.max(0, clock.now() - receivedAt);
+      firstTokenMs = elapsedMs(receivedAt, clock.now());
     },
     /** The whole answer came. It is not the caller's where that one had left before: it was drained for its usage. */
     answered: (

@@ -12,6 +12,7 @@ import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/me
 import { policyResultOf } from '../../domain/mcp/server-policy.ts';
 import { isFailedResult } from '../../domain/mcp/server-message.ts';
 import { fewSecrets, joinedSecrets, type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
+import { elapsedMs } from '../../domain/shared/elapsed.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -115,7 +116,7 @@ export class McpCall {
       requestId: request.requestId,
       status: error === undefined ? ('success' as const) : mcpErrors[error.code].recorded,
       errorCode: error?.code,
-      latencyMs: Math.max(0, this.ports.clock.now() - request.receivedAt),
+      latencyMs: elapsedMs(request.receivedAt, this.ports.clock.now()),
       caller: request.caller,
     };
     const policyResult = policyResultOf(request.caller, server?.policy, tool);

@@ -71,7 +71,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   constructor(options: ExchangeOptions) {
     this.options = options;
-    this.deadlineAt = Date.now() + options.totalMs;
+    this.deadlineAt = performance.now() + options.totalMs;
     this.reply = new Promise((resolve) => {
       this.answer = resolve;
     });
@@ -87,7 +87,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   endWithin(milliseconds: number): void {
-    this.deadlineAt = Math.min(this.deadlineAt, Date.now() + milliseconds);
+    this.deadlineAt = Math.min(this.deadlineAt, performance.now() + milliseconds);
   }
 
   expire(): void {
@@ -181,7 +181,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (this.ended) return;
     if (kind === 'failed') return this.stop({ kind: 'transport' });
     this.lingering = true;
-    this.deadlineAt = Date.now() + lingerMs;
+    this.deadlineAt = performance.now() + lingerMs;
   }
 
   /** A fault of a 2xx answer carries its status, because the upstream did answer. */

@@ -34,7 +34,7 @@ export function fanOut(
     const exchange = send(request, { stream: false, decode: (body) => E.right({ value: {}, text: body }) });
     // All of them together last as long as one may.
     deadlineAt = Math.min(deadlineAt, exchange.deadlineAt);
-    exchange.endWithin(deadlineAt - Date.now());
+    exchange.endWithin(deadlineAt - performance.now());
     open.add(exchange);
     const reply = await exchange.reply;
     open.delete(exchange);
@@ -57,7 +57,7 @@ export function fanOut(
     accepted: () => accepted || [...open].some((exchange) => exchange.accepted()),
     cancel,
     cancelWithin: (milliseconds) => {
-      deadlineAt = Math.min(deadlineAt, Date.now() + milliseconds);
+      deadlineAt = Math.min(deadlineAt, performance.now() + milliseconds);
       for (const exchange of open) exchange.endWithin(milliseconds);
     },
   };

@@ -310,6 +310,19 @@ describe('a stream', () => {
     },
   );
 
+  it.each([
+    ['forward by a year', 400 * 86_400_000, 2_147_483_647],
+    ['back', -86_400_000, 0],
+  ])('is logged with a time that fits its column when the clock is set %s', async (_, step, expected) => {
+    const set = () => void (story.now += step);
+    const script = streams(set, [chatText('Hello')], [chatFinish], [chatUsage], done);
+    const story: Story = new Story({ stream: true, script });
+    await story.serve();
+    expect(story.log).toMatchObject({ firstTokenMs: expected, latencyMs: expected });
+    const [attempt] = story.log?.attempts ?? [];
+    expect((attempt?.completedAt ?? 0) - (attempt?.startedAt ?? 0)).toBe(expected);
+  });
+
   it.each<[string, readonly Step[]]>([
     ['fails before any content', [[chatText('')], failed()]],
     ['has no content', [[chatText('')], [chatFinish], [chatUsage], done]],

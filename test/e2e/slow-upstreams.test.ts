@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { expectRefusal, expectStreamFailure, expectStreamSuccess } from '../recordings/expectations.ts';
 import { readStream } from '../recordings/received.ts';
 import type { Answer } from '../recordings/rehearsal.ts';
@@ -81,6 +82,29 @@ describe('an upstream that takes its time', () => {
     expectStreamFailure(answer, readStream(answer.bytes), /finish in time/, 504);
     const slow = await whole({ headers: json, body: ' '.repeat(500), ...dribble }, 'quick_total');
     expectRefusal(slow, { status: 504, message: /finish in time/, attempt: 'provider_error' });
+  });
+
+  it('has the time that it may take, and no more, when the wall clock is set meanwhile', async () => {
+    const day = 86_400_000;
+    const { now } = Date;
+    let offMs = 0;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now.call(Date) + offMs);
+    const stepping = async (ms: number, answering: Promise<Answer>): Promise<Answer> => {
+      offMs = 0;
+      await sleep(150);
+      offMs = ms;
+      return answering;
+    };
+    try {
+      const dribble = { headers: json, cuts: { kind: 'bytes' }, pauseMs: 5 } as const;
+      const good = await stepping(day, whole({ ...dribble, body: completion() }));
+      expect(good.status).toBe(200);
+      const endless = { ...dribble, pauseMs: 20, body: ' '.repeat(500) };
+      const slow = await stepping(-day, whole(endless, 'quick_total'));
+      expectRefusal(slow, { status: 504, message: /finish in time/, attempt: 'provider_error' });
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('and keeps its caller waiting for a connection is a 504', async () => {

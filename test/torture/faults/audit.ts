@@ -36,6 +36,9 @@ export function truncated(sent: readonly Sent[]): Problems {
   });
 }
 
+/** Slower than that was the machine: an upstream may have come to its time-out between its text and its usage. */
+const slowMs = 4000;
+
 /** What these end leaves no ledger row. */
 const unaccounted: ReadonlySet<string> = new Set([
   'budget_exceeded',
@@ -69,28 +72,37 @@ export async function accounted(
       [ids],
     ),
   );
-  return [...Map.groupBy(known, ({ requestId }) => requestId)].flatMap(([id, asked]) => {
-    const complete = asked.filter(({ outcome }) => outcome.fate === 'complete');
-    const rows = ledger.get(id) ?? [];
-    const log = logs.get(id)?.[0] ?? { rows: 0, whole: 0 };
-    // Sent once, and told what no ledger row is written for.
-    const refusal = asked.length === 1 ? asked[0]?.outcome.code : undefined;
-    const [first] = complete.length > 0 ? complete : asked;
-    if (first === undefined) return [];
-    const said = asked.map(told).join('; ');
-    return [
-      ...(complete.length > 0 && rows.length === 0 ? [`complete, and not in the ledger: ${said}`] : []),
-      ...(rows.length > 0 && unaccounted.has(refusal ?? '') ? [`refused, and in the ledger: ${said}`] : []),
-      ...(rows.length > 1 ? [`${rows.length} ledger rows: ${said}`] : []),
-      ...(log.whole < complete.length
-        ? [`${complete.length} complete answers, ${log.whole} log rows of success: ${said}`]
-        : []),
-      ...(log.rows > asked.length ? [`${log.rows} log rows for ${asked.length} requests: ${said}`] : []),
-      ...rows.flatMap((row) =>
-        costProblem(first, row, complete.length > 0 && !mayLackUsage).map((what) => `${what}: ${said}`),
-      ),
-    ];
-  });
+  return [...Map.groupBy(known, ({ requestId }) => requestId)].flatMap(([id, asked]) =>
+    ofOneId(asked, ledger.get(id) ?? [], logs.get(id)?.[0] ?? { rows: 0, whole: 0 }, mayLackUsage),
+  );
+}
+
+/** What is wrong with the rows of one request id, which may have been sent several times. */
+function ofOneId(
+  asked: readonly Sent[],
+  rows: readonly LedgerRow[],
+  log: { readonly rows: number; readonly whole: number },
+  mayLackUsage: boolean,
+): Problems {
+  const complete = asked.filter(({ outcome }) => outcome.fate === 'complete');
+  const [first] = [...complete, ...asked];
+  if (first === undefined) return [];
+  const isSlow = complete.some(({ outcome }) => outcome.milliseconds > slowMs);
+  // The row may be of an earlier try that was cut off: whatever comes under its id again is a duplicate.
+  const wantsUsage = complete.length === asked.length && !mayLackUsage && !isSlow;
+  // Sent once, and told what no ledger row is written for.
+  const isRefused = asked.length === 1 && unaccounted.has(first.outcome.code ?? '');
+  const found: readonly (readonly [is: boolean, what: string])[] = [
+    [complete.length > 0 && rows.length === 0, 'complete, and not in the ledger'],
+    [isRefused && rows.length > 0, 'refused, and in the ledger'],
+    [rows.length > 1, `${rows.length} ledger rows`],
+    [log.whole < complete.length, `${complete.length} complete answers, ${log.whole} log rows of success`],
+    [log.rows > asked.length, `${log.rows} log rows for ${asked.length} requests`],
+  ];
+  return [
+    ...found.flatMap(([is, what]) => (is ? [what] : [])),
+    ...rows.flatMap((row) => costProblem(first, row, wantsUsage)),
+  ].map((what) => `${what}: ${asked.map(told).join('; ')}`);
 }
 
 function costProblem({ model, family }: Sent, row: LedgerRow, wantsUsage: boolean): Problems {

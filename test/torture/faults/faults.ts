@@ -276,7 +276,9 @@ export const faults = {
     lasts: [500, 3000],
     begin: async (stage) => {
       const replica = aReplica(stage);
-      await replica.stepClock(Math.round((stage.random() - 0.5) * 60 * hour));
+      // Hours, as by a wrong time zone, or a year and more, as of a machine that does not know the date yet.
+      const hours = stage.random() < 0.7 ? 60 : 20_000;
+      await replica.stepClock(Math.round((stage.random() - 0.5) * hours * hour));
       return () => replica.stepClock(0);
     },
   },
