@@ -77,8 +77,8 @@ const conditions: Conditions = {
 const quietMs = 3000;
 const mib = (kib: number): number => Math.round(kib / 1024);
 
-/** Rounds for warmth where nothing was asked of anybody before. */
-const firstWarmRounds = 2;
+/** Rounds for warmth where nothing was asked of anybody before: some 20,000 requests, until nothing is compiled any more. */
+const firstWarmRounds = 5;
 
 /** All sides in turn, round by round. */
 async function takenOf(scenario: Scenario, sides: readonly Side[]): Promise<readonly Taken[]> {

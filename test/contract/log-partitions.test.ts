@@ -226,6 +226,20 @@ describe('request logs in several partitions', () => {
     expect(lines).not.toMatch(/Seq Scan|Bitmap/);
   });
 
+  it('keep bodies compressed by lz4 where the server is built with it, in the partitions that are made later too', async () => {
+    await query(`select gateway_make_log_partitions('2030-01-15T00:00:00Z', '2030-01-15T00:00:00Z')`);
+    const [server] = await query<{ has: boolean }>(
+      `select 'lz4' = any(enumvals) as has from pg_settings where name = 'default_toast_compression'`,
+    );
+    const bodies = await query<{ compression: string }>(
+      `select distinct a.attcompression::text as compression from pg_attribute a
+       where a.attname in ('request_json', 'response_json', 'arguments_json', 'result_json')
+         and (a.attrelid = 'mcp_tool_invocations'::regclass or a.attrelid = 'request_log_payloads_2030_01'::regclass
+              or a.attrelid in (select inhrelid from pg_inherits where inhparent = 'request_log_payloads'::regclass))`,
+    );
+    expect(bodies).toEqual([{ compression: server!.has ? 'l' : '' }]);
+  });
+
   it('are written and judged again once each, whichever partition their id is of', async () => {
     const user = await aUser(query);
     for (const at of ['2028-01-15T00:00:00Z', '2028-03-15T00:00:00Z', '2029-03-15T00:00:00Z']) {
