@@ -208,6 +208,13 @@ export const descriptors = (held: readonly number[]): Problems =>
     .filter((count) => count > descriptorsMax)
     .map((count) => `a gateway with nothing to do holds ${count} descriptors`);
 
+/** What a gateway tells its operator when it cannot start, and ends: it is started again until it can. */
+const couldNotStart = 'The database cannot be reached: ';
+
 /** Lines that no fault of the world around a gateway excuses. */
 export const badLines = (lines: readonly string[]): Problems =>
-  lines.filter((line) => line.includes('"msg":"defect"') || (!line.startsWith('{') && /\S/.test(line)));
+  lines.filter(
+    (line) =>
+      line.includes('"msg":"defect"') ||
+      (!line.startsWith('{') && !line.startsWith(couldNotStart) && /\S/.test(line)),
+  );
