@@ -29,6 +29,15 @@ describe('the systemd unit', () => {
     ]);
   });
 
+  it('is started again for as long as its database is away', () => {
+    expect(valuesOf('Restart')).toEqual(['on-failure']);
+    expect(valuesOf('StartLimitIntervalSec')).toEqual(['0']);
+  });
+
+  it('is reloaded by what every system has', () => {
+    expect(valuesOf('ExecReload')).toEqual([`/bin/sh -c 'kill -HUP $MAINPID'`]);
+  });
+
   it('keeps the journal where systemd lets it write', () => {
     expect(valuesOf('StateDirectory')).toEqual(['model-gateway']);
     expect(valuesOf('Environment')).toContain('GATEWAY_DATA_DIR=/var/lib/model-gateway');
