@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
+import { sqlState } from './database-fault.ts';
 import { connector, databaseHosts, transactionReadOnly } from './hosts.ts';
 import type { SecuredUrl } from './tls.ts';
 
@@ -8,7 +9,10 @@ const connectTimeoutMs = 10_000;
 /** A connection that does not answer any more is waited for so long at its end. */
 const closeMs = 1_000;
 
-/** Runs `body` with a connection of its own, beside any pool. `options` are the driver's. */
+/**
+ * Runs `body` with a connection of its own, beside any pool. `options` are the driver's. Where the connection is refused,
+ * or breaks meanwhile, the error says so.
+ */
 export async function withClient<A>(
   url: string,
   body: (client: Client) => Promise<A>,
@@ -22,10 +26,16 @@ export async function withClient<A>(
   try {
     return await body(client);
   } catch (error) {
-    throw lost ?? error;
+    throw lossOrError(lost, error);
   } finally {
     await Promise.race([client.end(), sleep(closeMs, undefined, { ref: false })]);
   }
+}
+
+/** `57P`: the server ends the session. */
+function lossOrError(lost: Error | undefined, error: unknown): unknown {
+  const end = lost ?? (sqlState(error)?.startsWith('57P') === true ? error : undefined);
+  return end instanceof Error ? new Error(`The database was lost: ${end.message}`, { cause: end }) : error;
 }
 
 async function connect(url: string, options: ClientConfig): Promise<Client> {

@@ -209,12 +209,12 @@ export const descriptors = (held: readonly number[]): Problems =>
     .map((count) => `a gateway with nothing to do holds ${count} descriptors`);
 
 /** What a gateway tells its operator when it cannot start, and ends: it is started again until it can. */
-const couldNotStart = 'The database cannot be reached: ';
+const couldNotStart = /^The database (?:cannot be reached|was lost): /;
 
 /** Lines that no fault of the world around a gateway excuses. */
 export const badLines = (lines: readonly string[]): Problems =>
   lines.filter(
     (line) =>
       line.includes('"msg":"defect"') ||
-      (!line.startsWith('{') && !line.startsWith(couldNotStart) && /\S/.test(line)),
+      (!line.startsWith('{') && !couldNotStart.test(line) && /\S/.test(line)),
   );

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { withClient } from '../../infrastructure/postgres/client.ts';
+import { withDatabase } from '../support/database.ts';
+
+const database = withDatabase();
+
+describe('a connection of its own', () => {
+  it('that breaks while it is used says that the database was lost', async () => {
+    const used = withClient(database.url(), (client) =>
+      client.query('select pg_terminate_backend(pg_backend_pid())'),
+    );
+    await expect(used).rejects.toThrow(/^The database was lost: /);
+  });
+
+  it('leaves an error of the statement as it is', async () => {
+    await expect(withClient(database.url(), (client) => client.query('select 1 / 0'))).rejects.toThrow(
+      /^division by zero$/,
+    );
+  });
+});
