@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { commands } from './composition/commands.ts';
-import { brokenConstraint, lacksSchema } from './infrastructure/postgres/database-fault.ts';
+import { brokenConstraint, lacksSchema, lossOf } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 
 /** The command line: `gateway COMMAND …`. */
@@ -22,6 +22,8 @@ function wordsOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const broken = brokenConstraint(error);
   if (broken !== undefined) return `${message} (${broken})`;
+  const loss = lossOf(error);
+  if (loss !== undefined) return loss;
   return lacksSchema(error)
     ? `The database has not the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
     : message;

@@ -1,6 +1,5 @@
 // npm run bench:statements: CPU of PostgreSQL per request for the statements of the money path, admission and
 // settlement together: one request at a time, and in batches of 32.
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import { askOf, recordOf, type Settled } from './ledger-records.ts';
 import { ledgerScene, makeUsers } from './ledger-scene.ts';
 import { median } from './load.ts';
 import { treeMicros } from './processes.ts';
+import { backendMicros } from './statement-costs.ts';
 
 const { values } = parseArgs({
   options: {
@@ -65,17 +65,6 @@ async function serveAll(part: Part, atOnce: number, requests: number): Promise<v
   if (payloads.counts().shed > 0) throw new Error('payloads were shed');
 }
 
-/** CPU of the server's processes for clients, in microseconds: the kernel has it by the nanosecond. */
-async function backendMicros(): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>(
-    `select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-  );
-  return rows.reduce(
-    (sum, { pid }) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000,
-    0,
-  );
-}
-
 interface Cost {
   readonly backends: number;
   readonly server: number;
@@ -84,13 +73,17 @@ interface Cost {
 }
 
 async function measured(part: Part, atOnce: number, requests: number): Promise<Cost> {
-  const before = { backends: await backendMicros(), server: treeMicros(postmaster), own: process.cpuUsage() };
+  const before = {
+    backends: await backendMicros(client),
+    server: treeMicros(postmaster),
+    own: process.cpuUsage(),
+  };
   const from = performance.now();
   await serveAll(part, atOnce, requests);
   const milliseconds = ((performance.now() - from) * atOnce) / requests;
   const { user, system } = process.cpuUsage(before.own);
   return {
-    backends: ((await backendMicros()) - before.backends) / requests,
+    backends: ((await backendMicros(client)) - before.backends) / requests,
     server: (treeMicros(postmaster) - before.server) / requests,
     own: (user + system) / requests,
     milliseconds,

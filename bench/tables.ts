@@ -47,7 +47,7 @@ const columnsOf: Readonly<
 };
 
 /** A table in Markdown whose columns stand below each other in plain text, too. */
-function table(rows: readonly (readonly string[])[]): string {
+export function table(rows: readonly (readonly string[])[]): string {
   const [head = []] = rows;
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>

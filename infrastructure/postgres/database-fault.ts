@@ -85,6 +85,14 @@ export function brokenConnection(error: unknown): string | undefined {
   return undefined;
 }
 
+/** That it is the database which is away: the pool's own words name neither it nor what was wanted of it. */
+export function lossOf(error: unknown): string | undefined {
+  if (error instanceof ConnectionError) return `The database cannot be reached: ${error.message}`;
+  const wasLost =
+    error instanceof BackendTerminatedError || error instanceof BackendTerminatedUnexpectedlyError;
+  return wasLost ? `The database was lost: ${error.message}` : undefined;
+}
+
 /** Errors of the driver that say nothing against the statement. */
 const ofTheDriver = [
   AnswerTooLate,

@@ -66,12 +66,16 @@ api_keys:
     ]);
   });
 
-  it('a database that cannot be reached is a clear error, without its password', async () => {
+  it.each([
+    ['serve', ['serve']],
+    ['serve, without migrations', ['serve', '--no-migrate']],
+    ['ledger verify', ['ledger', 'verify']],
+  ])('a database that cannot be reached is a clear error, without its password: %s', async (_, args) => {
     const config = await file('good.yaml', good());
     const env = variables(config, 'postgresql://someone:canary-password@127.0.0.1:9/db');
-    const { code, out, err } = await runGateway(['serve'], env);
+    const { code, out, err } = await runGateway(args, env);
     expect(code).toBe(1);
-    expect(err).toContain('The database cannot be reached');
+    expect(err).toMatch(/^The database cannot be reached: connect ECONNREFUSED/m);
     expect(out + err).not.toContain('canary-password');
   });
 

@@ -112,7 +112,8 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     }
   })();
   const ask = (signal: 'SIGTERM' | 'SIGKILL'): void => {
-    asked ??= signal;
+    // The stronger one is what ends it.
+    if (asked !== 'SIGKILL') asked = signal;
     askedAt = performance.now();
   };
   return {
