@@ -1,5 +1,6 @@
 // Replicas, shards and owners in simulated time: what a request waits for at the database when machines are added. The
-// collectors are those of the gateway (rule 37.13): one batch of a shard under way, and another beside one that is slow.
+// collectors are those of the gateway (rule 37.13): one batch for a node under way, of one of its shards, and another
+// beside one that is slow.
 
 /** What a statement costs: microseconds of the node's CPU, for the statement and for each of its requests. */
 export interface StatementCost {
@@ -56,9 +57,11 @@ export interface Figures {
 const maxBatch = 200;
 const slowBatchUs = 25_000;
 const maxBatches = 4;
+const maxOfShard = 2;
 
 interface Request {
   readonly owner: number;
+  readonly shard: number;
   readonly arrivedAt: number;
   readonly isHot: boolean;
   waitedUs: number;
@@ -249,6 +252,7 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
     private underWay = 0;
     private lastStart = 0;
     private readonly busy = new Set<number>();
+    private readonly busyShards = new Map<number, number>();
     private looking = false;
 
     constructor(stage: Stage, node: number) {
@@ -277,13 +281,24 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
       }
       const batch: Request[] = [];
       const rest: Request[] = [];
-      for (const each of this.waiting)
-        (batch.length < maxBatch && !this.busy.has(each.owner) ? batch : rest).push(each);
+      for (const each of this.waiting) (this.fits(each, batch) ? batch : rest).push(each);
       this.waiting = rest;
       if (batch.length > 0) this.start(batch);
     }
 
+    private fits({ owner, shard }: Request, batch: readonly Request[]): boolean {
+      if (batch.length >= maxBatch || this.busy.has(owner)) return false;
+      const [first] = batch;
+      return first === undefined ? (this.busyShards.get(shard) ?? 0) < maxOfShard : shard === first.shard;
+    }
+
+    private count(shard: number, change: 1 | -1): void {
+      this.busyShards.set(shard, (this.busyShards.get(shard) ?? 0) + change);
+    }
+
     private start(batch: readonly Request[]): void {
+      const shard = batch[0]?.shard ?? 0;
+      this.count(shard, 1);
       this.underWay += 1;
       this.lastStart = events.now;
       if (this.stage === 'settlement') {
@@ -295,6 +310,7 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
       }
       run(this.stage, this.node, batch, () => {
         this.underWay -= 1;
+        this.count(shard, -1);
         for (const request of batch) {
           this.busy.delete(request.owner);
           request.waitedUs += events.now - request.askedAt;
@@ -305,11 +321,11 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
     }
   }
 
-  function collectorOf(stage: Stage, replica: number, shard: number): Collector {
-    const key = (replica * shards + shard) * 2 + (stage === 'admission' ? 0 : 1);
+  function collectorOf(stage: Stage, replica: number, node: number): Collector {
+    const key = (replica * of.nodes + node) * 2 + (stage === 'admission' ? 0 : 1);
     const known = collectors.get(key);
     if (known !== undefined) return known;
-    const made = new Collector(stage, Math.floor(shard / of.shardsPerNode));
+    const made = new Collector(stage, node);
     collectors.set(key, made);
     return made;
   }
@@ -325,13 +341,16 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
     if (request.isHot) hotWaited.push(request.waitedUs);
   }
   const enter = (stage: Stage, request: Request): void =>
-    collectorOf(stage, replicaOf.get(request) ?? 0, spread(request.owner, shards)).add(request);
+    collectorOf(stage, replicaOf.get(request) ?? 0, Math.floor(request.shard / of.shardsPerNode)).add(
+      request,
+    );
 
   function arrive(): void {
     const rank = zipf.draw(random());
     const isHot = rank === 0;
     const owner = isHot ? -Math.floor(random() * of.hotOwnerParts) : rank;
-    const request: Request = { owner, arrivedAt: events.now, isHot, waitedUs: 0, askedAt: 0 };
+    const shard = spread(owner, shards);
+    const request: Request = { owner, shard, arrivedAt: events.now, isHot, waitedUs: 0, askedAt: 0 };
     replicaOf.set(request, of.sticky ? spread(owner * 7, of.replicas) : Math.floor(random() * of.replicas));
     if (counts(events.now)) {
       came += 1;
