@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { environment, type LoadedConfig, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
-import { openPool } from '../infrastructure/postgres/pool.ts';
+import { anyTime, openPool } from '../infrastructure/postgres/pool.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { terminal } from '../interfaces/cli/command.ts';
 import { openDatabase } from './database.ts';
@@ -57,7 +57,7 @@ export const withDatabaseUrl = <A>(run: (url: string, migrations: string) => Pro
 /** The same with a small pool. */
 export const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>
   withDatabaseUrl(async (url) => {
-    const pool = await openPool(url, 2);
+    const pool = await openPool(url, 2, anyTime);
     try {
       return await run(pool);
     } finally {

@@ -11,6 +11,7 @@ import { secretDigest } from '../key-secrets.ts';
 import { bytes, int8, nullable } from './codecs.ts';
 import { Collector } from './collector.ts';
 import { row } from './pool.ts';
+import { withinTime } from './within-time.ts';
 import { limitJson, rateLimitOf } from './rate-limit-rows.ts';
 import { storedJson } from './stored-text.ts';
 
@@ -117,7 +118,7 @@ const msUntil = (instant: FragmentSqlToken): FragmentSqlToken =>
 /** Only keys that may be used: not revoked, and of an owner (and an owner's team) that is active. */
 async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
   const askedAt = performance.now();
-  const rows = await pool.any(sql.type(row(keyRow))`
+  const statement = sql.type(row(keyRow))`
     select k.public_id, k.secret_sha256, ${msUntil(sql.fragment`k.expires_at`)} as ends_in_ms,
            k.previous_secret_sha256,
            ${msUntil(sql.fragment`least(k.previous_expires_at, k.expires_at)`)} as previous_ends_in_ms,
@@ -133,7 +134,8 @@ async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
     left join service_accounts sa on sa.service_account_id = k.service_account_id
     left join teams tm on tm.team_id = coalesce(k.team_id, sa.team_id)
     where coalesce(u.active, tm.active) and coalesce(sa.active, true)
-  `);
+  `;
+  const rows = await withinTime(pool, (connection) => connection.any(statement));
   const found = new Map(rows.map((each) => [each.public_id, knownKey(each, askedAt)]));
   return publicIds.map((publicId) => ({ key: found.get(publicId) }));
 }

@@ -11,7 +11,7 @@ import { type ExportDay, windowOfDay } from '../../domain/export/export-day.ts';
 import type { ExportTotals } from '../../domain/export/manifest.ts';
 import { alone } from './alone.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
-import { openPool, row } from './pool.ts';
+import { anyTime, openPool, row } from './pool.ts';
 import { answeredWithin } from './within-time.ts';
 
 /** Rows of one page. With request ids and user agents as long as headers may be, that is 64 MB. */
@@ -188,7 +188,7 @@ export async function exportAlone<A>(
   subject: ExportSubject,
   run: (source: ExportSource) => Promise<A>,
 ): Promise<A | undefined> {
-  const pool = await openPool(url, 1);
+  const pool = await openPool(url, 1, anyTime);
   try {
     return await alone(url, exportLock, () =>
       pool.connect((connection) => run(exportSource(connection, subject))),

@@ -12,6 +12,7 @@ import {
 } from 'slonik';
 import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
 import type { SecuredUrl } from './tls.ts';
+import { answeredWithin, giveUpMs } from './within-time.ts';
 
 /** Paths and expected types only: values may be secrets. */
 const report = (errors: t.Errors): readonly string[] =>
@@ -63,7 +64,7 @@ const connectionTimeoutMs = 3_000;
  * The driver of each host, which looks into the server when it is first used: so a pool of a server that is away opens.
  */
 const hostsDriver =
-  (hosts: DatabaseHosts): DriverFactory =>
+  (hosts: DatabaseHosts, answerMs: number): DriverFactory =>
   async ({ driverConfiguration }) => {
     const drivers = new Map<SecuredUrl, Promise<Driver>>();
     const driverOf = (host: SecuredUrl): Promise<Driver> => {
@@ -83,7 +84,7 @@ const hostsDriver =
     };
     return {
       createClient: connector(hosts, async (host) => {
-        const client = await (await driverOf(host)).createClient();
+        const client = inTime(await (await driverOf(host)).createClient(), answerMs);
         return {
           connection: client,
           isReadOnly: async () => {
@@ -98,13 +99,29 @@ const hostsDriver =
     };
   };
 
+type DriverClient = Awaited<ReturnType<Driver['createClient']>>;
+
+/** A connection of which a statement fails is closed by the library. */
+const inTime = (client: DriverClient, answerMs: number): DriverClient =>
+  answerMs === anyTime
+    ? client
+    : { ...client, query: (...asked) => answeredWithin(client.query(...asked), answerMs) };
+
+/** For a pool whose statements take as long as there are many rows. */
+export const anyTime = Number.POSITIVE_INFINITY;
+
 /**
- * The service's pool. Values come as PostgreSQL's text, but for what the driver maps without loss: whole numbers
+ * The service's pool. A statement that has no answer after `answerMs` is given up with its connection (`AnswerTooLate`):
+ * on a dead network the server's own bound is never heard of, and each such connection would be one less. Values come as PostgreSQL's text, but for what the driver maps without loss: whole numbers
  * and money are read as text and parsed by each row's codec.
  */
-export async function openPool(url: string, maxConnections: number): Promise<DatabasePool> {
+export async function openPool(
+  url: string,
+  maxConnections: number,
+  answerMs: number = giveUpMs,
+): Promise<DatabasePool> {
   const pool = await createPool(url, {
-    driverFactory: hostsDriver(await databaseHosts(url)),
+    driverFactory: hostsDriver(await databaseHosts(url), answerMs),
     maximumPoolSize: maxConnections,
     connectionTimeout: connectionTimeoutMs,
     connectionRetryLimit: 0,

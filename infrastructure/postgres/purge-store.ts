@@ -3,7 +3,7 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { alone } from './alone.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
-import { openPool, row } from './pool.ts';
+import { anyTime, openPool, row } from './pool.ts';
 import { answeredWithin } from './within-time.ts';
 
 /**
@@ -154,7 +154,7 @@ export async function purgeAlone<A>(
   withinMs = answerMs,
   of: Purged = requestLogs,
 ): Promise<A | undefined> {
-  const pool = await openPool(url, 1);
+  const pool = await openPool(url, 1, anyTime);
   try {
     return await alone(url, of.lock, () =>
       pool.connect((connection) => purge(of.store(connection, withinMs))),

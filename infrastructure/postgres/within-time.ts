@@ -1,8 +1,8 @@
 import type { DatabasePool, DatabasePoolConnection } from 'slonik';
 import { AnswerTooLate } from './database-fault.ts';
 
-/** A statement that does not come back, on a dead network: its batch is given up after this long. */
-const giveUpMs = 12_000;
+/** A statement that does not come back, on a dead network, is given up after this long: the server's own bound is shorter. */
+export const giveUpMs = 12_000;
 
 /** Runs a statement within a bounded time. A connection that has not answered by then is closed, not used again. */
 export async function withinTime<A>(

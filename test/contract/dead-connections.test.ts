@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { type DatabasePool, sql } from 'slonik';
+import { accountsStore } from '../../infrastructure/postgres/accounts-store.ts';
+import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { type TcpProxy, tcpProxy } from './tcp-proxy.ts';
+
+const database = withDatabase();
+const answerMs = 300;
+/** The library waits for so long before it leaves a connection alone that it closes; a busy machine takes its time, too. */
+const closeMs = 9000;
+
+describe('a connection that is dead, and nobody says so', () => {
+  let proxy: TcpProxy;
+  let pool: DatabasePool;
+  beforeEach(async () => {
+    proxy = await tcpProxy();
+    pool = await openPool(proxy.to(database.url()), 2, answerMs);
+    // Both connections are there.
+    await Promise.all([0, 1].map(() => pool.query(sql.unsafe`select pg_sleep(0.05)`)));
+    proxy.freeze();
+  });
+  afterEach(async () => {
+    await proxy.close();
+    await pool.end();
+  });
+
+  const timed = async <A>(work: Promise<A>): Promise<{ readonly given: A; readonly ms: number }> => {
+    const from = performance.now();
+    return { given: await work, ms: performance.now() - from };
+  };
+
+  it('fails the statement that it was taken for in time, and is not used again', async () => {
+    for (let dead = 0; dead < 2; dead += 1) {
+      const failed = pool.query(sql.unsafe`select 1`).catch((error: unknown) => error);
+      const { given, ms } = await timed(failed);
+      expect(given).toBeInstanceOf(AnswerTooLate);
+      expect(ms).toBeLessThan(answerMs + closeMs);
+    }
+    const { given, ms } = await timed(pool.oneFirst(sql.unsafe`select 7`));
+    expect(given).toBe(7);
+    expect(ms).toBeLessThan(5000);
+  });
+
+  it('fails a transaction, too', async () => {
+    const failed = pool.transaction((connection) => connection.query(sql.unsafe`select 1`));
+    const { given, ms } = await timed(failed.catch((error: unknown) => error));
+    expect(given).toBeInstanceOf(AnswerTooLate);
+    expect(ms).toBeLessThan(2 * answerMs + closeMs);
+  });
+
+  it('holds up no caller whose key is looked up: a 503 in time', async () => {
+    const faults: unknown[] = [];
+    const accounts = accountsStore(
+      pool,
+      () => true,
+      (error) => void faults.push(error),
+    );
+    const { given, ms } = await timed(
+      accounts.authenticate({ publicId: 'gwk_00000000000000000000000000000000', secret: 'x'.repeat(64) }),
+    );
+    expect(given).toEqual(E.left(expect.objectContaining({ code: 'store_unavailable' })));
+    expect(faults).toEqual([expect.any(AnswerTooLate)]);
+    expect(ms).toBeLessThan(answerMs + closeMs);
+  });
+});
