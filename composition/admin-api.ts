@@ -18,6 +18,7 @@ import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
+import type { Cluster } from '../infrastructure/postgres/citus/cluster.ts';
 import type { ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
@@ -80,6 +81,8 @@ export const adminRoutesOf = (
 export interface AdminFoundations {
   readonly config: LiveConfig;
   readonly pool: DatabasePool;
+  /** The nodes that the rows of owners are on, where it is a Citus cluster; `pool` leads to its coordinator. */
+  readonly cluster: Cluster | undefined;
   /** Of that database. */
   readonly replica: ReadReplica | undefined;
   readonly log: Log;

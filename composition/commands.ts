@@ -16,7 +16,7 @@ import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
-import { migrate, newerMigrations, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
+import { migrate, newerMigrations, pendingMigrations, unfitDatabase } from '../infrastructure/postgres/migrate.ts';
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
@@ -36,7 +36,8 @@ import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import { takeOrders } from './orders.ts';
-import { configPath, valid, withDatabaseUrl, withOwnDatabase, withPool } from './own-config.ts';
+import type { Database } from './database.ts';
+import { configPath, valid, withOwnDatabase, withPool } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
@@ -52,7 +53,9 @@ export const commands: Readonly<Record<string, Command>> = {
     const { serveCommand } = await import('./serve-command.ts');
     return serveCommand(takeOrders(), configPath(), processVariables(), args, terminal);
   },
-  migrate: (args) => withDatabaseUrl((url, migrations) => migrateCommand(url, migrations, args)),
+  migrate: (args) => withOwnDatabase(({ config }, url, migrations) =>
+      migrateCommand({ url, migrations, distribution: config.database.distribution }, args),
+    ),
   'check-config': (args) =>
     checkConfigCommand(
       checkConfig,
@@ -100,10 +103,17 @@ const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
     return purge({ ...wanted, goOn: () => !stopped });
   });
 
-async function migrateCommand(url: string, migrations: string, args: readonly string[]): Promise<number> {
+async function migrateCommand(
+  { url, migrations, distribution }: Omit<Database, 'stop'>,
+  args: readonly string[],
+): Promise<number> {
   const { values } = flags(args, { check: { type: 'boolean' } });
   const files =
-    values.check === true ? await pendingMigrations(url, migrations) : await migrate(url, migrations);
+    values.check === true
+      ? await pendingMigrations(url, migrations, distribution)
+      : await migrate(url, migrations, { distribution });
+  const unfit = await unfitDatabase(url, distribution);
+  if (unfit !== undefined) throw new Error(`The database does not fit: ${unfit}.`);
   for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
   const newer = await newerMigrations(url, migrations);
   if (newer.length > 0) terminal.out(`The database is newer than this release: it has ${newer.join(', ')}.`);

@@ -51,7 +51,7 @@ export async function withOwnDatabase<A>(
 }
 
 /** The same for what needs the database alone. */
-export const withDatabaseUrl = <A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> =>
+const withDatabaseUrl = <A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> =>
   withOwnDatabase((_, url, migrations) => run(url, migrations));
 
 /** The same with a small pool. */

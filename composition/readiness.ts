@@ -17,13 +17,18 @@ const whyUnwritable = {
 export function readiness(
   draining: () => boolean,
   pending: () => Promise<readonly string[]>,
+  unfit: () => Promise<string | undefined>,
   ask: () => Promise<WriteTrouble | undefined>,
 ): () => Promise<string | undefined> {
   let migrated = false;
+  let fits = false;
   const check = async (): Promise<string | undefined> => {
     try {
       migrated ||= (await pending()).length === 0;
       if (!migrated) return 'migrations are pending';
+      const why = fits ? undefined : await unfit();
+      if (why !== undefined) return `the database does not fit: ${why}`;
+      fits = true;
       const trouble = await ask();
       return trouble === undefined ? undefined : whyUnwritable[trouble];
     } catch (error) {

@@ -8,8 +8,9 @@ import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { causeOf, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
+import type { Cluster } from '../infrastructure/postgres/citus/cluster.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
-import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
+import { pendingMigrations, unfitDatabase } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool, refuseOtherIsolation } from '../infrastructure/postgres/pool.ts';
 import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
@@ -20,7 +21,7 @@ import { type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
-import { heartbeat, keyDays } from './settling.ts';
+import { clusterOf, heartbeat, keyDays } from './settling.ts';
 
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;
@@ -59,27 +60,36 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const { server: settings, database: databaseSettings } = config.loaded().config;
   const pool = await openPool(database.url, databaseSettings.maxConnections);
   const replica = await replicaOf(databaseSettings);
+  const cluster =
+    database.distribution === 'citus'
+      ? await clusterOf(pool, database.url, databaseSettings.maxConnections, log)
+      : undefined;
   let draining = false;
   const notReady = readiness(
     () => draining,
-    () => pendingMigrations(database.url, database.migrations),
+    () => pendingMigrations(database.url, database.migrations, database.distribution),
+    () => unfitDatabase(database.url, database.distribution),
     () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry, mcp: mcpTelemetry } = exported;
   const isDraining = (): boolean => draining;
-  const given = { config, pool, replica, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
+  const given = { config, pool, cluster, replica, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
   const parts = serviceParts(given);
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const background = inTheBackground(parts, config, log, isDraining);
   const partitions = partitionsAhead(
-    () => makeLogPartitions(pool, config.loaded().config.requestLogging.purge.enabled),
+    // On Citus the log is in as many tables as there are shards, and by time in no more.
+    async () => {
+      if (cluster === undefined)
+        await makeLogPartitions(pool, config.loaded().config.requestLogging.purge.enabled);
+    },
     log,
   );
   const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
   const pools = replica === undefined ? [pool] : [pool, replica.pool];
-  const release = releasing({ parts, background, purge, partitions, exported, pools });
+  const release = releasing({ parts, background, purge, partitions, exported, pools, cluster });
   const start = async (): Promise<Listeners> => {
     await refuseOtherIsolation(pool);
     await follower.start();
@@ -121,11 +131,12 @@ interface Held {
   readonly partitions: ReturnType<typeof partitionsAhead>;
   readonly exported: Awaited<ReturnType<typeof openTelemetry>>;
   readonly pools: readonly DatabasePool[];
+  readonly cluster: Cluster | undefined;
 }
 
 /** Lets go of everything that a process holds, in order. */
 const releasing =
-  ({ parts, background, purge, partitions, exported, pools }: Held) =>
+  ({ parts, background, purge, partitions, exported, pools, cluster }: Held) =>
   async (withinMs: number): Promise<void> => {
     const half = withinMs / 2;
     await Promise.all([
@@ -136,7 +147,7 @@ const releasing =
     await parts.largeBodies.close();
     await Promise.all([within(closeMs, parts.follower.stop()), within(half, exported.close())]);
     await parts.catalogue.close();
-    await within(closeMs, Promise.all(pools.map((pool) => pool.end())));
+    await within(closeMs, Promise.all([...pools.map((pool) => pool.end()), cluster?.end()]));
   };
 
 /** Pools connect when they are first used: a replica that is away stops no start. */

@@ -1,13 +1,25 @@
 import { type Client, DatabaseError } from 'pg';
 import { alone } from './alone.ts';
 import { withClient } from './client.ts';
-import { type Migration, padded, readFunctions, readMigrations, type SqlFile } from './migration-files.ts';
+import { distribute, undistributed, whyDistributed } from './citus/distribute.ts';
+import {
+  type Migration,
+  padded,
+  readCitusFunctions,
+  readFunctions,
+  readMigrations,
+  type SqlFile,
+  withStandIns,
+} from './migration-files.ts';
 
 /** Number of the advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
 
 /** How long another process that migrates is waited for: orchestrators give a start about as long. */
 const defaultLockTimeoutMs = 60_000;
+
+/** How the rows lie: in one database, or on the nodes of a Citus cluster. */
+export type Distribution = 'none' | 'citus';
 
 interface FunctionText {
   readonly name: string;
@@ -37,15 +49,16 @@ interface Applied {
 export async function migrate(
   url: string,
   dir: string,
-  options: { readonly lockTimeoutMs?: number } = {},
+  options: { readonly lockTimeoutMs?: number; readonly distribution?: Distribution } = {},
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
-  const functions = await readFunctions(dir);
+  const functions = await functionsOf(dir, options.distribution);
+  const distributed = options.distribution === 'citus' ? await readFunctions(dir) : undefined;
   const timeoutMs = options.lockTimeoutMs ?? defaultLockTimeoutMs;
   const applied = await alone(
     url,
     migrationLock,
-    () => withClient(url, (client) => applyAll(client, migrations, functions)),
+    () => withClient(url, (client) => applyAll(client, migrations, functions, distributed)),
     timeoutMs,
   );
   if (applied === undefined)
@@ -57,6 +70,7 @@ async function applyAll(
   client: Client,
   migrations: readonly Migration[],
   functions: readonly SqlFile[],
+  distributed: readonly SqlFile[] | undefined,
 ): Promise<readonly string[]> {
   await client.query(`create table if not exists schema_migrations (
     version integer constraint schema_migrations_pkey primary key,
@@ -76,23 +90,35 @@ async function applyAll(
   )`);
   const changed = unknownOf(functions, await readTexts(client));
   await applyFunctions(client, changed);
-  return [...pending, ...changed].map(({ name }) => name);
+  const steps = distributed === undefined ? [] : await distribute(client, distributed);
+  return [...[...pending, ...changed].map(({ name }) => name), ...steps];
+}
+
+/** What is applied: on Citus some functions have others in their places. */
+async function functionsOf(dir: string, distribution: Distribution | undefined): Promise<readonly SqlFile[]> {
+  const functions = await readFunctions(dir);
+  return distribution === 'citus' ? withStandIns(functions, await readCitusFunctions(dir)) : functions;
 }
 
 /**
  * The names of the files in `dir` that `migrate` would apply now, in order. Changes nothing in the database and needs
  * no right to change it; throws for the same disagreements as `migrate`.
  */
-export async function pendingMigrations(url: string, dir: string): Promise<readonly string[]> {
+export async function pendingMigrations(
+  url: string,
+  dir: string,
+  distribution: Distribution = 'none',
+): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
-  const functions = await readFunctions(dir);
+  const functions = await functionsOf(dir, distribution);
   return withClient(url, async (client) => {
     const applied = (await has(client, 'schema_migrations')) ? await readApplied(client) : [];
     const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
     const pending = pendingOf(migrations, applied);
-    return newerOf(migrations, applied).length > 0
-      ? []
-      : [...pending, ...unknownOf(functions, texts)].map(({ name }) => name);
+    if (newerOf(migrations, applied).length > 0) return [];
+    const files = [...pending, ...unknownOf(functions, texts)].map(({ name }) => name);
+    if (files.length > 0 || distribution === 'none') return files;
+    return undistributed(client, await readFunctions(dir));
   });
 }
 
@@ -106,6 +132,10 @@ export async function newerMigrations(url: string, dir: string): Promise<readonl
     (await has(client, 'schema_migrations')) ? newerOf(migrations, await readApplied(client)) : [],
   );
 }
+
+/** Why a migrated database cannot be used as the configuration says; undefined where it can. */
+export const unfitDatabase = (url: string, distribution: Distribution): Promise<string | undefined> =>
+  distribution === 'citus' ? Promise.resolve(undefined) : withClient(url, whyDistributed);
 
 const newerOf = (migrations: readonly Migration[], applied: readonly Applied[]): readonly string[] =>
   applied.slice(migrations.length).map(({ name }) => name);

@@ -110,7 +110,8 @@ export async function startGateway(
   await seed(databaseUrl, seedOf(loaded.right));
   const live = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
-  const database = { url: databaseUrl, migrations, stop: async () => undefined };
+  const { distribution } = loaded.right.config.database;
+  const database = { url: databaseUrl, distribution, migrations, stop: async () => undefined };
   const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
   const { url, adminUrl } = service;
   // The description is of one listener with all paths; of two each answers 404 for those of the other.

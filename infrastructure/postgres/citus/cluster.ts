@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type DatabasePool, sql } from 'slonik';
+import type { AdmissionOptions } from '../admission.ts';
+import { databaseFault, sqlState } from '../database-fault.ts';
+import { type GatewayProcess, gatewayProcess, type WriteTrouble } from '../gateway-process.ts';
+import type { LedgerPlace } from '../ledger-place.ts';
+import { openPool } from '../pool.ts';
+import { nodeUrl } from './node-url.ts';
+import { movedState, shardSchema } from './shard-functions.ts';
+import { type NodeAddress, readShards, type Shard } from './shard-map.ts';
+
+/** A server of the cluster, as this process is connected with it. */
+export interface ClusterNode {
+  /** For people: `coordinator`, or the address of a worker. */
+  readonly name: string;
+  readonly pool: DatabasePool;
+  /** This process as that server knows it. */
+  readonly process: GatewayProcess;
+}
+
+/** The nodes that the rows of owners are on. Each is asked by itself: the coordinator has no part in the money path. */
+export interface Cluster {
+  readonly coordinator: ClusterNode;
+  readonly shards: () => readonly Shard[];
+  readonly nodes: () => readonly ClusterNode[];
+  /** Where a shard is at the moment. */
+  readonly placeOf: (shardId: string) => LedgerPlace;
+  /** The process as the node of a shard knows it, wherever that is. */
+  readonly processOf: (shardId: string) => AdmissionOptions['process'];
+  /** Ends the connections to workers; those to the coordinator are somebody else's. */
+  readonly end: () => Promise<void>;
+}
+
+export interface ClusterOptions {
+  /** Connections to each worker. */
+  readonly maxConnections: number;
+  /** Called when a node takes no rows, and when it does again. */
+  readonly onWriting: (node: string, trouble: WriteTrouble | undefined) => void;
+}
+
+/** A shard that moves is looked for so often, with so many milliseconds between. */
+const maxLooks = 20;
+const lookMs = 100;
+/** After a lost connection the map of the shards is read again, at most so often. */
+const rereadMs = 1_000;
+
+/** Reads where the shards are. `pool` leads to the coordinator, and `url` is its URL. */
+export async function openCluster(
+  pool: DatabasePool,
+  url: string,
+  { maxConnections, onWriting }: ClusterOptions,
+): Promise<Cluster> {
+  const nodeOf = (name: string, connections: DatabasePool, id?: string): ClusterNode => ({
+    name,
+    pool: connections,
+    process: gatewayProcess(connections, { onWriting: (trouble) => onWriting(name, trouble), id }),
+  });
+  const coordinator = nodeOf('coordinator', pool);
+  const workers = new Map<string, ClusterNode>();
+  let shards: readonly Shard[] = [];
+  let places = new Map<string, ClusterNode>();
+
+  const nodeAt = async (address: NodeAddress): Promise<ClusterNode> => {
+    if (address === 'coordinator') return coordinator;
+    const name = `${address.host}:${address.port}`;
+    const known = workers.get(name);
+    if (known !== undefined) return known;
+    const connections = await openPool(nodeUrl(url, address.host, address.port), maxConnections);
+    const node = nodeOf(name, connections, coordinator.process.id);
+    workers.set(name, node);
+    return node;
+  };
+  const read = async (): Promise<void> => {
+    const found = await readShards(pool);
+    const next = new Map<string, ClusterNode>();
+    // One after the other: two shards of a node that is new have one pool.
+    for (const { id, node } of found) next.set(id, await nodeAt(node));
+    shards = found;
+    places = next;
+  };
+  let reading: Promise<void> | undefined;
+  let readAt = 0;
+  const reread = (): Promise<void> => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+      readAt = performance.now();
+    });
+    return reading;
+  };
+  await read();
+
+  const nodeOfShard = (shardId: string): ClusterNode => {
+    const node = places.get(shardId);
+    if (node === undefined) throw new Error(`there is no shard ${shardId}: run gateway migrate, and start again`);
+    return node;
+  };
+  const placeAt = (shardId: string): LedgerPlace => ({
+    named: (name) => sql.identifier([shardSchema(shardId), name]),
+    ask: async (statement) => {
+      for (let looks = 1; ; looks += 1) {
+        try {
+          return await statement(nodeOfShard(shardId).pool);
+        } catch (error) {
+          if (sqlState(error) !== movedState) {
+            // It may be another server by now: whoever comes next asks that one.
+            if (databaseFault(error) === 'connection' && performance.now() - readAt > rereadMs)
+              reread().catch(() => undefined);
+            throw error;
+          }
+          if (looks === maxLooks) throw error;
+          await sleep(looks === 1 ? 0 : lookMs);
+          await reread();
+        }
+      }
+    },
+  });
+  /** One value for each shard: whoever groups by places compares them. */
+  const known = new Map<string, LedgerPlace>();
+  const placeOf = (shardId: string): LedgerPlace => {
+    const place = known.get(shardId) ?? placeAt(shardId);
+    known.set(shardId, place);
+    return place;
+  };
+  return {
+    coordinator,
+    shards: () => shards,
+    nodes: () => [coordinator, ...workers.values()],
+    placeOf,
+    processOf: (shardId) => ({
+      id: coordinator.process.id,
+      unwritable: () => nodeOfShard(shardId).process.unwritable(),
+      failed: (error) => nodeOfShard(shardId).process.failed(error),
+      release: (requestLogId) => nodeOfShard(shardId).process.release(requestLogId),
+    }),
+    end: async () => {
+      await Promise.all([...workers.values()].map((node) => node.pool.end()));
+    },
+  };
+}
+
+/**
+ * This process as the whole cluster knows it: it is there where its coordinator knows it. A worker that is away is told
+ * of it when it is back; `onAway` hears of it.
+ */
+export function clusterProcess(
+  { coordinator, nodes }: Pick<Cluster, 'coordinator' | 'nodes'>,
+  onAway: (node: string, error: unknown) => void,
+): GatewayProcess {
+  const { process } = coordinator;
+  const away = new Set<string>();
+  const told = new Set<ClusterNode>();
+  const beatOf = async (node: ClusterNode): Promise<void> => {
+    if (told.has(node)) return;
+    told.add(node);
+    try {
+      await node.process.beat();
+      away.delete(node.name);
+    } catch (error) {
+      if (!away.has(node.name)) onAway(node.name, error);
+      away.add(node.name);
+    } finally {
+      told.delete(node);
+    }
+  };
+  return {
+    ...process,
+    beat: async () => {
+      // Nobody waits for a worker: its beat may take as long as a connection that cannot be had.
+      for (const node of nodes()) if (node !== coordinator) void beatOf(node);
+      await process.beat();
+    },
+  };
+}
