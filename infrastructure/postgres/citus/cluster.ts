@@ -36,6 +36,8 @@ export interface ClusterOptions {
   readonly maxConnections: number;
   /** Called when a node takes no rows, and when it does again. */
   readonly onWriting: (node: string, trouble: WriteTrouble | undefined) => void;
+  /** The way to a worker, where it is not the address that Citus has of it. */
+  readonly nodeUrl?: (url: string) => string;
 }
 
 /** A shard that moves is looked for so often, with so many milliseconds between. */
@@ -48,7 +50,7 @@ const rereadMs = 1_000;
 export async function openCluster(
   pool: DatabasePool,
   url: string,
-  { maxConnections, onWriting }: ClusterOptions,
+  { maxConnections, onWriting, nodeUrl: way = (direct) => direct }: ClusterOptions,
 ): Promise<Cluster> {
   const nodeOf = (name: string, connections: DatabasePool, id?: string): ClusterNode => ({
     name,
@@ -65,7 +67,7 @@ export async function openCluster(
     const name = `${address.host}:${address.port}`;
     const known = workers.get(name);
     if (known !== undefined) return known;
-    const connections = await openPool(nodeUrl(url, address.host, address.port), maxConnections);
+    const connections = await openPool(way(nodeUrl(url, address.host, address.port)), maxConnections);
     const node = nodeOf(name, connections, coordinator.process.id);
     workers.set(name, node);
     return node;
