@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { createAdmin } from '../application/admin/create-admin.ts';
+import type { AgedRows } from '../application/ports/aged-rows.ts';
 import { type PurgeOrder, purgeRows } from '../application/retention/purge-rows.ts';
 import { verifyLedger } from '../application/verify-ledger.ts';
 import { priceCatalogue } from '../domain/money/price-catalogue.ts';
@@ -14,6 +15,7 @@ import { seedOf } from '../infrastructure/config/seed.ts';
 import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
+import { purgeShards } from '../infrastructure/postgres/citus/aged-shards.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
 import { migrate, newerMigrations, pendingMigrations, unfitDatabase } from '../infrastructure/postgres/migrate.ts';
@@ -37,7 +39,7 @@ import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import { takeOrders } from './orders.ts';
 import type { Database } from './database.ts';
-import { configPath, valid, withOwnDatabase, withPool } from './own-config.ts';
+import { configPath, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
@@ -92,15 +94,17 @@ const adminPorts = (pool: DatabasePool) => ({
 
 /** Told to stop, it ends after its batch and says what it deleted. */
 const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
-  withPool((pool) => {
+  withOwnDatabase(async ({ config }, url) => {
     let stopped = false;
     void untilStopped().then(() => (stopped = true));
-    const purge = purgeRows({
-      rows: agedRequestLogs(pool),
-      clock: systemClock(),
-      pause: async (ms) => sleep(ms),
-    });
-    return purge({ ...wanted, goOn: () => !stopped });
+    const purge = (rows: AgedRows) =>
+      purgeRows({ rows, clock: systemClock(), pause: async (ms) => sleep(ms) })({
+        ...wanted,
+        goOn: () => !stopped,
+      });
+    return config.database.distribution === 'citus'
+      ? purgeShards(url, purge)
+      : withPoolOf(url, (pool) => purge(agedRequestLogs(pool)));
   });
 
 async function migrateCommand(

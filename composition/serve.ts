@@ -87,7 +87,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
     },
     log,
   );
-  const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
+  const purge = purgeOnSchedule(parts.clock, config, database, log, isDraining);
   const pools = replica === undefined ? [pool] : [pool, replica.pool];
   const release = releasing({ parts, background, purge, partitions, exported, pools, cluster });
   const start = async (): Promise<Listeners> => {

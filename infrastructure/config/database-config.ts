@@ -34,6 +34,9 @@ export const databaseCodec = refined(databaseFields, ({ url, read_url: readUrl, 
   ...(distribution === 'citus' && url === undefined
     ? [{ at: ['distribution'], message: 'needs url: the embedded database is one server' }]
     : []),
+  ...(distribution === 'citus' && readUrl !== undefined
+    ? [{ at: ['read_url'], message: 'goes with distribution: none alone' }]
+    : []),
 ]);
 
 

@@ -1,7 +1,7 @@
 import { type Client, DatabaseError } from 'pg';
 import { alone } from './alone.ts';
 import { withClient } from './client.ts';
-import { distribute, undistributed, whyDistributed } from './citus/distribute.ts';
+import { distribute, functionsOfCitus, undistributed, whyDistributed } from './citus/distribute.ts';
 import {
   type Migration,
   padded,
@@ -97,7 +97,8 @@ async function applyAll(
 /** What is applied: on Citus some functions have others in their places. */
 async function functionsOf(dir: string, distribution: Distribution | undefined): Promise<readonly SqlFile[]> {
   const functions = await readFunctions(dir);
-  return distribution === 'citus' ? withStandIns(functions, await readCitusFunctions(dir)) : functions;
+  return distribution === 'citus' ? withStandIns(functionsOfCitus(functions), await readCitusFunctions(dir))
+    : functions;
 }
 
 /**

@@ -38,7 +38,7 @@ async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<
     insert into teams (team_id, name, from_config)
     select w.team_id, w.name, true from json_to_recordset(${storedJson(rows)}::json) w(team_id text, name text)
     on conflict (team_id) do update
-      set name = excluded.name, active = true, from_config = true, version = teams.version + 1, updated_at = now()
+      set name = excluded.name, active = true, from_config = true, version = teams.version + 1, updated_at = excluded.updated_at
     where (teams.name, teams.active, teams.from_config) is distinct from (excluded.name, true, true)
   `);
   const ids = teams.map(({ id }) => id);
@@ -63,7 +63,7 @@ async function reconcileUsers(connection: Connection, { users }: Seed): Promise<
     on conflict (email_folded) do update
       set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
           request_logging_enabled = excluded.request_logging_enabled, from_config = true,
-          version = users.version + 1, updated_at = now()
+          version = users.version + 1, updated_at = excluded.updated_at
     where (users.email, users.name, users.role, users.request_logging_enabled, users.active, users.from_config)
       is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true, true)
   `);
@@ -104,7 +104,7 @@ async function reconcileServiceAccounts(connection: Connection, { serviceAccount
     from json_to_recordset(${storedJson(rows)}::json) w(service_account_id text, name text, team_id text)
     on conflict (service_account_id) do update
       set name = excluded.name, team_id = excluded.team_id, active = true, from_config = true,
-          version = service_accounts.version + 1, updated_at = now()
+          version = service_accounts.version + 1, updated_at = excluded.updated_at
     where (service_accounts.name, service_accounts.team_id, service_accounts.active, service_accounts.from_config)
       is distinct from (excluded.name, excluded.team_id, true, true)
   `);
@@ -124,7 +124,7 @@ async function reconcileProviders(connection: Connection, { providers }: Seed): 
     insert into providers (provider_key, kind, config_json)
     select w.provider_key, w.kind, w.config_json from ${wanted}
     on conflict (provider_key) do update
-      set kind = excluded.kind, config_json = excluded.config_json, enabled = true, updated_at = now()
+      set kind = excluded.kind, config_json = excluded.config_json, enabled = true, updated_at = excluded.updated_at
     where (providers.kind, providers.config_json, providers.enabled)
       is distinct from (excluded.kind, excluded.config_json, true)
   `);
@@ -140,7 +140,7 @@ async function reconcileModels(connection: Connection, { models }: Seed): Promis
   `;
   await connection.query(sql.unsafe`
     insert into models (model_key) select w.model_key from ${wantedModels}
-    on conflict (model_key) do update set enabled = true, updated_at = now() where not models.enabled
+    on conflict (model_key) do update set enabled = true, updated_at = excluded.updated_at where not models.enabled
   `);
   await connection.query(sql.unsafe`
     update models m set enabled = false, updated_at = now()
@@ -162,7 +162,7 @@ async function reconcileModels(connection: Connection, { models }: Seed): Promis
     on conflict (model_key, position) do update
       set provider_key = excluded.provider_key, upstream_model = excluded.upstream_model,
           priority = excluded.priority, enabled = excluded.enabled,
-          compatibility_json = excluded.compatibility_json, config_json = excluded.config_json, updated_at = now()
+          compatibility_json = excluded.compatibility_json, config_json = excluded.config_json, updated_at = excluded.updated_at
     where (model_routes.config_json, model_routes.enabled) is distinct from (excluded.config_json, excluded.enabled)
   `);
   await connection.query(sql.unsafe`
@@ -188,7 +188,7 @@ const compatibilityOf = (config: Json): Json | undefined =>
 
 /**
  * Every change goes through `gateway_set_budget`. The locks of all scopes concerned are taken first and together:
- * `lock_scopes` takes them in one order, so that two writers do not wait for each other in a circle.
+ * `lock_budgets` takes them in one order, so that two writers do not wait for each other in a circle.
  */
 async function reconcileBudgets(connection: Connection, seed: Seed): Promise<void> {
   const ofUsers = seed.users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
@@ -218,7 +218,7 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
     scopes.map(({ scope }) => scope),
     'text',
   );
-  await connection.query(sql.unsafe`select lock_scopes(${locked})`);
+  await connection.query(sql.unsafe`select lock_budgets(${locked})`);
   await connection.query(sql.unsafe`
     select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
                               ${seed.mailReady})
@@ -256,7 +256,7 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
           team_id = excluded.team_id, service_account_id = excluded.service_account_id,
           allowed_models = excluded.allowed_models, from_config = true, revoked_at = null, revoked_by = null,
           previous_secret_sha256 = null, previous_expires_at = null, version = api_keys.version + 1,
-          updated_at = now()
+          updated_at = excluded.updated_at
     where api_keys.revoked_by is distinct from 'admin'
       and (api_keys.secret_sha256, api_keys.name, api_keys.user_id, api_keys.team_id, api_keys.service_account_id,
            api_keys.allowed_models, api_keys.from_config, api_keys.revoked_by)

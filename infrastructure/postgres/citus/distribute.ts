@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import type { SqlFile } from '../migration-files.ts';
-import { copiesFor, functionName, functionsOfShards, shardSchema, type ShardNames } from './shard-functions.ts';
+import {
+  copiesFor,
+  functionName,
+  functionsOfShards,
+  shardSchema,
+  type ShardNames,
+  touchingFunctions,
+} from './shard-functions.ts';
+import { stepwise } from './stepwise.ts';
 import { distributedTables, distributionColumn, leadingTable, referenceTables } from './tables.ts';
 
 const tables = [...referenceTables, ...distributedTables];
@@ -55,6 +63,12 @@ export async function whyDistributed(client: Client): Promise<string | undefined
     ? 'its tables are distributed by Citus, and database.distribution is none'
     : undefined;
 }
+
+/** Functions that touch tables of Citus, in a kind that it plans. */
+export const functionsOfCitus = (functions: readonly SqlFile[]): readonly SqlFile[] => {
+  const touching = new Set(touchingFunctions(functions, tables));
+  return functions.map((file) => (touching.has(file) ? stepwise(file) : file));
+};
 
 async function refuseOtherServers(client: Client): Promise<void> {
   if (!(await hasCitus(client)))
@@ -136,11 +150,25 @@ const functionsStage: Stage = async (client, functions) => {
      order by 1`,
     [[...wanted, ...inMigrations]],
   );
-  return rows.map(({ signature }) => ({
+  const plain = rows.map(({ signature }) => ({
     name: `function ${signature}`,
-    take: async (session) => void (await session.query('select create_distributed_function($1)', [signature])),
+    take: async (session: Client) =>
+      void (await session.query('select create_distributed_function($1)', [signature])),
   }));
+  const { rowCount } = await client.query(
+    `select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.distribution_argument_index is not null
+     and o.objid = $1::regprocedure`,
+    [lockFunction],
+  );
+  if (rowCount === 1) return plain;
+  const statement = 'select create_distributed_function($1, $2, colocate_with => $3, force_delegation => true)';
+  const take = async (session: Client): Promise<void> =>
+    void (await session.query(statement, [lockFunction, 'scope', leadingTable]));
+  return [...plain, { name: `function ${lockFunction}`, take }];
 };
+
+/** The one function that is called on the coordinator and runs where its scope is. */
+const lockFunction = 'gateway_lock_scope(text)';
 
 /** Functions that the numbered files make, and that run on every node. */
 const inMigrations = ['gateway_now', 'request_digest', 'counts_toward_spend', 'long_request_id_sha256'];

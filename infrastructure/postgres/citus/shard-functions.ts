@@ -28,33 +28,31 @@ export const functionName = ({ name }: SqlFile): string => name.slice(name.lastI
 /** Whole words alone: `usage_rollups` is not in `usage_rollups_pkey`. */
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.match(/\w+/g));
 
-/**
- * The functions that a shard has copies of: those that are called there, with all that these call and that read or
- * write a table of Citus.
- */
-export function functionsOfShards(functions: readonly SqlFile[], tables: readonly string[]): readonly SqlFile[] {
-  const byName = new Map(functions.map((file) => [functionName(file), file]));
-  const touching = new Map<string, boolean>();
-  const touches = (name: string): boolean => {
-    const known = touching.get(name);
-    if (known !== undefined) return known;
-    touching.set(name, false);
-    const words = wordsOf(byName.get(name)?.text ?? '');
-    const found =
-      tables.some((table) => words.has(table)) ||
-      [...words].filter((word) => word !== name && byName.has(word)).some(touches);
-    touching.set(name, found);
-    return found;
-  };
-  const reached = new Set<string>();
-  const reach = (name: string): void => {
-    const file = byName.get(name);
-    if (file === undefined || reached.has(name) || !touches(name)) return;
-    reached.add(name);
-    for (const word of wordsOf(file.text)) reach(word);
-  };
-  calledOnShards.forEach(reach);
-  return functions.filter((file) => reached.has(functionName(file)));
+/** The functions that read or write one of these tables, themselves or by what they call. */
+export function touchingFunctions(
+  functions: readonly SqlFile[],
+  tables: readonly string[],
+): readonly SqlFile[] {
+  const wordsIn = new Map(functions.map((file) => [functionName(file), wordsOf(file.text)]));
+  const touching = new Set(tables);
+  for (let before = 0; before !== touching.size; ) {
+    before = touching.size;
+    for (const [name, words] of wordsIn) if ([...words].some((word) => touching.has(word))) touching.add(name);
+  }
+  return functions.filter((file) => touching.has(functionName(file)));
+}
+
+/** The functions that a shard has copies of: what is called there, and what that calls, as far as it touches tables. */
+export function functionsOfShards(
+  functions: readonly SqlFile[],
+  tables: readonly string[],
+): readonly SqlFile[] {
+  const touching = new Map(touchingFunctions(functions, tables).map((file) => [functionName(file), file]));
+  const reached = new Set<string>(calledOnShards);
+  // What is added is gone through, too.
+  for (const name of reached)
+    for (const word of wordsOf(touching.get(name)?.text ?? '')) if (touching.has(word)) reached.add(word);
+  return [...touching].flatMap(([name, file]) => (reached.has(name) ? [file] : []));
 }
 
 /**
