@@ -40,15 +40,16 @@ import { signInUseCases } from './sign-in.ts';
 
 /** The calls that are open to platform admins, over their stores; what is `fromReplica` is over the replica, where there is one. */
 export const adminRoutesOf = (
-  { pool, replica, config }: Pick<AdminFoundations, 'pool' | 'replica' | 'config'>,
+  { pool, cluster, replica, config }: Pick<AdminFoundations, 'pool' | 'cluster' | 'replica' | 'config'>,
   clock: Clock,
   testModel: ModelRoutePorts['testModel'],
   inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
 ): readonly AdminRoute[] => {
   const reads = replica?.pool ?? pool;
+  const distribution = cluster === undefined ? 'none' : 'citus';
   const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
   return adminRoutes({
-    overview: overviewStore(pool, insight),
+    overview: overviewStore(pool, insight, distribution),
     journalRecords: () => journalAttention(config),
     configuredSetup: () => configuredSetup(config),
     search: searchWithServers(searchStore(pool), () => config.loaded().config.mcpServers),
@@ -58,8 +59,8 @@ export const adminRoutesOf = (
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
     rateLimits: rateLimitsStore(pool),
-    reports: reportStore(reads),
-    requestLogs: requestLogsStore(reads),
+    reports: reportStore(reads, distribution),
+    requestLogs: requestLogsStore(reads, distribution),
     mcpInvocations: mcpInvocationsStore(reads),
     mcpServers: () => config.loaded().config.mcpServers,
     inspectMcpServer,

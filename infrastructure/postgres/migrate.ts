@@ -1,7 +1,14 @@
 import { type Client, DatabaseError } from 'pg';
 import { alone } from './alone.ts';
 import { withClient } from './client.ts';
-import { distribute, functionsOfCitus, undistributed, whyDistributed } from './citus/distribute.ts';
+import type { Distribution } from './distribution.ts';
+import {
+  type CitusFunctions,
+  citusFunctions,
+  distribute,
+  undistributed,
+  whyDistributed,
+} from './citus/distribute.ts';
 import {
   type Migration,
   padded,
@@ -9,7 +16,6 @@ import {
   readFunctions,
   readMigrations,
   type SqlFile,
-  withStandIns,
 } from './migration-files.ts';
 
 /** Number of the advisory lock that lets one process at a time migrate a database. */
@@ -17,9 +23,6 @@ const migrationLock = 4_071_771_003;
 
 /** How long another process that migrates is waited for: orchestrators give a start about as long. */
 const defaultLockTimeoutMs = 60_000;
-
-/** How the rows lie: in one database, or on the nodes of a Citus cluster. */
-export type Distribution = 'none' | 'citus';
 
 interface FunctionText {
   readonly name: string;
@@ -52,13 +55,12 @@ export async function migrate(
   options: { readonly lockTimeoutMs?: number; readonly distribution?: Distribution } = {},
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
-  const functions = await functionsOf(dir, options.distribution);
-  const distributed = options.distribution === 'citus' ? await readFunctions(dir) : undefined;
+  const functions = await functionsOf(dir, options.distribution ?? 'none');
   const timeoutMs = options.lockTimeoutMs ?? defaultLockTimeoutMs;
   const applied = await alone(
     url,
     migrationLock,
-    () => withClient(url, (client) => applyAll(client, migrations, functions, distributed)),
+    () => withClient(url, (client) => applyAll(client, migrations, functions)),
     timeoutMs,
   );
   if (applied === undefined)
@@ -69,8 +71,7 @@ export async function migrate(
 async function applyAll(
   client: Client,
   migrations: readonly Migration[],
-  functions: readonly SqlFile[],
-  distributed: readonly SqlFile[] | undefined,
+  functions: readonly SqlFile[] | CitusFunctions,
 ): Promise<readonly string[]> {
   await client.query(`create table if not exists schema_migrations (
     version integer constraint schema_migrations_pkey primary key,
@@ -88,18 +89,20 @@ async function applyAll(
     applied_at timestamptz not null default now(),
     constraint schema_functions_pkey primary key (name, checksum)
   )`);
-  const changed = unknownOf(functions, await readTexts(client));
+  const changed = unknownOf(appliedOf(functions), await readTexts(client));
   await applyFunctions(client, changed);
-  const steps = distributed === undefined ? [] : await distribute(client, distributed);
+  const steps = 'applied' in functions ? await distribute(client, functions) : [];
   return [...[...pending, ...changed].map(({ name }) => name), ...steps];
 }
 
-/** What is applied: on Citus some functions have others in their places. */
-async function functionsOf(dir: string, distribution: Distribution | undefined): Promise<readonly SqlFile[]> {
-  const functions = await readFunctions(dir);
-  return distribution === 'citus' ? withStandIns(functionsOfCitus(functions), await readCitusFunctions(dir))
-    : functions;
+/** The functions of the folder, as one database has them or as a cluster has them. */
+async function functionsOf(dir: string, distribution: Distribution): Promise<readonly SqlFile[] | CitusFunctions> {
+  const usual = await readFunctions(dir);
+  return distribution === 'citus' ? citusFunctions(usual, await readCitusFunctions(dir)) : usual;
 }
+
+const appliedOf = (functions: readonly SqlFile[] | CitusFunctions): readonly SqlFile[] =>
+  'applied' in functions ? functions.applied : functions;
 
 /**
  * The names of the files in `dir` that `migrate` would apply now, in order. Changes nothing in the database and needs
@@ -117,9 +120,8 @@ export async function pendingMigrations(
     const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
     const pending = pendingOf(migrations, applied);
     if (newerOf(migrations, applied).length > 0) return [];
-    const files = [...pending, ...unknownOf(functions, texts)].map(({ name }) => name);
-    if (files.length > 0 || distribution === 'none') return files;
-    return undistributed(client, await readFunctions(dir));
+    const files = [...pending, ...unknownOf(appliedOf(functions), texts)].map(({ name }) => name);
+    return files.length === 0 && 'applied' in functions ? undistributed(client, functions) : files;
   });
 }
 

@@ -219,10 +219,21 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
     'text',
   );
   await connection.query(sql.unsafe`select lock_budgets(${locked})`);
+  const wantedNow = await connection.any(sql.type(row(t.type({ wanted: t.string })))`
+    select json_build_object(
+      'user_id', w.user_id, 'team_id', w.team_id, 'cadence', w.cadence, 'amount_10000', w.amount_10000,
+      'hard_limit', w.hard_limit, 'timezone', w.timezone)::text as wanted
+    from (${changed}) w where w.scope = any (${locked})
+  `);
   await connection.query(sql.unsafe`
     select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
                               ${seed.mailReady})
-    from (${changed}) w where w.scope = any (${locked})
+    from unnest(${sql.array(
+      wantedNow.map(({ wanted: each }) => each),
+      'text',
+    )}) one
+    cross join lateral json_to_record(one::json)
+      w(user_id uuid, team_id text, cadence text, amount_10000 bigint, hard_limit boolean, timezone text)
   `);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import type { SqlFile } from '../migration-files.ts';
+import { type SqlFile, withStandIns } from '../migration-files.ts';
 import {
   copiesFor,
   functionName,
@@ -13,6 +13,14 @@ import { stepwise } from './stepwise.ts';
 import { distributedTables, distributionColumn, leadingTable, referenceTables } from './tables.ts';
 
 const tables = [...referenceTables, ...distributedTables];
+
+/** The functions of a release. */
+export interface CitusFunctions {
+  /** As one database has them. */
+  readonly usual: readonly SqlFile[];
+  /** As a cluster has them. */
+  readonly applied: readonly SqlFile[];
+}
 
 /** A step of the distribution that a database lacks. */
 interface Step {
@@ -28,7 +36,7 @@ interface Step {
  */
 export async function distribute(
   client: Client,
-  functions: readonly SqlFile[],
+  functions: CitusFunctions,
 ): Promise<readonly string[]> {
   await refuseOtherServers(client);
   const taken: string[] = [];
@@ -46,7 +54,7 @@ export async function distribute(
 }
 
 /** The names of the steps that `distribute` would take now. Changes nothing. */
-export async function undistributed(client: Client, functions: readonly SqlFile[]): Promise<readonly string[]> {
+export async function undistributed(client: Client, functions: CitusFunctions): Promise<readonly string[]> {
   await refuseOtherServers(client);
   for (const stage of stages) {
     const steps = await stage(client, functions);
@@ -64,11 +72,12 @@ export async function whyDistributed(client: Client): Promise<string | undefined
     : undefined;
 }
 
-/** Functions that touch tables of Citus, in a kind that it plans. */
-export const functionsOfCitus = (functions: readonly SqlFile[]): readonly SqlFile[] => {
-  const touching = new Set(touchingFunctions(functions, tables));
-  return functions.map((file) => (touching.has(file) ? stepwise(file) : file));
-};
+/** The functions of a cluster: others in some places, and those that touch its tables in a kind that Citus plans. */
+export function citusFunctions(usual: readonly SqlFile[], standIns: readonly SqlFile[]): CitusFunctions {
+  const touching = new Set(touchingFunctions(usual, tables));
+  const planned = usual.map((file) => (touching.has(file) ? stepwise(file) : file));
+  return { usual, applied: withStandIns(planned, standIns) };
+}
 
 async function refuseOtherServers(client: Client): Promise<void> {
   if (!(await hasCitus(client)))
@@ -98,7 +107,7 @@ async function placedTables(client: Client): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-type Stage = (client: Client, functions: readonly SqlFile[]) => Promise<readonly Step[]>;
+type Stage = (client: Client, functions: CitusFunctions) => Promise<readonly Step[]>;
 
 const tablesStage: Stage = async (client) => {
   const placed = await placedTables(client);
@@ -125,36 +134,29 @@ function placing(table: string): readonly string[] {
   ];
 }
 
-/** What a copy calls that is no copy itself, each process says of itself, and that all nodes need. */
-const everywhere = ['gateway_beat', 'gateway_make_node_tables', 'gateway_types', 'gateway_hold_shard', 'gateway_holds_elsewhere', 'end_left_requests'];
-
-/** Functions that the workers lack. */
-const functionsStage: Stage = async (client, functions) => {
-  const wanted = new Set(everywhere);
-  const texts = new Map(functions.map((file) => [functionName(file), file.text]));
-  const reach = (text: string): void => {
-    for (const word of new Set(text.match(/\w+/g)))
-      if (texts.has(word) && !wanted.has(word)) {
-        wanted.add(word);
-        reach(texts.get(word) ?? '');
-      }
-  };
-  for (const name of everywhere) reach(texts.get(name) ?? '');
-  const copied = functionsOfShards(functions, tables);
-  for (const { text } of copied) reach(text);
-  const { rows } = await client.query<{ signature: string }>(
-    `select p.oid::regprocedure::text as signature from pg_proc p
+/**
+ * Functions that the workers lack, since they were made before the extension was: what runs there calls others, and Citus
+ * may send any statement of a report there. To make one again makes it everywhere.
+ */
+const functionsStage: Stage = async (client, { applied }) => {
+  const { rows } = await client.query<{ name: string }>(
+    `select distinct p.proname as name from pg_proc p
      where p.pronamespace = current_schema()::regnamespace and p.proname = any ($1)
-       and not exists (select from pg_dist_object o
-                       where o.classid = 'pg_proc'::regclass and o.objid = p.oid)
-     order by 1`,
-    [[...wanted, ...inMigrations]],
+       and not exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid)`,
+    [applied.map(functionName)],
   );
-  const plain = rows.map(({ signature }) => ({
-    name: `function ${signature}`,
-    take: async (session: Client) =>
-      void (await session.query('select create_distributed_function($1)', [signature])),
-  }));
+  const missing = new Set(rows.map(({ name }) => name));
+  const texts = applied.filter((file) => missing.has(functionName(file))).map(({ text }) => text);
+  const plain =
+    texts.length === 0
+      ? []
+      : [
+          {
+            name: 'functions of every node',
+            take: (session: Client) =>
+              inTransaction(session, ['set local check_function_bodies = off', ...texts]),
+          },
+        ];
   const { rowCount } = await client.query(
     `select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.distribution_argument_index is not null
      and o.objid = $1::regprocedure`,
@@ -169,9 +171,6 @@ const functionsStage: Stage = async (client, functions) => {
 
 /** The one function that is called on the coordinator and runs where its scope is. */
 const lockFunction = 'gateway_lock_scope(text)';
-
-/** Functions that the numbered files make, and that run on every node. */
-const inMigrations = ['gateway_now', 'request_digest', 'counts_toward_spend', 'long_request_id_sha256'];
 
 const nodesStage: Stage = async (client) => {
   const { rows } = await client.query<{ name: string }>(
@@ -196,8 +195,8 @@ const nodesStage: Stage = async (client) => {
 };
 
 /** Shards without the present functions. As of other functions, a text that was there once does not come back. */
-const shardsStage: Stage = async (client, functions) => {
-  const copied = functionsOfShards(functions, tables);
+const shardsStage: Stage = async (client, { usual }) => {
+  const copied = functionsOfShards(usual, tables);
   const shards = await shardNames(client);
   const { rows } = await client.query<{ name: string; checksum: string }>(
     `select name, checksum from schema_functions where starts_with(name, 'gateway_shard_')`,

@@ -10,7 +10,7 @@ const body = /^language sql (\w+)\s+as \$\$([\s\S]*?)\$\$;$/m;
 export function stepwise(file: SqlFile): SqlFile {
   const [whole, volatility, statement = ''] = body.exec(file.text) ?? [];
   if (whole === undefined) return file;
-  const isSet = /^returns (table|setof)\b/m.test(file.text) || /\) returns setof\b/.test(file.text);
+  const isSet = /\breturns (?:table|setof)\b/.test(file.text);
   const answer = isSet ? `return query ${statement.trim()};` : `return (${statement.trim()});`;
   const text = file.text.replace(
     whole,

@@ -34,7 +34,7 @@ const settings = {
   max_prepared_transactions: 100,
   max_wal_senders: 20,
   max_replication_slots: 20,
-  max_worker_processes: 20,
+  max_worker_processes: 100,
   max_locks_per_transaction: 512,
   shared_buffers: "'128MB'",
   max_wal_size: "'2GB'",
