@@ -18,7 +18,12 @@ import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { purgeShards } from '../infrastructure/postgres/citus/aged-shards.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
-import { migrate, newerMigrations, pendingMigrations, unfitDatabase } from '../infrastructure/postgres/migrate.ts';
+import {
+  migrate,
+  newerMigrations,
+  pendingMigrations,
+  unfitDatabase,
+} from '../infrastructure/postgres/migrate.ts';
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
@@ -55,7 +60,8 @@ export const commands: Readonly<Record<string, Command>> = {
     const { serveCommand } = await import('./serve-command.ts');
     return serveCommand(takeOrders(), configPath(), processVariables(), args, terminal);
   },
-  migrate: (args) => withOwnDatabase(({ config }, url, migrations) =>
+  migrate: (args) =>
+    withOwnDatabase(({ config }, url, migrations) =>
       migrateCommand({ url, migrations, distribution: config.database.distribution }, args),
     ),
   'check-config': (args) =>

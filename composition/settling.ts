@@ -43,7 +43,10 @@ export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log:
   cluster === undefined
     ? gatewayProcess(pool, { onWriting: (trouble) => tellWriting(log, trouble) })
     : clusterProcess(cluster, (node, error) =>
-        log.error({ node, error: causeOf(error) }, 'a node of the database could not be told of this process'),
+        log.error(
+          { node, error: causeOf(error) },
+          'a node of the database could not be told of this process',
+        ),
       );
 
 /** The nodes of a Citus cluster, each with connections of its own. */

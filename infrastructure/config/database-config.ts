@@ -39,7 +39,6 @@ export const databaseCodec = refined(databaseFields, ({ url, read_url: readUrl, 
     : []),
 ]);
 
-
 /** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
 export type DatabaseConfig =
   | {

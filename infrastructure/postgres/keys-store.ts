@@ -125,7 +125,7 @@ const unknownModels = async (
 ): Promise<readonly string[]> =>
   connection.anyFirst(sql.type(row(t.type({ model: t.string })))`
     select distinct w.model from unnest(${sql.array([...models], 'text')}) w(model)
-    where not exists (select from models m where m.model_key = w.model and m.enabled) order by 1
+    where not exists (select 1 from models m where m.model_key = w.model and m.enabled) order by 1
   `);
 
 const changes = (before: StoredKey, { name, allowedModels, expiresAt }: KeyPatch): boolean =>

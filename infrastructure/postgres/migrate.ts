@@ -96,7 +96,10 @@ async function applyAll(
 }
 
 /** The functions of the folder, as one database has them or as a cluster has them. */
-async function functionsOf(dir: string, distribution: Distribution): Promise<readonly SqlFile[] | CitusFunctions> {
+async function functionsOf(
+  dir: string,
+  distribution: Distribution,
+): Promise<readonly SqlFile[] | CitusFunctions> {
   const usual = await readFunctions(dir);
   return distribution === 'citus' ? citusFunctions(usual, await readCitusFunctions(dir)) : usual;
 }

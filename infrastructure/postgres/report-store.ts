@@ -19,10 +19,7 @@ export const reportStore = (pool: DatabasePool, distribution: Distribution = 'no
     }),
 });
 
-async function snapshot(
-  connection: CommonQueryMethods,
-  distribution: Distribution,
-): Promise<ReportSnapshot> {
+async function snapshot(connection: CommonQueryMethods, distribution: Distribution): Promise<ReportSnapshot> {
   const { now, logs_since } = await connection.one(ask.moment());
   return {
     now,

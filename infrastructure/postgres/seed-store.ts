@@ -130,7 +130,7 @@ async function reconcileProviders(connection: Connection, { providers }: Seed): 
   `);
   await connection.query(sql.unsafe`
     update providers p set enabled = false, updated_at = now()
-    where p.enabled and not exists (select from ${wanted} where w.provider_key = p.provider_key)
+    where p.enabled and not exists (select 1 from ${wanted} where w.provider_key = p.provider_key)
   `);
 }
 
@@ -144,7 +144,7 @@ async function reconcileModels(connection: Connection, { models }: Seed): Promis
   `);
   await connection.query(sql.unsafe`
     update models m set enabled = false, updated_at = now()
-    where m.enabled and not exists (select from ${wantedModels} where w.model_key = m.model_key)
+    where m.enabled and not exists (select 1 from ${wantedModels} where w.model_key = m.model_key)
   `);
   const routes = models.flatMap(({ id, routes }) =>
     routes.map((route, position) => routeRow(id, position, route)),
@@ -168,7 +168,7 @@ async function reconcileModels(connection: Connection, { models }: Seed): Promis
   await connection.query(sql.unsafe`
     update model_routes r set enabled = false, updated_at = now()
     where r.enabled
-      and not exists (select from ${wantedRoutes} where w.model_key = r.model_key and w.position = r.position)
+      and not exists (select 1 from ${wantedRoutes} where w.model_key = r.model_key and w.position = r.position)
   `);
 }
 
@@ -277,7 +277,7 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
   await connection.query(sql.unsafe`
     update api_keys k set revoked_at = now(), revoked_by = 'config', version = version + 1, updated_at = now()
     where k.from_config and k.revoked_at is null
-      and not exists (select from ${wanted} where w.public_id = k.public_id)
+      and not exists (select 1 from ${wanted} where w.public_id = k.public_id)
   `);
   const kept = await connection.any(sql.type(row(t.type({ name: t.string })))`
     select k.name from api_keys k join ${wanted} on w.public_id = k.public_id where k.revoked_by = 'admin'

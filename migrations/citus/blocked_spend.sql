@@ -2,7 +2,8 @@
 create or replace function blocked_spend(
   scope text, from_time timestamptz, until_time timestamptz, out answers bigint, out cost_picousd numeric
 )
-language plpgsql stable as $$
+language plpgsql stable
+set citus.allow_nested_distributed_execution = on as $$
 #variable_conflict use_column
 begin
   select found.answers, found.cost into answers, cost_picousd

@@ -3,7 +3,8 @@ create or replace function log_hour(starts timestamptz)
 returns table (
   ends json, latencies integer[], latency_counts integer[], first_tokens integer[], first_token_counts integer[]
 )
-language plpgsql stable as $$
+language plpgsql stable
+set citus.allow_nested_distributed_execution = on as $$
 begin
   return query
   with ended as materialized (

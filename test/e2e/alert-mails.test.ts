@@ -124,7 +124,7 @@ interface State {
 const statesOf = (team: string): Promise<State[]> =>
   query<State>(
     `select recipient, delivery_status, failure_reason
-     from budget_alert_deliveries join budget_alerts using (budget_alert_id) where team_id = $1 order by 1`,
+     from budget_alert_deliveries join budget_alerts using (budget_alert_id, ownership_scope_key) where team_id = $1 order by 1`,
     [team],
   );
 const count = (states: readonly State[], status: string): number =>
@@ -254,7 +254,7 @@ describe('a gateway without mail', () => {
     expect(
       await query(
         `select delivery_status, failure_reason from budget_alert_deliveries d join budget_alerts a
-         using (budget_alert_id) where a.amount_10000 = 0 and a.user_id is not null`,
+         using (budget_alert_id, ownership_scope_key) where a.amount_10000 = 0 and a.user_id is not null`,
       ),
     ).toEqual([{ delivery_status: 'failed', failure_reason: 'mail_not_configured' }]);
   });

@@ -64,7 +64,11 @@ async function cutOff(
 const deferrable = <R extends SettlementRecord>(record: R, to = at): R => ({ ...record, deferrableTo: to });
 
 const replayOf = ({ pool }: OpenLedger) =>
-  replayJournaled(oneDatabase(pool), { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined });
+  replayJournaled(oneDatabase(pool), {
+    closeOnBlock: () => false,
+    mailReady: () => false,
+    onFault: () => undefined,
+  });
 
 /** Another process comes up and settles what is in the folder. */
 async function settleFolder(folder: string, ledger = ledgers[0]!): Promise<readonly RecoveredFile[]> {

@@ -8,7 +8,8 @@ import { connected, withDatabaseName } from './test-server.ts';
  */
 const variable = 'GATEWAY_TEST_CITUS_URLS';
 
-const nodeUrls = (): readonly string[] => (process.env[variable] ?? '').split(',').filter((url) => url !== '');
+const nodeUrls = (): readonly string[] =>
+  (process.env[variable] ?? '').split(',').filter((url) => url !== '');
 
 /** The suites run on a Citus cluster. */
 export const onCitus = (): boolean => nodeUrls().length > 0;

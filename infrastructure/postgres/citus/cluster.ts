@@ -93,7 +93,8 @@ export async function openCluster(
 
   const nodeOfShard = (shardId: string): ClusterNode => {
     const node = places.get(shardId);
-    if (node === undefined) throw new Error(`there is no shard ${shardId}: run gateway migrate, and start again`);
+    if (node === undefined)
+      throw new Error(`there is no shard ${shardId}: run gateway migrate, and start again`);
     return node;
   };
   const placeAt = (shardId: string): LedgerPlace => ({

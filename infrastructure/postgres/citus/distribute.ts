@@ -34,10 +34,7 @@ interface Step {
  * is there already stays. Each step is one transaction, so that a call that broke off is gone on with by the next one.
  * Returns the names of the steps that this call took.
  */
-export async function distribute(
-  client: Client,
-  functions: CitusFunctions,
-): Promise<readonly string[]> {
+export async function distribute(client: Client, functions: CitusFunctions): Promise<readonly string[]> {
   await refuseOtherServers(client);
   const taken: string[] = [];
   for (const stage of stages)
@@ -81,7 +78,9 @@ export function citusFunctions(usual: readonly SqlFile[], standIns: readonly Sql
 
 async function refuseOtherServers(client: Client): Promise<void> {
   if (!(await hasCitus(client)))
-    throw new Error('database.distribution is citus, and the database lacks the extension: create extension citus.');
+    throw new Error(
+      'database.distribution is citus, and the database lacks the extension: create extension citus.',
+    );
   const { rows } = await client.query<{ group_id: number; has_coordinator: boolean }>(
     `select groupid as group_id, exists (select from pg_dist_node where groupid = 0) as has_coordinator
      from pg_dist_local_group`,
@@ -89,7 +88,9 @@ async function refuseOtherServers(client: Client): Promise<void> {
   if (rows[0]?.group_id !== 0)
     throw new Error('database.url leads to a worker of the Citus cluster: it must lead to the coordinator.');
   if (!rows[0].has_coordinator)
-    throw new Error('The coordinator is no node of its cluster: select citus_set_coordinator_host(its address).');
+    throw new Error(
+      'The coordinator is no node of its cluster: select citus_set_coordinator_host(its address).',
+    );
 }
 
 async function hasCitus(client: Client): Promise<boolean> {
@@ -119,7 +120,8 @@ const tablesStage: Stage = async (client) => {
 
 /** Statements that place a table. What refers to another distributed table is placed together with that one. */
 function placing(table: string): readonly string[] {
-  if ((referenceTables as readonly string[]).includes(table)) return [`select create_reference_table('${table}')`];
+  if ((referenceTables as readonly string[]).includes(table))
+    return [`select create_reference_table('${table}')`];
   const placed = (name: string) =>
     `select create_distributed_table('${name}', '${distributionColumn}', colocate_with => '${
       name === leadingTable ? 'none' : leadingTable
@@ -163,7 +165,8 @@ const functionsStage: Stage = async (client, { applied }) => {
     [lockFunction],
   );
   if (rowCount === 1) return plain;
-  const statement = 'select create_distributed_function($1, $2, colocate_with => $3, force_delegation => true)';
+  const statement =
+    'select create_distributed_function($1, $2, colocate_with => $3, force_delegation => true)';
   const take = async (session: Client): Promise<void> =>
     void (await session.query(statement, [lockFunction, 'scope', leadingTable]));
   return [...plain, { name: `function ${lockFunction}`, take }];

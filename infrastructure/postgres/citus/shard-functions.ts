@@ -23,7 +23,8 @@ const calledOnShards = [
 /** Holds of rate limits are on the coordinator, which is told of their end by itself. */
 const heldElsewhere: Readonly<Record<string, string>> = { end_rate_limit_holds: 'gateway_holds_elsewhere' };
 
-export const functionName = ({ name }: SqlFile): string => name.slice(name.lastIndexOf('/') + 1, -'.sql'.length);
+export const functionName = ({ name }: SqlFile): string =>
+  name.slice(name.lastIndexOf('/') + 1, -'.sql'.length);
 
 /** Whole words alone: `usage_rollups` is not in `usage_rollups_pkey`. */
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.match(/\w+/g));
@@ -37,7 +38,8 @@ export function touchingFunctions(
   const touching = new Set(tables);
   for (let before = 0; before !== touching.size; ) {
     before = touching.size;
-    for (const [name, words] of wordsIn) if ([...words].some((word) => touching.has(word))) touching.add(name);
+    for (const [name, words] of wordsIn)
+      if ([...words].some((word) => touching.has(word))) touching.add(name);
   }
   return functions.filter((file) => touching.has(functionName(file)));
 }
@@ -75,7 +77,9 @@ export function copiesFor(shard: ShardNames, functions: readonly SqlFile[]): rea
   return functions.map((file) => {
     const name = functionName(file);
     const [made = ''] = file.text.split(/^comment on function /m);
-    const text = made.replace(/\w+/g, (word) => (names.has(word) ? `${shardSchema(shard.id)}.${word}` : inShard(word)));
+    const text = made.replace(/\w+/g, (word) =>
+      names.has(word) ? `${shardSchema(shard.id)}.${word}` : inShard(word),
+    );
     return calledOnShards.includes(name) ? holding(shard.id, text) : text;
   });
 }

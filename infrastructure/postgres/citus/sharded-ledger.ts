@@ -54,7 +54,8 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
   const admitLimited = async (ask: AdmissionAsk, admission: Admission) => {
     const counted = await limits.admit({ ...ask, claim: false });
     if (E.isLeft(counted)) {
-      if (ask.claim) cluster.processOf(shardOf(cluster.shards(), scopeOf(ask.caller)).id).release(ask.requestLogId);
+      if (ask.claim)
+        cluster.processOf(shardOf(cluster.shards(), scopeOf(ask.caller)).id).release(ask.requestLogId);
       return counted;
     }
     const verdict = counted.right.limits;
@@ -67,7 +68,11 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
     const isHeld = release !== undefined && holding.delete(release);
     if (!isSettled || release === undefined || !(isHeld || limited !== undefined)) return;
     try {
-      await endHolds(coordinator, limited === undefined ? [] : [recordRow({ ...record, ...bare }, 1)], release);
+      await endHolds(
+        coordinator,
+        limited === undefined ? [] : [recordRow({ ...record, ...bare }, 1)],
+        release,
+      );
     } catch (error) {
       options.onFault(databaseFault(error), error);
       coordinator.process.release(release);
@@ -91,10 +96,12 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
     },
     settle: async (record) => {
       const caller = record.charge?.caller ?? record.logged?.caller;
-      const settled =
-        caller === undefined
-          ? await releasedAnywhere(cluster, record, options)
-          : await ledgerOf(scopeOf(caller)).settle(record);
+      if (caller === undefined) {
+        // First: whoever ends the claim ends the holds, too, and counts no tokens.
+        await ended(record, true);
+        return releasedAnywhere(cluster, record, options);
+      }
+      const settled = await ledgerOf(scopeOf(caller)).settle(record);
       await ended(record, E.isLeft(settled) || settled.right.kind !== 'journaled');
       return settled;
     },

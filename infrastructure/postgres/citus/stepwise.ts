@@ -14,7 +14,8 @@ export function stepwise(file: SqlFile): SqlFile {
   const answer = isSet ? `return query ${statement.trim()};` : `return (${statement.trim()});`;
   const text = file.text.replace(
     whole,
-    () => `language plpgsql ${volatility} as $$\n#variable_conflict use_column\nbegin\n  ${answer}\nend $$;`,
+    () =>
+      `language plpgsql ${volatility}\nset citus.allow_nested_distributed_execution = on as $$\n#variable_conflict use_column\nbegin\n  ${answer}\nend $$;`,
   );
   return { ...file, text, checksum: createHash('sha256').update(text).digest('hex') };
 }

@@ -23,7 +23,9 @@ const postgresBin = '/usr/lib/postgresql/15/bin';
 export function whyNoCitus(): string | undefined {
   if (!existsSync(path.join(postgresBin, 'postgres'))) return 'postgresql-15 is not installed';
   const library = path.join(postgresBin, '..', 'lib', 'citus.so');
-  return existsSync(library) ? undefined : `the extension is not installed (test/torture/citus/build.sh builds it)`;
+  return existsSync(library)
+    ? undefined
+    : `the extension is not installed (test/torture/citus/build.sh builds it)`;
 }
 
 const settings = {
@@ -86,7 +88,11 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
   const data = path.join(own, 'data');
   const options = { ...user, stdio: 'pipe' } as const;
   const initdb = path.join(postgresBin, 'initdb');
-  execFileSync(initdb, ['-D', data, '-U', 'gateway', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'], options);
+  execFileSync(
+    initdb,
+    ['-D', data, '-U', 'gateway', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
+    options,
+  );
   const port = await freePort();
   const lines = Object.entries({ ...settings, port, unix_socket_directories: `'${own}'` }).map(
     ([key, value]) => `${key} = ${value}\n`,
@@ -99,7 +105,11 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     port,
     pidFile,
     start: async () => {
-      child = startProgram(path.join(postgresBin, 'postgres'), ['-D', data], path.join(folder, `${name}.log`));
+      child = startProgram(
+        path.join(postgresBin, 'postgres'),
+        ['-D', data],
+        path.join(folder, `${name}.log`),
+      );
       await until(`${name} answers`, 30_000, async () =>
         run(urlOf(port), ['select 1']).then(
           () => true,
