@@ -250,9 +250,11 @@ class PayloadWriter {
     const first = places[0];
     if (first !== undefined && places.every((place) => place === first))
       return this.writeTo(first, items.whole(), items, [...places.keys()]);
-    const written = [...Map.groupBy(places.keys(), (index) => places[index])].map(([place, indexes]) =>
-      place === undefined ? true : this.writeTo(place, items.only(indexes), items, indexes),
-    );
+    const written: Promise<boolean>[] = [];
+    for (const [place, entries] of Map.groupBy(places.entries(), ([, each]) => each)) {
+      const indexes = entries.map(([index]) => index);
+      written.push(this.writeTo(place, items.only(indexes), items, indexes));
+    }
     return (await Promise.all(written)).every(Boolean);
   }
 

@@ -214,10 +214,8 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
     select w.scope from (${changed}) w
   `);
   if (scopes.length === 0) return;
-  const locked = sql.array(
-    scopes.map(({ scope }) => scope),
-    'text',
-  );
+  const lockedScopes = scopes.map(({ scope }) => scope);
+  const locked = sql.array(lockedScopes, 'text');
   await connection.query(sql.unsafe`select lock_budgets(${locked})`);
   const wantedNow = await connection.any(sql.type(row(t.type({ wanted: t.string })))`
     select json_build_object(

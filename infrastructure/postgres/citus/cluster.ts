@@ -46,12 +46,9 @@ const lookMs = 100;
 /** After a lost connection the map of the shards is read again, at most so often. */
 const rereadMs = 1_000;
 
-/** Reads where the shards are. `pool` leads to the coordinator, and `url` is its URL. */
-export async function openCluster(
-  pool: DatabasePool,
-  url: string,
-  { maxConnections, onWriting, nodeUrl: way = (direct) => direct }: ClusterOptions,
-): Promise<Cluster> {
+/** The servers, each with connections of its own from when it is first needed. */
+function openNodes(pool: DatabasePool, url: string, options: ClusterOptions) {
+  const { maxConnections, onWriting, nodeUrl: way = (direct) => direct } = options;
   const nodeOf = (name: string, connections: DatabasePool, id?: string): ClusterNode => ({
     name,
     pool: connections,
@@ -59,29 +56,36 @@ export async function openCluster(
   });
   const coordinator = nodeOf('coordinator', pool);
   const workers = new Map<string, ClusterNode>();
-  let shards: readonly Shard[] = [];
-  let places = new Map<string, ClusterNode>();
-
-  const nodeAt = async (address: NodeAddress): Promise<ClusterNode> => {
-    if (address === 'coordinator') return coordinator;
-    const name = `${address.host}:${address.port}`;
-    const known = workers.get(name);
-    if (known !== undefined) return known;
-    const connections = await openPool(way(nodeUrl(url, address.host, address.port)), maxConnections);
-    const node = nodeOf(name, connections, coordinator.process.id);
-    workers.set(name, node);
-    return node;
+  return {
+    coordinator,
+    workers,
+    at: async (address: NodeAddress): Promise<ClusterNode> => {
+      if (address === 'coordinator') return coordinator;
+      const name = `${address.host}:${address.port}`;
+      const known = workers.get(name);
+      if (known !== undefined) return known;
+      const connections = await openPool(way(nodeUrl(url, address.host, address.port)), maxConnections);
+      const node = nodeOf(name, connections, coordinator.process.id);
+      workers.set(name, node);
+      return node;
+    },
   };
+}
+
+/** Where the shards are, as the coordinator said it last. */
+async function followShards(pool: DatabasePool, nodeAt: (address: NodeAddress) => Promise<ClusterNode>) {
+  let shards: readonly Shard[] = [];
+  let nodes = new Map<string, ClusterNode>();
+  let readAt = 0;
   const read = async (): Promise<void> => {
     const found = await readShards(pool);
     const next = new Map<string, ClusterNode>();
     // One after the other: two shards of a node that is new have one pool.
     for (const { id, node } of found) next.set(id, await nodeAt(node));
     shards = found;
-    places = next;
+    nodes = next;
   };
   let reading: Promise<void> | undefined;
-  let readAt = 0;
   const reread = (): Promise<void> => {
     reading ??= read().finally(() => {
       reading = undefined;
@@ -89,51 +93,68 @@ export async function openCluster(
     });
     return reading;
   };
-  await read();
-
-  const nodeOfShard = (shardId: string): ClusterNode => {
-    const node = places.get(shardId);
-    if (node === undefined)
-      throw new Error(`there is no shard ${shardId}: run gateway migrate, and start again`);
-    return node;
-  };
-  const placeAt = (shardId: string): LedgerPlace => ({
-    named: (name) => sql.identifier([shardSchema(shardId), name]),
-    ask: async (statement) => {
-      for (let looks = 1; ; looks += 1) {
-        try {
-          return await statement(nodeOfShard(shardId).pool);
-        } catch (error) {
-          if (sqlState(error) !== movedState) {
-            // It may be another server by now: whoever comes next asks that one.
-            if (databaseFault(error) === 'connection' && performance.now() - readAt > rereadMs)
-              reread().catch(() => undefined);
-            throw error;
-          }
-          if (looks === maxLooks) throw error;
-          await sleep(looks === 1 ? 0 : lookMs);
-          await reread();
-        }
-      }
+  await reread();
+  return {
+    shards: () => shards,
+    reread,
+    isOld: () => performance.now() - readAt > rereadMs,
+    nodeOf: (shardId: string): ClusterNode => {
+      const node = nodes.get(shardId);
+      if (node !== undefined) return node;
+      throw new Error(`there is no shard ${shardId} any more: run gateway migrate, and start again`);
     },
-  });
-  /** One value for each shard: whoever groups by places compares them. */
-  const known = new Map<string, LedgerPlace>();
-  const placeOf = (shardId: string): LedgerPlace => {
-    const place = known.get(shardId) ?? placeAt(shardId);
-    known.set(shardId, place);
-    return place;
   };
+}
+
+/** A shard wherever it is: a statement that comes to a node that it has left is sent again. */
+const placeIn = (
+  { nodeOf, reread, isOld }: Awaited<ReturnType<typeof followShards>>,
+  shardId: string,
+): LedgerPlace => ({
+  named: (name) => sql.identifier([shardSchema(shardId), name]),
+  ask: async (statement) => {
+    for (let looks = 1; ; looks += 1) {
+      try {
+        return await statement(nodeOf(shardId).pool);
+      } catch (error) {
+        if (sqlState(error) !== movedState) {
+          // It may be another server by now: whoever comes next asks that one.
+          if (databaseFault(error) === 'connection' && isOld()) reread().catch(() => undefined);
+          throw error;
+        }
+        if (looks === maxLooks) throw error;
+        await sleep(looks === 1 ? 0 : lookMs);
+        await reread();
+      }
+    }
+  },
+});
+
+/** Reads where the shards are. `pool` leads to the coordinator, and `url` is its URL. */
+export async function openCluster(
+  pool: DatabasePool,
+  url: string,
+  options: ClusterOptions,
+): Promise<Cluster> {
+  const { coordinator, workers, at } = openNodes(pool, url, options);
+  const followed = await followShards(pool, at);
+  const { shards, nodeOf } = followed;
+  /** One value for each shard: whoever groups by places compares them. */
+  const places = new Map<string, LedgerPlace>();
   return {
     coordinator,
-    shards: () => shards,
+    shards,
     nodes: () => [coordinator, ...workers.values()],
-    placeOf,
+    placeOf: (shardId) => {
+      const place = places.get(shardId) ?? placeIn(followed, shardId);
+      places.set(shardId, place);
+      return place;
+    },
     processOf: (shardId) => ({
       id: coordinator.process.id,
-      unwritable: () => nodeOfShard(shardId).process.unwritable(),
-      failed: (error) => nodeOfShard(shardId).process.failed(error),
-      release: (requestLogId) => nodeOfShard(shardId).process.release(requestLogId),
+      unwritable: () => nodeOf(shardId).process.unwritable(),
+      failed: (error) => nodeOf(shardId).process.failed(error),
+      release: (requestLogId) => nodeOf(shardId).process.release(requestLogId),
     }),
     end: async () => {
       await Promise.all([...workers.values()].map((node) => node.pool.end()));

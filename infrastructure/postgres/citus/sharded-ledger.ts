@@ -41,43 +41,8 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
     ofShards.set(id, made);
     return made;
   };
-  const { coordinator } = cluster;
-  const limits = ledgerAt(inDatabase(coordinator.pool), {
-    ...options,
-    process: coordinator.process,
-    ownersElsewhere: true,
-  });
-  const ledgers = () => [limits, ...ofShards.values()];
-  /** Requests that hold something under rate limits. */
-  const holding = new Set<string>();
-
-  const admitLimited = async (ask: AdmissionAsk, admission: Admission) => {
-    const counted = await limits.admit({ ...ask, claim: false });
-    if (E.isLeft(counted)) {
-      if (ask.claim)
-        cluster.processOf(shardOf(cluster.shards(), scopeOf(ask.caller)).id).release(ask.requestLogId);
-      return counted;
-    }
-    const verdict = counted.right.limits;
-    if (verdict?.kind === 'admitted' && verdict.held) holding.add(ask.requestLogId);
-    return E.right({ ...admission, ...(verdict === undefined ? {} : { limits: verdict }) });
-  };
-  /** What waits in the journal ends its holds when it is settled. */
-  const ended = async (record: SettlementRecord, isSettled: boolean): Promise<void> => {
-    const { limited, release } = record;
-    const isHeld = release !== undefined && holding.delete(release);
-    if (!isSettled || release === undefined || !(isHeld || limited !== undefined)) return;
-    try {
-      await endHolds(
-        coordinator,
-        limited === undefined ? [] : [recordRow({ ...record, ...bare }, 1)],
-        release,
-      );
-    } catch (error) {
-      options.onFault(databaseFault(error), error);
-      coordinator.process.release(release);
-    }
-  };
+  const limited = limitedOn(cluster, options);
+  const ledgers = () => [limited.ledger, ...ofShards.values()];
   return {
     waiting: () =>
       ledgers()
@@ -92,18 +57,58 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
     admit: async (ask) => {
       const { limits: _, ...unlimited } = ask;
       const admitted = await ledgerOf(scopeOf(ask.caller)).admit(unlimited);
-      return E.isRight(admitted) && hasLimits(ask) ? admitLimited(ask, admitted.right) : admitted;
+      return E.isRight(admitted) && hasLimits(ask) ? limited.admit(ask, admitted.right) : admitted;
     },
     settle: async (record) => {
       const caller = record.charge?.caller ?? record.logged?.caller;
       if (caller === undefined) {
         // First: whoever ends the claim ends the holds, too, and counts no tokens.
-        await ended(record, true);
+        await limited.ended(record, true);
         return releasedAnywhere(cluster, record, options);
       }
       const settled = await ledgerOf(scopeOf(caller)).settle(record);
-      await ended(record, E.isLeft(settled) || settled.right.kind !== 'journaled');
+      await limited.ended(record, E.isLeft(settled) || settled.right.kind !== 'journaled');
       return settled;
+    },
+  };
+}
+
+/** Rate limits, on the coordinator. */
+function limitedOn(cluster: Cluster, options: ShardedOptions) {
+  const { coordinator } = cluster;
+  const ledger = ledgerAt(inDatabase(coordinator.pool), {
+    ...options,
+    process: coordinator.process,
+    ownersElsewhere: true,
+  });
+  /** Requests that hold something. */
+  const holding = new Set<string>();
+  return {
+    ledger,
+    /** Of a request whose owner was admitted. */
+    admit: async (ask: AdmissionAsk, admission: Admission) => {
+      const counted = await ledger.admit({ ...ask, claim: false });
+      if (E.isLeft(counted)) {
+        const { id } = shardOf(cluster.shards(), scopeOf(ask.caller));
+        if (ask.claim) cluster.processOf(id).release(ask.requestLogId);
+        return counted;
+      }
+      const verdict = counted.right.limits;
+      if (verdict?.kind === 'admitted' && verdict.held) holding.add(ask.requestLogId);
+      return E.right({ ...admission, ...(verdict === undefined ? {} : { limits: verdict }) });
+    },
+    /** What waits in the journal ends its holds when it is settled. */
+    ended: async (record: SettlementRecord, isSettled: boolean): Promise<void> => {
+      const { limited, release } = record;
+      const isHeld = release !== undefined && holding.delete(release);
+      if (!isSettled || release === undefined || !(isHeld || limited !== undefined)) return;
+      const records = limited === undefined ? [] : [recordRow({ ...record, ...bare }, 1)];
+      try {
+        await endHolds(coordinator, records, release);
+      } catch (error) {
+        options.onFault(databaseFault(error), error);
+        coordinator.process.release(release);
+      }
     },
   };
 }
