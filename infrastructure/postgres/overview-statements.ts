@@ -212,7 +212,7 @@ export const replicasBehind = () => sql.type(row(itemRow))`
 const setupRow = t.type({ model_answered: t.boolean, key_exists: t.boolean, budget_set: t.boolean });
 
 export const setup = () => sql.type(row(setupRow))`
-  select (select count(*) from (select 1 from usage_rollups limit 1) some) > 0 as model_answered,
+  select (select count(*) from (select 1 from usage_rollups limit 1) found) > 0 as model_answered,
          exists (select 1 from api_keys
                  where revoked_at is null and (expires_at is null or expires_at > gateway_now())) as key_exists,
          exists (select 1 from user_budgets where active) or exists (select from team_budgets where active) as budget_set

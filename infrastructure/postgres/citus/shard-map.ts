@@ -51,19 +51,3 @@ export function shardOf(shards: readonly Shard[], scope: string): Shard {
   if (found === undefined) throw new Error('no shard has this scope');
   return found;
 }
-
-/** What belongs to each shard, in the order that it came in. */
-export function byShard<A>(
-  shards: readonly Shard[],
-  items: readonly A[],
-  scopeOf: (item: A) => string,
-): ReadonlyMap<Shard, readonly A[]> {
-  const groups = new Map<Shard, A[]>();
-  for (const item of items) {
-    const shard = shardOf(shards, scopeOf(item));
-    const group = groups.get(shard);
-    if (group === undefined) groups.set(shard, [item]);
-    else group.push(item);
-  }
-  return groups;
-}

@@ -1,7 +1,8 @@
 /**
  * Where each table is on Citus. What a request writes is distributed by the ownership scope, and lies together: all rows
  * of a scope are on one node, in tables of one shard. What these rows are read with, there or in reports, is a reference
- * table, which every node has whole. All others stay on the coordinator, and nothing on a worker reads them.
+ * table, which every node has whole. Who serves, and whether rows can be written, each node knows for itself
+ * (`gateway_make_node_tables`). All others stay on the coordinator, and nothing on a worker reads them.
  */
 
 /** What every node has whole, in an order in which no table comes before one that it refers to. */
@@ -14,9 +15,6 @@ export const referenceTables = [
   'user_budgets',
   'team_budgets',
 ] as const;
-
-/** What every node has for itself: who serves, and whether rows can be written there. No node knows of another's. */
-export const nodeTables = ['gateway_processes', 'write_probes'] as const;
 
 /** The first of the distributed tables, which the others lie with: its shards name the groups. */
 export const leadingTable = 'usage_daily_totals';
