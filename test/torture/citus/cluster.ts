@@ -49,18 +49,16 @@ const settings = {
 
 interface CitusNode {
   readonly port: number;
-  readonly pidFile: string;
-  start: () => Promise<void>;
+  /** After it was killed, too. */
+  readonly start: () => Promise<void>;
   readonly kill: () => void;
-  readonly pid: () => number | undefined;
   readonly stop: () => Promise<void>;
 }
 
 export interface CitusCluster {
-  /** Of the coordinator, as a superuser. */
-  readonly url: string;
+  /** As a superuser, the coordinator's first. */
+  readonly nodeUrls: readonly string[];
   readonly workers: readonly CitusNode[];
-  readonly coordinator: CitusNode;
   /** Makes a database of this name with the extension on all nodes, and gives its URL at the coordinator. */
   readonly makeDatabase: (name: string) => Promise<string>;
   readonly stop: () => Promise<void>;
@@ -103,7 +101,6 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
   let child: ChildProcess | undefined;
   const node: CitusNode = {
     port,
-    pidFile,
     start: async () => {
       child = startProgram(
         path.join(postgresBin, 'postgres'),
@@ -120,7 +117,6 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     kill: () => {
       for (const pid of treeOf(postmasterIn(pidFile))) signal(pid, 'SIGKILL');
     },
-    pid: () => postmasterIn(pidFile),
     stop: async () => {
       if (child === undefined) return;
       // Sessions that are open do not hold it up.
@@ -138,8 +134,7 @@ export async function startCitus(folder: string, workerCount = 2): Promise<Citus
   for (let number = 1; number <= workerCount; number += 1)
     workers.push(await startNode(folder, `worker${number}`));
   return {
-    url: urlOf(coordinator.port),
-    coordinator,
+    nodeUrls: [coordinator, ...workers].map(({ port }) => urlOf(port)),
     workers,
     makeDatabase: async (name) => {
       for (const { port } of [coordinator, ...workers]) {
