@@ -213,7 +213,9 @@ const setupRow = t.type({ model_answered: t.boolean, key_exists: t.boolean, budg
 
 export const setup = () => sql.type(row(setupRow))`
   select (select count(*) from (select 1 from usage_rollups limit 1) found) > 0 as model_answered,
-         exists (select 1 from api_keys
-                 where revoked_at is null and (expires_at is null or expires_at > gateway_now())) as key_exists,
-         exists (select 1 from user_budgets where active) or exists (select from team_budgets where active) as budget_set
+         (select count(*) from (select 1 from api_keys
+                                where revoked_at is null and (expires_at is null or expires_at > gateway_now())
+                                limit 1) found) > 0 as key_exists,
+         (select count(*) from (select 1 from user_budgets where active limit 1) found) > 0
+           or (select count(*) from (select 1 from team_budgets where active limit 1) found) > 0 as budget_set
 `;

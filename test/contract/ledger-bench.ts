@@ -26,7 +26,7 @@ import { type LedgerOptions, ledgerStore } from '../../infrastructure/postgres/l
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { openCluster } from '../../infrastructure/postgres/citus/cluster.ts';
 import { shardedLedger } from '../../infrastructure/postgres/citus/sharded-ledger.ts';
-import { onCitus } from '../support/citus-database.ts';
+import { clockKind, onCitus, onEveryNode } from '../support/citus-database.ts';
 import { queries } from '../support/gateway.ts';
 
 /** One unit of `amount_10000`, in picodollars. */
@@ -91,10 +91,9 @@ export function withClock(query: Query): {
 } {
   beforeAll(async () => {
     await query('create table test_clock (at timestamptz)');
-    if (onCitus()) await query(`select create_reference_table('test_clock')`);
+    await onEveryNode(query, 'test_clock');
     await query('insert into test_clock values (null)');
-    const kind = onCitus() ? 'stable' : 'volatile';
-    await query(`create or replace function gateway_now() returns timestamptz language sql ${kind}
+    await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
       as 'select coalesce((select at from test_clock), clock_timestamp())'`);
   });
   return {

@@ -17,6 +17,17 @@ export const onCitus = (): boolean => nodeUrls().length > 0;
 /** How the rows of the suites' databases lie. */
 export const testDistribution = () => (onCitus() ? 'citus' : 'none');
 
+/** Has a table of a test's own on every node, where there are several. */
+export async function onEveryNode(
+  query: (text: string, values?: unknown[]) => Promise<unknown>,
+  table: string,
+): Promise<void> {
+  if (onCitus()) await query('select create_reference_table($1)', [table]);
+}
+
+/** A clock that a test moves, as statements of a cluster take it. */
+export const clockKind = () => (onCitus() ? 'stable' : 'volatile');
+
 const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 
 /** A database of the cluster, distributed where it is not to be empty. */
