@@ -52,6 +52,8 @@ interface CitusNode {
   /** After it was killed, too. */
   readonly start: () => Promise<void>;
   readonly kill: () => void;
+  /** Of the server's first process; 0 where it is away. */
+  readonly pid: () => number;
   readonly stop: () => Promise<void>;
 }
 
@@ -59,6 +61,8 @@ export interface CitusCluster {
   /** As a superuser, the coordinator's first. */
   readonly nodeUrls: readonly string[];
   readonly workers: readonly CitusNode[];
+  /** Of the first process of each node, the coordinator's first. */
+  readonly pids: () => readonly number[];
   /** Makes a database of this name with the extension on all nodes, and gives its URL at the coordinator. */
   readonly makeDatabase: (name: string) => Promise<string>;
   readonly stop: () => Promise<void>;
@@ -117,6 +121,7 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     kill: () => {
       for (const pid of treeOf(postmasterIn(pidFile))) signal(pid, 'SIGKILL');
     },
+    pid: () => postmasterIn(pidFile) ?? 0,
     stop: async () => {
       if (child === undefined) return;
       // Sessions that are open do not hold it up.
@@ -128,24 +133,26 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
   return node;
 }
 
-export async function startCitus(folder: string, workerCount = 2): Promise<CitusCluster> {
-  const coordinator = await startNode(folder, 'coordinator');
+/** `name` tells it from others in the same folder. */
+export async function startCitus(folder: string, workerCount = 2, name = 'cluster'): Promise<CitusCluster> {
+  const coordinator = await startNode(folder, `${name}-coordinator`);
   const workers: CitusNode[] = [];
   for (let number = 1; number <= workerCount; number += 1)
-    workers.push(await startNode(folder, `worker${number}`));
+    workers.push(await startNode(folder, `${name}-worker${number}`));
   return {
     nodeUrls: [coordinator, ...workers].map(({ port }) => urlOf(port)),
     workers,
-    makeDatabase: async (name) => {
+    pids: () => [coordinator, ...workers].map(({ pid }) => pid()),
+    makeDatabase: async (database) => {
       for (const { port } of [coordinator, ...workers]) {
-        await run(urlOf(port), [`create database ${name}`]);
-        await run(urlOf(port, name), ['create extension citus']);
+        await run(urlOf(port), [`create database ${database}`]);
+        await run(urlOf(port, database), ['create extension citus']);
       }
-      await run(urlOf(coordinator.port, name), [
+      await run(urlOf(coordinator.port, database), [
         `select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`,
         ...workers.map(({ port }) => `select citus_add_node('127.0.0.1', ${port})`),
       ]);
-      return urlOf(coordinator.port, name);
+      return urlOf(coordinator.port, database);
     },
     stop: async () => {
       await Promise.all([coordinator, ...workers].map(({ stop }) => stop()));
