@@ -24,10 +24,10 @@ import {
   type LimitedAsk,
 } from './admission.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
-import { Collector, putBack, WaitedTooLong } from './collector.ts';
+import { Collector, type CollectorOptions, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault, sqlState } from './database-fault.ts';
 import { LastCall } from './last-call.ts';
-import { inDatabase, type LedgerPlace, type LedgerPlaces } from './ledger-place.ts';
+import { type LedgerPlace, type LedgerPlaces, oneDatabase } from './ledger-place.ts';
 import { recordRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { prepared } from './prepared.ts';
@@ -57,25 +57,49 @@ const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
 export const ledgerStore = (pool: DatabasePool, options: LedgerOptions): LedgerStore =>
-  ledgerAt(inDatabase(pool), options);
+  ledgerAt(oneDatabase(pool), options, {});
 
-/** The same for owners whose rows are in one place. */
-export function ledgerAt(place: LedgerPlace, options: LedgerOptions): LedgerStore {
+/** The same on a server where owners have places of their own: requests of one place share a statement. */
+export const ledgerOn = (placeOf: LedgerPlaces, options: LedgerOptions): LedgerStore =>
+  ledgerAt(placeOf, options, {
+    asks: { group: ({ caller }) => placeOf(scopeOf(caller)) },
+    records: { group: (record) => placeOf(scopeOfRecord(record)) },
+  });
+
+/** Of a request that leaves no row it is unknown. */
+const scopeOfRecord = ({ charge, logged }: SettlementRecord): string => {
+  const caller = charge?.caller ?? logged?.caller;
+  return caller === undefined ? '' : scopeOf(caller);
+};
+
+interface Groups {
+  readonly asks?: Required<Pick<CollectorOptions<AdmissionAsk, Admitted>, 'group'>>;
+  readonly records?: Required<Pick<CollectorOptions<SettlementRecord, Settled>, 'group'>>;
+}
+
+function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records }: Groups): LedgerStore {
+  const placeOfAsk = ([first]: readonly AdmissionAsk[]): LedgerPlace =>
+    placeOf(first === undefined ? '' : scopeOf(first.caller));
+  const placeOfRecord = ([first]: readonly SettlementRecord[]): LedgerPlace =>
+    placeOf(first === undefined ? '' : scopeOfRecord(first));
   const admissions = new Collector<AdmissionAsk, Admitted>({
-    run: (asks) => admitting(asks, options, () => admitBatch(place, asks, options)),
+    run: (batch) => admitting(batch, options, () => admitBatch(placeOfAsk(batch), batch, options)),
     lane: () => undefined,
     size: sizeOfAsk,
+    ...asks,
   });
   // Statements of their own: who has no limits does not wait for the locks of those who have.
   const limited = new Collector<LimitedAsk, Admitted>({
-    run: (asks) => admitting(asks, options, () => admitLimitedBatch(place, asks, options)),
+    run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfAsk(batch), batch, options)),
     lane: ({ caller }) => scopeOf(caller),
     size: sizeOfAsk,
+    ...asks,
   });
   const settlements = new Collector<SettlementRecord, Settled>({
-    run: (records) => settleBatch(place, records, options),
+    run: (batch) => settleBatch(placeOfRecord(batch), batch, options),
     lane: laneOf,
     size: ({ logged }) => 2048 + 2 * (logged?.log.requestId.length ?? 0),
+    ...records,
   });
   const given = async <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> => {
     try {

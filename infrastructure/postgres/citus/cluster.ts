@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, sql } from 'slonik';
-import type { AdmissionOptions } from '../admission.ts';
 import { databaseFault, sqlState } from '../database-fault.ts';
 import { type GatewayProcess, gatewayProcess, type WriteTrouble } from '../gateway-process.ts';
 import type { LedgerPlace } from '../ledger-place.ts';
@@ -25,8 +24,8 @@ export interface Cluster {
   readonly nodes: () => readonly ClusterNode[];
   /** Where a shard is at the moment. */
   readonly placeOf: (shardId: string) => LedgerPlace;
-  /** The process as the node of a shard knows it, wherever that is. */
-  readonly processOf: (shardId: string) => AdmissionOptions['process'];
+  /** The node that a shard is on at the moment. */
+  readonly nodeOf: (shardId: string) => ClusterNode;
   /** Ends the connections to workers; those to the coordinator are somebody else's. */
   readonly end: () => Promise<void>;
 }
@@ -150,12 +149,7 @@ export async function openCluster(
       places.set(shardId, place);
       return place;
     },
-    processOf: (shardId) => ({
-      id: coordinator.process.id,
-      unwritable: () => nodeOf(shardId).process.unwritable(),
-      failed: (error) => nodeOf(shardId).process.failed(error),
-      release: (requestLogId) => nodeOf(shardId).process.release(requestLogId),
-    }),
+    nodeOf,
     end: async () => {
       await Promise.all([...workers.values()].map((node) => node.pool.end()));
     },

@@ -10,9 +10,15 @@ import type {
 import { scopeOf } from '../../../domain/identity/caller.ts';
 import { hasLimits } from '../admission.ts';
 import { databaseFault } from '../database-fault.ts';
-import { inDatabase, type LedgerPlaces } from '../ledger-place.ts';
+import type { LedgerPlaces } from '../ledger-place.ts';
 import { recordRow } from '../ledger-rows.ts';
-import { type EndHolds, ledgerAt, type LedgerOptions, type LedgerStore } from '../ledger-store.ts';
+import {
+  type EndHolds,
+  ledgerOn,
+  type LedgerOptions,
+  type LedgerStore,
+  ledgerStore,
+} from '../ledger-store.ts';
 import { storedJson } from '../stored-text.ts';
 import { withinTime } from '../within-time.ts';
 import type { Cluster, ClusterNode } from './cluster.ts';
@@ -27,22 +33,23 @@ export const placeOfScope =
     cluster.placeOf(shardOf(cluster.shards(), scope).id);
 
 /**
- * Admission and settlement over Citus: a ledger for each shard, which works on the node of the shard as one over a single
- * database does. So a node that is away fails the owners who are there. Rate limits are of many owners, and are counted
- * on the coordinator: after the owner was admitted, and when the request is settled.
+ * Admission and settlement over Citus: a ledger for each node, whose statements are each for one of its shards and work
+ * there as one over a single database does. So a node that is away fails the owners who are there. Rate limits are of many
+ * owners, and are counted on the coordinator: after the owner was admitted, and when the request is settled.
  */
 export function shardedLedger(cluster: Cluster, options: ShardedOptions): LedgerStore {
-  const ofShards = new Map<string, LedgerStore>();
+  const ofNodes = new Map<ClusterNode, LedgerStore>();
+  const placeOf = placeOfScope(cluster);
   const ledgerOf = (scope: string): LedgerStore => {
-    const { id } = shardOf(cluster.shards(), scope);
-    const known = ofShards.get(id);
+    const node = cluster.nodeOf(shardOf(cluster.shards(), scope).id);
+    const known = ofNodes.get(node);
     if (known !== undefined) return known;
-    const made = ledgerAt(cluster.placeOf(id), { ...options, process: cluster.processOf(id) });
-    ofShards.set(id, made);
+    const made = ledgerOn(placeOf, { ...options, process: node.process });
+    ofNodes.set(node, made);
     return made;
   };
   const limited = limitedOn(cluster, options);
-  const ledgers = () => [limited.ledger, ...ofShards.values()];
+  const ledgers = () => [limited.ledger, ...ofNodes.values()];
   return {
     waiting: () =>
       ledgers()
@@ -76,7 +83,7 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
 /** Rate limits, on the coordinator. */
 function limitedOn(cluster: Cluster, options: ShardedOptions) {
   const { coordinator } = cluster;
-  const ledger = ledgerAt(inDatabase(coordinator.pool), {
+  const ledger = ledgerStore(coordinator.pool, {
     ...options,
     process: coordinator.process,
     ownersElsewhere: true,
@@ -90,7 +97,7 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
       const counted = await ledger.admit({ ...ask, claim: false });
       if (E.isLeft(counted)) {
         const { id } = shardOf(cluster.shards(), scopeOf(ask.caller));
-        if (ask.claim) cluster.processOf(id).release(ask.requestLogId);
+        if (ask.claim) cluster.nodeOf(id).process.release(ask.requestLogId);
         return counted;
       }
       const verdict = counted.right.limits;
