@@ -11,6 +11,8 @@ import { systemClock } from '../infrastructure/clock.ts';
 import { lintConfig } from '../infrastructure/config/lint.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
+import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
+import { causeOf } from '../infrastructure/logging.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
@@ -22,7 +24,7 @@ import {
   migrate,
   newerMigrations,
   pendingMigrations,
-  unfitDatabase,
+  UnfitDatabase,
 } from '../infrastructure/postgres/migrate.ts';
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
@@ -43,7 +45,7 @@ import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import { takeOrders } from './orders.ts';
-import type { Database } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { configPath, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 
@@ -122,8 +124,6 @@ async function migrateCommand(
     values.check === true
       ? await pendingMigrations(url, migrations, distribution)
       : await migrate(url, migrations, { distribution });
-  const unfit = await unfitDatabase(url, distribution);
-  if (unfit !== undefined) throw new Error(`The database does not fit: ${unfit}.`);
   for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
   const newer = await newerMigrations(url, migrations);
   if (newer.length > 0) terminal.out(`The database is newer than this release: it has ${newer.join(', ')}.`);
@@ -146,6 +146,18 @@ async function seedCommand(args: readonly string[]): Promise<number> {
   });
 }
 
+/** Why the database of a configuration cannot be used as it says. One that is embedded always can. */
+async function databaseProblem(config: DatabaseConfig): Promise<string | undefined> {
+  if (config.kind === 'embedded') return undefined;
+  const { url, migrations, distribution } = await openDatabase(config, terminal.err);
+  try {
+    const pending = await pendingMigrations(url, migrations, distribution);
+    return pending.length === 0 ? undefined : `gateway migrate has to be run: it lacks ${pending.join(', ')}`;
+  } catch (error) {
+    return error instanceof UnfitDatabase ? error.message : causeOf(error);
+  }
+}
+
 async function checkConfig(file: string) {
   const loaded = await loadConfig(file, processVariables());
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
@@ -160,6 +172,7 @@ async function checkConfig(file: string) {
   return {
     problems: [],
     warnings,
+    database: () => databaseProblem(loaded.right.config.database),
     mcpServers: async () => {
       const { checkMcpServers } = await import('./mcp-check.ts');
       return checkMcpServers(loaded.right.config);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf } from '../infrastructure/logging.ts';
 import { sharedAnswer } from '../infrastructure/shared-answer.ts';
+import { UnfitDatabase } from '../infrastructure/postgres/migrate.ts';
 import type { WriteTrouble } from '../infrastructure/postgres/gateway-process.ts';
 
 /** The database must answer a readiness check in this time. */
@@ -17,22 +18,19 @@ const whyUnwritable = {
 export function readiness(
   draining: () => boolean,
   pending: () => Promise<readonly string[]>,
-  unfit: () => Promise<string | undefined>,
   ask: () => Promise<WriteTrouble | undefined>,
 ): () => Promise<string | undefined> {
   let migrated = false;
-  let fits = false;
   const check = async (): Promise<string | undefined> => {
     try {
       migrated ||= (await pending()).length === 0;
       if (!migrated) return 'migrations are pending';
-      const why = fits ? undefined : await unfit();
-      if (why !== undefined) return `the database does not fit: ${why}`;
-      fits = true;
       const trouble = await ask();
       return trouble === undefined ? undefined : whyUnwritable[trouble];
     } catch (error) {
-      return `the database cannot be asked (${causeOf(error)})`;
+      return error instanceof UnfitDatabase
+        ? error.message
+        : `the database cannot be asked (${causeOf(error)})`;
     }
   };
   const checked = sharedAnswer(readyMaxAgeMs, () =>

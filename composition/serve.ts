@@ -9,7 +9,7 @@ import type { Journal } from '../infrastructure/journal/journal.ts';
 import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
 import type { Foundations } from './container.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
-import { pendingMigrations, unfitDatabase } from '../infrastructure/postgres/migrate.ts';
+import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool, refuseOtherIsolation } from '../infrastructure/postgres/pool.ts';
 import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
@@ -63,7 +63,6 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const notReady = readiness(
     () => draining,
     () => pendingMigrations(database.url, database.migrations, database.distribution),
-    () => unfitDatabase(database.url, database.distribution),
     () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);

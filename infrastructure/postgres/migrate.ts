@@ -8,6 +8,7 @@ import {
   distribute,
   undistributed,
   whyDistributed,
+  whyNotDistributable,
 } from './citus/distribute.ts';
 import {
   type Migration,
@@ -73,6 +74,8 @@ async function applyAll(
   migrations: readonly Migration[],
   functions: readonly SqlFile[] | CitusFunctions,
 ): Promise<readonly string[]> {
+  // First: the functions of the one kind would break a database of the other.
+  await refuseUnfit(client, functions);
   await client.query(`create table if not exists schema_migrations (
     version integer constraint schema_migrations_pkey primary key,
     name text not null,
@@ -104,6 +107,15 @@ async function functionsOf(
   return distribution === 'citus' ? citusFunctions(usual, await readCitusFunctions(dir)) : usual;
 }
 
+/** A database of another kind than the configuration says; the message holds no secret. */
+export class UnfitDatabase extends Error {}
+
+/** Throws where the database is not of the kind that the functions are for. */
+async function refuseUnfit(client: Client, functions: readonly SqlFile[] | CitusFunctions): Promise<void> {
+  const why = 'applied' in functions ? await whyNotDistributable(client) : await whyDistributed(client);
+  if (why !== undefined) throw new UnfitDatabase(`the database does not fit the configuration: ${why}`);
+}
+
 const appliedOf = (functions: readonly SqlFile[] | CitusFunctions): readonly SqlFile[] =>
   'applied' in functions ? functions.applied : functions;
 
@@ -119,6 +131,7 @@ export async function pendingMigrations(
   const migrations = await readMigrations(dir);
   const functions = await functionsOf(dir, distribution);
   return withClient(url, async (client) => {
+    await refuseUnfit(client, functions);
     const applied = (await has(client, 'schema_migrations')) ? await readApplied(client) : [];
     const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
     const pending = pendingOf(migrations, applied);
@@ -138,10 +151,6 @@ export async function newerMigrations(url: string, dir: string): Promise<readonl
     (await has(client, 'schema_migrations')) ? newerOf(migrations, await readApplied(client)) : [],
   );
 }
-
-/** Why a migrated database cannot be used as the configuration says; undefined where it can. */
-export const unfitDatabase = (url: string, distribution: Distribution): Promise<string | undefined> =>
-  distribution === 'citus' ? Promise.resolve(undefined) : withClient(url, whyDistributed);
 
 const newerOf = (migrations: readonly Migration[], applied: readonly Applied[]): readonly string[] =>
   applied.slice(migrations.length).map(({ name }) => name);

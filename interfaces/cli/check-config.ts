@@ -21,21 +21,27 @@ export interface Checked {
   readonly warnings: readonly Placed[];
   /** Asks the MCP servers of a file without problems. */
   readonly mcpServers?: () => Promise<readonly CheckedServer[]>;
+  /** Asks the database of such a file why it does not fit; undefined: it does. */
+  readonly database?: () => Promise<string | undefined>;
 }
 
 export const placedLine = (file: string, { path, line, column, message }: Placed): string =>
   `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
 
 /**
- * `gateway check-config [FILE] [--mcp]`: problems make it fail, warnings do not. With `--mcp` it connects to the MCP
- * servers, and fails where one does not answer.
+ * `gateway check-config [FILE] [--mcp] [--database]`: problems make it fail, warnings do not. With `--mcp` it connects to
+ * the MCP servers, and fails where one does not answer; with `--database` to the database, and fails where it does not fit
+ * the file.
  */
 export const checkConfigCommand =
   (check: (file: string) => Promise<Checked>, defaultFile: string, { out, err }: Terminal) =>
   async (args: readonly string[]): Promise<number> => {
-    const { values, positionals } = flags(args, { mcp: { type: 'boolean' } });
+    const { values, positionals } = flags(args, {
+      mcp: { type: 'boolean' },
+      database: { type: 'boolean' },
+    });
     const [file = defaultFile] = positionals;
-    const { problems, warnings, mcpServers } = await check(file);
+    const { problems, warnings, mcpServers, database } = await check(file);
     for (const problem of problems) err(`error ${placedLine(file, problem)}`);
     for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
     if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
@@ -43,5 +49,9 @@ export const checkConfigCommand =
     for (const { id, error, says } of asked)
       if (error === undefined) out(`MCP server ${id}: ${says}`);
       else err(`error MCP server ${id}: ${error}`);
-    return problems.length === 0 && asked.every(({ error }) => error === undefined) ? 0 : 1;
+    const unfit = values.database === true ? await database?.() : undefined;
+    if (unfit !== undefined) err(`error the database: ${unfit}`);
+    return problems.length === 0 && unfit === undefined && asked.every(({ error }) => error === undefined)
+      ? 0
+      : 1;
   };

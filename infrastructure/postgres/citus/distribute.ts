@@ -35,7 +35,6 @@ interface Step {
  * Returns the names of the steps that this call took.
  */
 export async function distribute(client: Client, functions: CitusFunctions): Promise<readonly string[]> {
-  await refuseOtherServers(client);
   const taken: string[] = [];
   for (const stage of stages)
     for (const { name, take } of await stage(client, functions)) {
@@ -52,7 +51,6 @@ export async function distribute(client: Client, functions: CitusFunctions): Pro
 
 /** The names of the steps that `distribute` would take now. Changes nothing. */
 export async function undistributed(client: Client, functions: CitusFunctions): Promise<readonly string[]> {
-  await refuseOtherServers(client);
   for (const stage of stages) {
     const steps = await stage(client, functions);
     if (steps.length > 0) return steps.map(({ name }) => name);
@@ -76,21 +74,18 @@ export function citusFunctions(usual: readonly SqlFile[], standIns: readonly Sql
   return { usual, applied: withStandIns(planned, standIns) };
 }
 
-async function refuseOtherServers(client: Client): Promise<void> {
+/** Why a database cannot be distributed; undefined where it can. */
+export async function whyNotDistributable(client: Client): Promise<string | undefined> {
   if (!(await hasCitus(client)))
-    throw new Error(
-      'database.distribution is citus, and the database lacks the extension: create extension citus.',
-    );
+    return 'database.distribution is citus, and it lacks the extension (create extension citus)';
   const { rows } = await client.query<{ group_id: number; has_coordinator: boolean }>(
     `select groupid as group_id, exists (select from pg_dist_node where groupid = 0) as has_coordinator
      from pg_dist_local_group`,
   );
-  if (rows[0]?.group_id !== 0)
-    throw new Error('database.url leads to a worker of the Citus cluster: it must lead to the coordinator.');
-  if (!rows[0].has_coordinator)
-    throw new Error(
-      'The coordinator is no node of its cluster: select citus_set_coordinator_host(its address).',
-    );
+  if (rows[0]?.group_id !== 0) return 'database.url leads to a worker of the cluster, not to its coordinator';
+  return rows[0].has_coordinator
+    ? undefined
+    : 'its coordinator is no node of the cluster (select citus_set_coordinator_host(…))';
 }
 
 async function hasCitus(client: Client): Promise<boolean> {
@@ -175,11 +170,12 @@ const functionsStage: Stage = async (client, { applied }) => {
 /** The one function that is called on the coordinator and runs where its scope is. */
 const lockFunction = 'gateway_lock_scope(text)';
 
+/** A node that does not answer is left to the next call: what is on the others goes on. */
 const nodesStage: Stage = async (client) => {
   const { rows } = await client.query<{ name: string }>(
     `select nodename || ':' || nodeport as name
      from run_command_on_workers('select count(to_regclass(name)) = 2 from unnest(array[''gateway_processes'', ''write_probes'']) name')
-     where not success or result <> 't'`,
+     where success and result <> 't'`,
   );
   return rows.length === 0
     ? []
