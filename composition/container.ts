@@ -116,9 +116,7 @@ function bindStores(container: Container): void {
   const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
     void container.bind(id).toResolvedValue(make, [tokens.foundations]);
   ofFoundations(tokens.seed, ({ pool }) => seedStore(pool));
-  ofFoundations(tokens.keyUse, ({ pool, config }) =>
-    keyUse(pool, config.loaded().config.database.distribution),
-  );
+  ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUse(pool, cluster === undefined ? 'none' : 'citus'));
   ofFoundations(tokens.process, ({ pool, cluster, log }) => processOf(pool, cluster, log));
   ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));
   ofFoundations(tokens.payloads, ({ pool, cluster, config, log }) =>

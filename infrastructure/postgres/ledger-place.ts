@@ -13,12 +13,9 @@ export type LedgerPlaces = (scope: string) => LedgerPlace;
 
 /** One database has them all. */
 export function oneDatabase(pool: DatabasePool): LedgerPlaces {
-  const place = inDatabase(pool);
+  const place: LedgerPlace = {
+    ask: (statement) => statement(pool),
+    named: (name) => sql.identifier([name]),
+  };
   return () => place;
 }
-
-/** A database with all of them. */
-export const inDatabase = (pool: DatabasePool): LedgerPlace => ({
-  ask: (statement) => statement(pool),
-  named: (name) => sql.identifier([name]),
-});

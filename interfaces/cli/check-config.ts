@@ -45,13 +45,21 @@ export const checkConfigCommand =
     for (const problem of problems) err(`error ${placedLine(file, problem)}`);
     for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
     if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
-    const asked = values.mcp === true ? ((await mcpServers?.()) ?? []) : [];
-    for (const { id, error, says } of asked)
-      if (error === undefined) out(`MCP server ${id}: ${says}`);
-      else err(`error MCP server ${id}: ${error}`);
-    const unfit = values.database === true ? await database?.() : undefined;
-    if (unfit !== undefined) err(`error the database: ${unfit}`);
-    return problems.length === 0 && unfit === undefined && asked.every(({ error }) => error === undefined)
-      ? 0
-      : 1;
+    const areWell = values.mcp !== true || tellServers((await mcpServers?.()) ?? [], { out, err });
+    const fits = values.database !== true || tellDatabase(await database?.(), err);
+    return problems.length === 0 && areWell && fits ? 0 : 1;
   };
+
+/** True: all of them are well. */
+function tellServers(servers: readonly CheckedServer[], { out, err }: Terminal): boolean {
+  for (const { id, error, says } of servers)
+    if (error === undefined) out(`MCP server ${id}: ${says}`);
+    else err(`error MCP server ${id}: ${error}`);
+  return servers.every(({ error }) => error === undefined);
+}
+
+/** True: it fits. */
+function tellDatabase(unfit: string | undefined, err: Terminal['err']): boolean {
+  if (unfit !== undefined) err(`error the database: ${unfit}`);
+  return unfit === undefined;
+}
