@@ -42,13 +42,17 @@ export const checkConfigCommand =
     });
     const [file = defaultFile] = positionals;
     const { problems, warnings, mcpServers, database } = await check(file);
-    for (const problem of problems) err(`error ${placedLine(file, problem)}`);
-    for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
-    if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
+    tellFile(file, { problems, warnings }, { out, err });
     const areWell = values.mcp !== true || tellServers((await mcpServers?.()) ?? [], { out, err });
     const fits = values.database !== true || tellDatabase(await database?.(), err);
     return problems.length === 0 && areWell && fits ? 0 : 1;
   };
+
+function tellFile(file: string, { problems, warnings }: Checked, { out, err }: Terminal): void {
+  for (const problem of problems) err(`error ${placedLine(file, problem)}`);
+  for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
+  if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
+}
 
 /** True: all of them are well. */
 function tellServers(servers: readonly CheckedServer[], { out, err }: Terminal): boolean {
