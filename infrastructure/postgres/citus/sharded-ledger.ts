@@ -100,9 +100,10 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
         if (ask.claim) cluster.nodeOf(id).process.release(ask.requestLogId);
         return counted;
       }
-      const verdict = counted.right.limits;
-      if (verdict?.kind === 'admitted' && verdict.held) holding.add(ask.requestLogId);
-      return E.right({ ...admission, ...(verdict === undefined ? {} : { limits: verdict }) });
+      const { limits, databaseTime } = counted.right;
+      if (limits?.kind === 'admitted' && limits.held) holding.add(ask.requestLogId);
+      // Of the minute that it was counted in.
+      return E.right({ ...admission, databaseTime, ...(limits === undefined ? {} : { limits }) });
     },
     /** What waits in the journal ends its holds when it is settled. */
     ended: async (record: SettlementRecord, isSettled: boolean): Promise<void> => {
