@@ -22,12 +22,12 @@ describe('a wrong file', () => {
     [
       'a distribution of the embedded database',
       'database: {distribution: citus}',
-      [['database.distribution', 1, 12, /needs url/]],
+      [['database.distribution', 1, 26, /needs url/]],
     ],
     [
       'a read replica of a cluster',
       'database: {url: "postgres://h/d", read_url: "postgres://r/d", distribution: citus}',
-      [['database.read_url', 1, 35, /goes with distribution: none alone/]],
+      [['database.read_url', 1, 45, /goes with distribution: none alone/]],
     ],
     ['bind without a port', 'server: {bind: localhost}', [['server.bind', 1, 16, /host:port/]]],
     [
