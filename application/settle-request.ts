@@ -134,7 +134,8 @@ function keepPayload(
   const { requestLogId, memory } = facts.request;
   const answer = end.kind === 'refused' || end.call === undefined ? undefined : end.answer;
   const answered = { answer, failure, usage: observed(end).usage };
-  ports.payloads.keep(requestLogId, () => keptPayload(facts, answered, policy, ports.largeBodies), {
+  const of = { requestLogId, scope: scopeOf(facts.request.caller) };
+  ports.payloads.keep(of, () => keptPayload(facts, answered, policy, ports.largeBodies), {
     bytes: memory.heldBytes() + answerBytes(answer),
     release: memory.keep(),
   });

@@ -8,6 +8,7 @@ import type { Ledger } from '../application/ports/ledger.ts';
 import type { Caller } from '../domain/identity/caller.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { oneDatabase } from '../infrastructure/postgres/ledger-place.ts';
 import { gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
@@ -44,7 +45,7 @@ export async function ledgerScene(): Promise<LedgerScene> {
       process: gatewayProcess(pool, { onWriting: () => undefined }),
       onFault: (_, error) => onFault(error),
     }),
-    payloads: payloadStore(pool, { onFault, onDefect: onFault }),
+    payloads: payloadStore(oneDatabase(pool), { onFault, onDefect: onFault }),
     close: async () => {
       await pool.end();
       await database.stop();

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
-import type { Caller } from '../domain/identity/caller.ts';
+import { type Caller, scopeOf } from '../domain/identity/caller.ts';
 import { payloads as payloadsOf, type Payloads, proxiedBody } from './ledger-payloads.ts';
 import { askOf, recordOf } from './ledger-records.ts';
 import { ledgerScene, makeUsers, root } from './ledger-scene.ts';
@@ -73,7 +73,7 @@ async function settle(callers: readonly Caller[], part: Part): Promise<void> {
       if (E.isLeft(await ledger.admit(askOf(payer, id)))) throw new Error('not admitted');
       if (E.isLeft(await ledger.settle(record))) throw new Error('not settled');
       if (kept === undefined) continue;
-      payloads.keep(id, () => kept.of(at));
+      payloads.keep({ requestLogId: id, scope: scopeOf(payer) }, () => kept.of(at));
       await room();
     }
   };

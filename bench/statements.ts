@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
-import type { Caller } from '../domain/identity/caller.ts';
+import { type Caller, scopeOf } from '../domain/identity/caller.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
 import { payloads as payloadsOf } from './ledger-payloads.ts';
@@ -54,7 +54,7 @@ async function serve(part: Part): Promise<void> {
   const id = clock.newId();
   if (E.isLeft(await ledger.admit(askOf(caller, id)))) throw new Error('not admitted');
   if (E.isLeft(await ledger.settle(recordOf(caller, id, part)))) throw new Error('not settled');
-  if (part.captured) payloads.keep(id, () => bodies.of(number));
+  if (part.captured) payloads.keep({ requestLogId: id, scope: scopeOf(caller) }, () => bodies.of(number));
 }
 
 /** So many requests at once, and again when all of them have ended. */

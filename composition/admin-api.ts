@@ -18,6 +18,7 @@ import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
+import type { Cluster } from '../infrastructure/postgres/citus/cluster.ts';
 import type { ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
@@ -39,15 +40,16 @@ import { signInUseCases } from './sign-in.ts';
 
 /** The calls that are open to platform admins, over their stores; what is `fromReplica` is over the replica, where there is one. */
 export const adminRoutesOf = (
-  { pool, replica, config }: Pick<AdminFoundations, 'pool' | 'replica' | 'config'>,
+  { pool, cluster, replica, config }: Pick<AdminFoundations, 'pool' | 'cluster' | 'replica' | 'config'>,
   clock: Clock,
   testModel: ModelRoutePorts['testModel'],
   inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
 ): readonly AdminRoute[] => {
   const reads = replica?.pool ?? pool;
+  const distribution = cluster === undefined ? 'none' : 'citus';
   const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
   return adminRoutes({
-    overview: overviewStore(pool, insight),
+    overview: overviewStore(pool, insight, distribution),
     journalRecords: () => journalAttention(config),
     configuredSetup: () => configuredSetup(config),
     search: searchWithServers(searchStore(pool), () => config.loaded().config.mcpServers),
@@ -57,8 +59,8 @@ export const adminRoutesOf = (
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
     rateLimits: rateLimitsStore(pool),
-    reports: reportStore(reads),
-    requestLogs: requestLogsStore(reads),
+    reports: reportStore(reads, distribution),
+    requestLogs: requestLogsStore(reads, distribution),
     mcpInvocations: mcpInvocationsStore(reads),
     mcpServers: () => config.loaded().config.mcpServers,
     inspectMcpServer,
@@ -80,6 +82,8 @@ export const adminRoutesOf = (
 export interface AdminFoundations {
   readonly config: LiveConfig;
   readonly pool: DatabasePool;
+  /** The nodes that the rows of owners are on, where it is a Citus cluster; `pool` leads to its coordinator. */
+  readonly cluster: Cluster | undefined;
   /** Of that database. */
   readonly replica: ReadReplica | undefined;
   readonly log: Log;

@@ -17,7 +17,7 @@ export interface BudgetAlerting {
 export function budgetAlerting(pool: DatabasePool, config: LiveConfig, log: Log): BudgetAlerting {
   const telemetry = alertMails(log);
   const dispatch = dispatchAlerts({
-    queue: alertQueue(pool),
+    queue: alertQueue(pool, config.loaded().config.database.distribution),
     mailer: smtpMailer(() => config.loaded().config.mail),
     whereToLook: () => `${config.loaded().config.server.publicBaseUrl ?? ''}/api/v1/admin/spend/budgets`,
     telemetry,

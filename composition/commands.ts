@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { createAdmin } from '../application/admin/create-admin.ts';
+import type { AgedRows } from '../application/ports/aged-rows.ts';
 import { type PurgeOrder, purgeRows } from '../application/retention/purge-rows.ts';
 import { verifyLedger } from '../application/verify-ledger.ts';
 import { priceCatalogue } from '../domain/money/price-catalogue.ts';
@@ -10,13 +11,21 @@ import { systemClock } from '../infrastructure/clock.ts';
 import { lintConfig } from '../infrastructure/config/lint.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
+import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
+import { causeOf } from '../infrastructure/logging.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
+import { purgeShards } from '../infrastructure/postgres/citus/aged-shards.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
-import { migrate, newerMigrations, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
+import {
+  migrate,
+  newerMigrations,
+  pendingMigrations,
+  UnfitDatabase,
+} from '../infrastructure/postgres/migrate.ts';
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
@@ -36,7 +45,8 @@ import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import { takeOrders } from './orders.ts';
-import { configPath, valid, withDatabaseUrl, withOwnDatabase, withPool } from './own-config.ts';
+import { type Database, openDatabase } from './database.ts';
+import { configPath, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
@@ -52,7 +62,10 @@ export const commands: Readonly<Record<string, Command>> = {
     const { serveCommand } = await import('./serve-command.ts');
     return serveCommand(takeOrders(), configPath(), processVariables(), args, terminal);
   },
-  migrate: (args) => withDatabaseUrl((url, migrations) => migrateCommand(url, migrations, args)),
+  migrate: (args) =>
+    withOwnDatabase(({ config }, url, migrations) =>
+      migrateCommand({ url, migrations, distribution: config.database.distribution }, args),
+    ),
   'check-config': (args) =>
     checkConfigCommand(
       checkConfig,
@@ -89,21 +102,28 @@ const adminPorts = (pool: DatabasePool) => ({
 
 /** Told to stop, it ends after its batch and says what it deleted. */
 const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
-  withPool((pool) => {
+  withOwnDatabase(async ({ config }, url) => {
     let stopped = false;
     void untilStopped().then(() => (stopped = true));
-    const purge = purgeRows({
-      rows: agedRequestLogs(pool),
-      clock: systemClock(),
-      pause: async (ms) => sleep(ms),
-    });
-    return purge({ ...wanted, goOn: () => !stopped });
+    const purge = (rows: AgedRows) =>
+      purgeRows({ rows, clock: systemClock(), pause: async (ms) => sleep(ms) })({
+        ...wanted,
+        goOn: () => !stopped,
+      });
+    return config.database.distribution === 'citus'
+      ? purgeShards(url, purge)
+      : withPoolOf(url, (pool) => purge(agedRequestLogs(pool)));
   });
 
-async function migrateCommand(url: string, migrations: string, args: readonly string[]): Promise<number> {
+async function migrateCommand(
+  { url, migrations, distribution }: Omit<Database, 'stop'>,
+  args: readonly string[],
+): Promise<number> {
   const { values } = flags(args, { check: { type: 'boolean' } });
   const files =
-    values.check === true ? await pendingMigrations(url, migrations) : await migrate(url, migrations);
+    values.check === true
+      ? await pendingMigrations(url, migrations, distribution)
+      : await migrate(url, migrations, { distribution });
   for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
   const newer = await newerMigrations(url, migrations);
   if (newer.length > 0) terminal.out(`The database is newer than this release: it has ${newer.join(', ')}.`);
@@ -126,6 +146,18 @@ async function seedCommand(args: readonly string[]): Promise<number> {
   });
 }
 
+/** Why the database of a configuration cannot be used as it says. One that is embedded always can. */
+async function databaseProblem(config: DatabaseConfig): Promise<string | undefined> {
+  if (config.kind === 'embedded') return undefined;
+  const { url, migrations, distribution } = await openDatabase(config, terminal.err);
+  try {
+    const pending = await pendingMigrations(url, migrations, distribution);
+    return pending.length === 0 ? undefined : `gateway migrate has to be run: it lacks ${pending.join(', ')}`;
+  } catch (error) {
+    return error instanceof UnfitDatabase ? error.message : causeOf(error);
+  }
+}
+
 async function checkConfig(file: string) {
   const loaded = await loadConfig(file, processVariables());
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
@@ -140,6 +172,7 @@ async function checkConfig(file: string) {
   return {
     problems: [],
     warnings,
+    database: () => databaseProblem(loaded.right.config.database),
     mcpServers: async () => {
       const { checkMcpServers } = await import('./mcp-check.ts');
       return checkMcpServers(loaded.right.config);

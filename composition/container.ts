@@ -20,6 +20,7 @@ import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
+import { endJournaledHolds, shardedLedger } from '../infrastructure/postgres/citus/sharded-ledger.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
@@ -40,7 +41,15 @@ import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import { type McpParts, mcpParts } from './mcp.ts';
 import { testRoom } from './model-tests.ts';
-import { claimSeconds, cleaned, journalOf, processOf, settlingOptions, writeBehind } from './settling.ts';
+import {
+  claimSeconds,
+  cleaned,
+  journalOf,
+  placesOf,
+  processOf,
+  settlingOptions,
+  writeBehind,
+} from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 export type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -107,35 +116,37 @@ function bindStores(container: Container): void {
   const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
     void container.bind(id).toResolvedValue(make, [tokens.foundations]);
   ofFoundations(tokens.seed, ({ pool }) => seedStore(pool));
-  ofFoundations(tokens.keyUse, ({ pool }) => keyUse(pool));
-  ofFoundations(tokens.process, ({ pool, log }) => processOf(pool, log));
+  ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUse(pool, cluster === undefined ? 'none' : 'citus'));
+  ofFoundations(tokens.process, ({ pool, cluster, log }) => processOf(pool, cluster, log));
   ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));
-  ofFoundations(tokens.payloads, ({ pool, config, log }) => payloadStore(pool, writeBehind(config, log)));
+  ofFoundations(tokens.payloads, ({ pool, cluster, config, log }) =>
+    payloadStore(placesOf(pool, cluster), writeBehind(config, log)),
+  );
   container.bind(tokens.ledger).toResolvedValue(
     (
-      { pool, config, log }: Foundations,
+      { pool, cluster, config, log }: Foundations,
       journal: Journal,
       process: GatewayProcess,
       use: KeyUse,
       clock: Clock,
       standings: LimitStandings,
-    ) =>
-      notingKeys(
-        ledgerStore(pool, {
-          process,
-          standings,
-          journal: journal.keep,
-          ...settlingOptions(config, log),
-          claimSeconds: () => claimSeconds(config),
-        }),
-        use,
-        clock.now,
-      ),
+    ) => {
+      const options = {
+        process,
+        standings,
+        journal: journal.keep,
+        ...settlingOptions(config, log),
+        claimSeconds: () => claimSeconds(config),
+      };
+      const ledger = cluster === undefined ? ledgerStore(pool, options) : shardedLedger(cluster, options);
+      return notingKeys(ledger, use, clock.now);
+    },
     [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
   );
   container.bind(tokens.recovery).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
-      const replay = replayJournaled(pool, settlingOptions(config, log));
+    ({ pool, cluster, config, log }: Foundations, journal: Journal): Recovery => {
+      const ended = cluster === undefined ? undefined : endJournaledHolds(cluster);
+      const replay = replayJournaled(placesOf(pool, cluster), settlingOptions(config, log), ended);
       return (goOn) => journal.recover(replay, goOn);
     },
     [tokens.foundations, tokens.journal],

@@ -5,6 +5,8 @@ import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start
 /** The database of a configuration: reachable, and stopped again if this process started it. */
 export interface Database {
   readonly url: string;
+  /** How its rows lie. */
+  readonly distribution: DatabaseConfig['distribution'];
   /** The folder of the numbered migrations. */
   readonly migrations: string;
   readonly stop: () => Promise<void>;
@@ -18,7 +20,9 @@ export async function openDatabase(
   log: (line: string) => void,
   keepRunning = false,
 ): Promise<Database> {
-  if (config.kind === 'external') return { url: config.url, migrations, stop: async () => undefined };
+  const { distribution } = config;
+  if (config.kind === 'external')
+    return { url: config.url, distribution, migrations, stop: async () => undefined };
   const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log, keepRunning });
-  return { url: embedded.url, migrations, stop: () => embedded.stop() };
+  return { url: embedded.url, distribution, migrations, stop: () => embedded.stop() };
 }

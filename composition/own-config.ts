@@ -50,17 +50,16 @@ export async function withOwnDatabase<A>(
   }
 }
 
-/** The same for what needs the database alone. */
-export const withDatabaseUrl = <A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> =>
-  withOwnDatabase((_, url, migrations) => run(url, migrations));
+/** Runs with a small pool. */
+export async function withPoolOf<A>(url: string, run: (pool: DatabasePool) => Promise<A>): Promise<A> {
+  const pool = await openPool(url, 2, anyTime);
+  try {
+    return await run(pool);
+  } finally {
+    await pool.end();
+  }
+}
 
-/** The same with a small pool. */
+/** The same to the database of the configuration. */
 export const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>
-  withDatabaseUrl(async (url) => {
-    const pool = await openPool(url, 2, anyTime);
-    try {
-      return await run(pool);
-    } finally {
-      await pool.end();
-    }
-  });
+  withOwnDatabase((_, url) => withPoolOf(url, run));

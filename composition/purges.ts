@@ -5,7 +5,9 @@ import type { AgedRows } from '../application/ports/aged-rows.ts';
 import type { Retention } from '../domain/request-log/retention.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
+import { purgeShardsAlone } from '../infrastructure/postgres/citus/aged-shards.ts';
 import { invocationRecords, purgeAlone } from '../infrastructure/postgres/purge-store.ts';
+import type { Database } from './database.ts';
 import { inUtc, type PurgeWorker, purgeWorker } from '../infrastructure/purge-worker.ts';
 
 /** Once a day, a while after the request logs' own default. */
@@ -15,7 +17,7 @@ const invocationSchedule = '30 0 * * *';
 export function purgeOnSchedule(
   clock: Clock,
   config: LiveConfig,
-  url: string,
+  { url, distribution }: Pick<Database, 'url' | 'distribution'>,
   log: Log,
   draining: () => boolean,
 ): PurgeWorker {
@@ -30,7 +32,10 @@ export function purgeOnSchedule(
     ...usual,
     what: 'request logs',
     settings: () => config.loaded().config.requestLogging.purge,
-    purge: (retention, goOn) => purgeAlone(url, batches(retention, goOn)),
+    purge: (retention, goOn) =>
+      distribution === 'citus'
+        ? purgeShardsAlone(url, batches(retention, goOn))
+        : purgeAlone(url, batches(retention, goOn)),
   });
   const ofInvocations = purgeWorker({
     ...usual,

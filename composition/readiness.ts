@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf } from '../infrastructure/logging.ts';
 import { sharedAnswer } from '../infrastructure/shared-answer.ts';
+import { UnfitDatabase } from '../infrastructure/postgres/migrate.ts';
 import type { WriteTrouble } from '../infrastructure/postgres/gateway-process.ts';
 
 /** The database must answer a readiness check in this time. */
@@ -27,7 +28,9 @@ export function readiness(
       const trouble = await ask();
       return trouble === undefined ? undefined : whyUnwritable[trouble];
     } catch (error) {
-      return `the database cannot be asked (${causeOf(error)})`;
+      return error instanceof UnfitDatabase
+        ? error.message
+        : `the database cannot be asked (${causeOf(error)})`;
     }
   };
   const checked = sharedAnswer(readyMaxAgeMs, () =>

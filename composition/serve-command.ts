@@ -74,7 +74,7 @@ export async function serveCommand(
   try {
     if (orders.first && values['no-migrate'] === true) await tellPending(database, log);
     else if (orders.first)
-      for (const applied of await migrate(database.url, database.migrations))
+      for (const applied of await migrate(database.url, database.migrations, database))
         log.info({ applied }, 'migration');
     if (orders.first) await tellNewer(database, log);
     if (orders.first) await prepare(serving, variables, database.url);
@@ -86,8 +86,8 @@ export async function serveCommand(
 }
 
 /** Nothing can start without a schema; with an older one it may, and is not ready until it is migrated. */
-async function tellPending({ url, migrations }: Database, log: Log): Promise<void> {
-  const pending = await pendingMigrations(url, migrations);
+async function tellPending({ url, migrations, distribution }: Database, log: Log): Promise<void> {
+  const pending = await pendingMigrations(url, migrations, distribution);
   if (pending.some((name) => name.startsWith('0001_')))
     throw new Error('The database has no schema. Run `npx gateway migrate`, which makes it.');
   if (pending.length > 0)

@@ -1,4 +1,3 @@
-import type { DatabasePool } from 'slonik';
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
@@ -8,6 +7,7 @@ import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { causeOf, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
+import type { Foundations } from './container.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
@@ -20,7 +20,7 @@ import { type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
-import { heartbeat, keyDays } from './settling.ts';
+import { clusterOf, heartbeat, keyDays } from './settling.ts';
 
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;
@@ -57,29 +57,25 @@ export interface Service {
 export async function startService(options: ServeOptions): Promise<Service> {
   const { config, database, log, seeds, allowShrink = false, alone = true } = options;
   const { server: settings, database: databaseSettings } = config.loaded().config;
-  const pool = await openPool(database.url, databaseSettings.maxConnections);
-  const replica = await replicaOf(databaseSettings);
+  const connections = await connect(database, databaseSettings, log);
+  const { pool } = connections;
   let draining = false;
   const notReady = readiness(
     () => draining,
-    () => pendingMigrations(database.url, database.migrations),
+    () => pendingMigrations(database.url, database.migrations, database.distribution),
     () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry, mcp: mcpTelemetry } = exported;
   const isDraining = (): boolean => draining;
-  const given = { config, pool, replica, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
+  const given = { config, ...connections, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
   const parts = serviceParts(given);
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const background = inTheBackground(parts, config, log, isDraining);
-  const partitions = partitionsAhead(
-    () => makeLogPartitions(pool, config.loaded().config.requestLogging.purge.enabled),
-    log,
-  );
-  const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
-  const pools = replica === undefined ? [pool] : [pool, replica.pool];
-  const release = releasing({ parts, background, purge, partitions, exported, pools });
+  const partitions = partitionsAhead(partitionsOf(connections, config), log);
+  const purge = purgeOnSchedule(parts.clock, config, database, log, isDraining);
+  const release = releasing({ parts, background, purge, partitions, exported, connections });
   const start = async (): Promise<Listeners> => {
     await refuseOtherIsolation(pool);
     await follower.start();
@@ -120,12 +116,12 @@ interface Held {
   readonly purge: ReturnType<typeof purgeOnSchedule>;
   readonly partitions: ReturnType<typeof partitionsAhead>;
   readonly exported: Awaited<ReturnType<typeof openTelemetry>>;
-  readonly pools: readonly DatabasePool[];
+  readonly connections: Connections;
 }
 
 /** Lets go of everything that a process holds, in order. */
 const releasing =
-  ({ parts, background, purge, partitions, exported, pools }: Held) =>
+  ({ parts, background, purge, partitions, exported, connections }: Held) =>
   async (withinMs: number): Promise<void> => {
     const half = withinMs / 2;
     await Promise.all([
@@ -136,7 +132,32 @@ const releasing =
     await parts.largeBodies.close();
     await Promise.all([within(closeMs, parts.follower.stop()), within(half, exported.close())]);
     await parts.catalogue.close();
-    await within(closeMs, Promise.all(pools.map((pool) => pool.end())));
+    const { pool, replica, cluster } = connections;
+    await within(closeMs, Promise.all([pool.end(), replica?.pool.end(), cluster?.end()]));
+  };
+
+/** What a process is connected with. */
+type Connections = Pick<Foundations, 'pool' | 'replica' | 'cluster'>;
+
+async function connect(database: Database, settings: DatabaseConfig, log: Log): Promise<Connections> {
+  const pool = await openPool(database.url, settings.maxConnections);
+  const replica = await replicaOf(settings);
+  if (database.distribution === 'none') return { pool, replica, cluster: undefined };
+  const cluster = await clusterOf(pool, database.url, settings.maxConnections, log).catch(
+    async (error: unknown) => {
+      await pool.end();
+      throw error;
+    },
+  );
+  return { pool, replica, cluster };
+}
+
+/** On Citus the log is in as many tables as there are shards, and by time in no more. */
+const partitionsOf =
+  ({ pool, cluster }: Connections, config: LiveConfig) =>
+  async (): Promise<void> => {
+    if (cluster === undefined)
+      await makeLogPartitions(pool, config.loaded().config.requestLogging.purge.enabled);
   };
 
 /** Pools connect when they are first used: a replica that is away stops no start. */

@@ -5,7 +5,15 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
-import { beatSecs, type GatewayProcess, gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { type Cluster, clusterProcess, openCluster } from '../infrastructure/postgres/citus/cluster.ts';
+import {
+  beatSecs,
+  type GatewayProcess,
+  gatewayProcess,
+  type WriteTrouble,
+} from '../infrastructure/postgres/gateway-process.ts';
+import { placeOfScope } from '../infrastructure/postgres/citus/sharded-ledger.ts';
+import { type LedgerPlaces, oneDatabase } from '../infrastructure/postgres/ledger-place.ts';
 import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
@@ -31,13 +39,39 @@ export const journalOf = (config: LiveConfig, log: Log): Journal =>
   });
 
 /** This process as the database knows it. What hinders writing rows is logged when it begins and when it ends. */
-export const processOf = (pool: DatabasePool, log: Log): GatewayProcess =>
-  gatewayProcess(pool, {
-    onWriting: (trouble) =>
-      trouble === undefined
-        ? log.info({}, 'the database takes rows again')
-        : log.error({ cause: trouble }, 'the database takes no rows: owners with a hard limit are refused'),
+export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log: Log): GatewayProcess =>
+  cluster === undefined
+    ? gatewayProcess(pool, { onWriting: (trouble) => tellWriting(log, trouble) })
+    : clusterProcess(cluster, (node, error) =>
+        log.error(
+          { node, error: causeOf(error) },
+          'a node of the database could not be told of this process',
+        ),
+      );
+
+/** The nodes of a Citus cluster, each with connections of its own. */
+export const clusterOf = (
+  pool: DatabasePool,
+  url: string,
+  maxConnections: number,
+  log: Log,
+): Promise<Cluster> =>
+  openCluster(pool, url, {
+    maxConnections,
+    onWriting: (node, trouble) => tellWriting(log, trouble, { node }),
   });
+
+/** Where the rows of each owner are. */
+export const placesOf = (pool: DatabasePool, cluster: Cluster | undefined): LedgerPlaces =>
+  cluster === undefined ? oneDatabase(pool) : placeOfScope(cluster);
+
+const tellWriting = (log: Log, trouble: WriteTrouble | undefined, where: object = {}): void =>
+  trouble === undefined
+    ? log.info(where, 'the database takes rows again')
+    : log.error(
+        { ...where, cause: trouble },
+        'the database takes no rows: owners with a hard limit are refused',
+      );
 
 /** What settlement needs to know, at once or out of the journal. */
 export const settlingOptions = (config: LiveConfig, log: Log) => ({

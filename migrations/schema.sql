@@ -430,6 +430,8 @@ create unlogged table write_probes (
 -- function active_budget(owner_user uuid, owner_team text) returns TABLE(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean)
 -- function admin_events_refuse_change() returns trigger
 --   What happened stays told: rows are neither changed nor deleted.
+-- function blocked_in(scope text, from_time timestamp with time zone, until_time timestamp with time zone) returns TABLE(answers bigint)
+--   How many answers of a window were blocked.
 -- function blocked_spend(scope text, from_time timestamp with time zone, until_time timestamp with time zone, OUT answers bigint, OUT cost_picousd numeric) returns record
 --   How many answers of a window were blocked, and what they cost in picodollars.
 -- function budget_admission(scope text, budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamp with time zone, window_end timestamp with time zone, spent numeric, closed boolean) returns json
@@ -459,6 +461,8 @@ create unlogged table write_probes (
 --   Deletes the rollups of request logs that come to nothing, in a range of buckets.
 -- function drop_future_log_months(since timestamp with time zone) returns void
 --   Drops the empty partitions of whole months that begin behind a time.
+-- function end_left_requests(releases uuid[] DEFAULT NULL::uuid[]) returns void
+--   Ends the claims and holds of requests, or of processes that are gone.
 -- function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamp with time zone) returns void
 --   Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.
 -- function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid DEFAULT NULL::uuid) returns json
@@ -501,18 +505,30 @@ create unlogged table write_probes (
 --   Settlement: the hard limit is an invariant of this function.
 -- function gateway_touch() returns void
 --   Moves the revision on, in the transaction of a change of identity or catalogue: every replica takes it up.
+-- function lock_budgets(scopes text[]) returns void
+--   Takes the locks of scopes whose budgets change, to the end of the transaction.
 -- function lock_log_tables(names text[], tries integer) returns boolean
 --   Takes tables of the request logs from everybody; false where they are in use for too long.
 -- function lock_scopes(scopes text[]) returns void
 --   The lock of the hard limit: held to the end of the transaction by whoever adds counted spend to a scope or changes its budget. Always taken in sorted order, so there is no deadlock.
+-- function log_hour(starts timestamp with time zone) returns TABLE(ends json, latencies integer[], latency_counts integer[], first_tokens integer[], first_token_counts integer[])
+--   How the requests of an hour ended; latencies and first tokens are of those that ended well.
 -- function log_id_floor(at timestamp with time zone) returns uuid
 --   The lowest UUIDv7 of a time: where a partition begins that holds what came later.
+-- function log_mark(starts timestamp with time zone) returns TABLE(mark text)
+--   What tells the logs of an hour from those that were there before: how many, and the sum of how they ended.
+-- function log_of_request(request_id text, scope text) returns TABLE(request_log_id uuid)
+--   The newest request log of the last day that has this request id and owner; no row where there is none.
 -- function log_partitions() returns TABLE(log_table text, part text, from_id uuid, to_id uuid)
 --   The partitions of the request logs and the ids that each holds, without the default ones.
 -- function long_request_id_sha256(request_id text) returns text
 --   SHA-256 in hex of an id of more than 1,024 bytes; null for others, which are looked for as they are and have no entry in the indexes. As request_digest says it, which an index cannot call by a name in here.
 -- function make_log_partitions_by(by_day boolean, since timestamp with time zone, until_time timestamp with time zone) returns integer
 --   Makes the partitions of the request logs that a time lacks, by months or by days.
+-- function newest_of_model(key text, since timestamp with time zone, at_most integer) returns TABLE(requests integer, errors integer)
+--   How many requests of a model there were since a quarter of an hour, and how many failed; of the newest alone.
+-- function newest_of_provider(key text, since timestamp with time zone, at_most integer) returns TABLE(requests integer, errors integer)
+--   How many requests of a provider there were since a quarter of an hour, and how many failed; of the newest alone.
 -- function ownership_scope(owner_user uuid, owner_team text) returns text
 --   Whose spend it is: a user's, or else a team's.
 -- function probe_writing(pages integer) returns void
@@ -525,6 +541,8 @@ create unlogged table write_probes (
 --   How many requests of each limited subject are in flight; 0 where nobody asks.
 -- function request_digest(request_id text) returns bytea
 --   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable.
+-- function requests_in(scope text, from_time timestamp with time zone, until_time timestamp with time zone) returns TABLE(request_count numeric)
+--   Accounted requests of a scope in a window.
 -- function rollup_bucket(at timestamp with time zone) returns timestamp with time zone
 --   The 12-hour UTC bucket of an instant; two make a UTC day.
 -- function settled_metadata(metadata jsonb, verdict text, blocked_cost_usd text) returns jsonb

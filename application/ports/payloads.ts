@@ -7,6 +7,13 @@ export interface KeptPayload {
   readonly response: StoredPayload;
 }
 
+/** Whose payload it is: the summary row is beside it by both. */
+export interface PayloadOf {
+  readonly requestLogId: RequestLogId;
+  /** The ownership scope. */
+  readonly scope: string;
+}
+
 /** What a payload holds of memory until it is made. */
 export interface HeldByPayload {
   readonly bytes: number;
@@ -21,7 +28,7 @@ export interface HeldByPayload {
 export interface Payloads {
   /** `make` is called in a turn of its own, if at all. */
   readonly keep: (
-    requestLogId: RequestLogId,
+    of: PayloadOf,
     make: () => KeptPayload | Promise<KeptPayload>,
     held?: HeldByPayload,
   ) => void;

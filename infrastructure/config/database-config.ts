@@ -1,5 +1,5 @@
 import { object, optional, refined, withDefault } from './object-codecs.ts';
-import { integer, text, type TypeOf } from './scalar-codecs.ts';
+import { choice, integer, text, type TypeOf } from './scalar-codecs.ts';
 
 const postgresUrl = text({
   what: 'a postgres:// or postgresql:// URL',
@@ -14,19 +14,30 @@ const databaseFields = object({
     postgresUrl,
     'A read replica of it, for reports and the lists of request logs and MCP invocations.',
   ),
+  distribution: withDefault(
+    choice(['none', 'citus']),
+    'none',
+    'How the rows lie: none, in one PostgreSQL; citus, on the nodes of a Citus cluster, whose coordinator url leads to.',
+  ),
   // A PostgreSQL server seldom allows more connections than this in all.
   max_connections: withDefault(
     integer({ min: 1, max: 1000 }),
     10,
-    'Connections of one process, to each of the two.',
+    'Connections of one process, to each of the two, and to each worker of a Citus cluster.',
   ),
 });
 
-export const databaseCodec = refined(databaseFields, ({ url, read_url: readUrl }) =>
-  readUrl !== undefined && url === undefined
+export const databaseCodec = refined(databaseFields, ({ url, read_url: readUrl, distribution }) => [
+  ...(readUrl !== undefined && url === undefined
     ? [{ at: ['read_url'], message: 'needs url: the embedded database has no replica' }]
-    : [],
-);
+    : []),
+  ...(distribution === 'citus' && url === undefined
+    ? [{ at: ['distribution'], message: 'needs url: the embedded database is one server' }]
+    : []),
+  ...(distribution === 'citus' && readUrl !== undefined
+    ? [{ at: ['read_url'], message: 'goes with distribution: none alone' }]
+    : []),
+]);
 
 /** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
 export type DatabaseConfig =
@@ -35,11 +46,23 @@ export type DatabaseConfig =
       readonly url: string;
       /** A read replica of it. */
       readonly readUrl: string | undefined;
+      readonly distribution: 'none' | 'citus';
       readonly maxConnections: number;
     }
-  | { readonly kind: 'embedded'; readonly dataDir: string; readonly maxConnections: number };
+  | {
+      readonly kind: 'embedded';
+      readonly dataDir: string;
+      readonly distribution: 'none';
+      readonly maxConnections: number;
+    };
 
 export const toDatabase = (wire: TypeOf<typeof databaseCodec>, dataDir: string): DatabaseConfig =>
   wire.url === undefined
-    ? { kind: 'embedded', dataDir, maxConnections: wire.max_connections }
-    : { kind: 'external', url: wire.url, readUrl: wire.read_url, maxConnections: wire.max_connections };
+    ? { kind: 'embedded', dataDir, distribution: 'none', maxConnections: wire.max_connections }
+    : {
+        kind: 'external',
+        url: wire.url,
+        readUrl: wire.read_url,
+        distribution: wire.distribution,
+        maxConnections: wire.max_connections,
+      };

@@ -136,7 +136,7 @@ async function revokeToken(
 ): Promise<StoredToken | undefined> {
   if (!isUuid(adminTokenId)) return undefined;
   await connection.query(
-    sql.unsafe`select from admin_tokens where admin_token_id = ${adminTokenId} for update`,
+    sql.unsafe`select 1 from admin_tokens where admin_token_id = ${adminTokenId} for update`,
   );
   const before = await findToken(connection, adminTokenId);
   if (before === undefined || before.revokedAt !== undefined) return before;

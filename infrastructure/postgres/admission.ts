@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { sql } from 'slonik';
 import type {
   ActiveBudget,
   Admission,
@@ -22,6 +22,7 @@ import { fromAmount10000 } from '../../domain/money/money.ts';
 import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { instantText, int8 } from './codecs.ts';
 import type { GatewayProcess } from './gateway-process.ts';
+import type { LedgerPlace } from './ledger-place.ts';
 import { askRow, scopeRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { prepared } from './prepared.ts';
@@ -35,6 +36,8 @@ export interface AdmissionOptions {
   readonly claimSeconds: () => number;
   /** Told what rate limits stand at. */
   readonly standings?: Pick<LimitStandings, 'note' | 'spent'>;
+  /** Rate limits alone are asked for: owners, their budgets and claims are elsewhere. */
+  readonly ownersElsewhere?: boolean;
 }
 
 /** An ask that comes under limits. */
@@ -87,33 +90,35 @@ const limitedResult = t.intersection([
 type Admitted = Either<StoreUnavailable, Admission>;
 
 export async function admitBatch(
-  pool: DatabasePool,
+  place: LedgerPlace,
   asks: readonly AdmissionAsk[],
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
   if (!asks.some(({ callerChoseRequestId }) => callerChoseRequestId))
     return admissions(
       asks,
-      { ...(await admitScopes(pool, asks)), accounted: [], unclaimed: [] },
+      { ...(await admitScopes(place, asks)), accounted: [], unclaimed: [] },
       [],
       options,
     );
   const { scopes, chosen } = askedOf(asks);
   const statement = sql.type(row(t.type({ result: admissionResult })))`
-    select gateway_admit(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}) as result
+    select ${place.named('gateway_admit')}(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}) as result
   `;
-  const { result } = await prepared(pool, statement, (connection, named) => connection.one(named));
+  const { result } = await place.ask((pool) =>
+    prepared(pool, statement, (connection, named) => connection.one(named)),
+  );
   return admissions(asks, result, [], options);
 }
 
 /** Ids that the gateway made are new: nothing is asked but the budgets. */
 async function admitScopes(
-  pool: DatabasePool,
+  place: LedgerPlace,
   asks: readonly AdmissionAsk[],
 ): Promise<t.TypeOf<typeof scopesResult>> {
   const scopes = scopesOf(asks);
   const statement = sql.type(row(t.type({ result: scopesResult })))`
-    select gateway_admit_scopes(${sql.array(
+    select ${place.named('gateway_admit_scopes')}(${sql.array(
       scopes.map(({ scope }) => scope),
       'text',
     )}, ${sql.array(
@@ -124,17 +129,19 @@ async function admitScopes(
       'text',
     )}) as result
   `;
-  const { result } = await prepared(pool, statement, (connection, named) => connection.one(named));
+  const { result } = await place.ask((pool) =>
+    prepared(pool, statement, (connection, named) => connection.one(named)),
+  );
   return result;
 }
 
 /** The same for requests with limits. */
 export async function admitLimitedBatch(
-  pool: DatabasePool,
+  place: LedgerPlace,
   asks: readonly LimitedAsk[],
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
-  const { scopes, chosen } = askedOf(asks);
+  const { scopes, chosen } = askedOf(options.ownersElsewhere === true ? [] : asks);
   // By code units, as `collate "C"` has ASCII; the statement itself takes its locks in the database's own order.
   const subjects = [
     ...new Map(asks.flatMap(({ limits }) => limits.map((limit) => [keyOf(limit), limit.subject]))),
@@ -147,10 +154,12 @@ export async function admitLimitedBatch(
     at: limits.map((limit) => placeOf.get(keyOf(limit))),
   }));
   const statement = sql.type(row(t.type({ result: limitedResult })))`
-    select gateway_admit_limited(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id},
-                                 ${sql.array(keys, 'text')}, ${storedJson(limited)}::json) as result
+    select ${place.named('gateway_admit_limited')}(
+      ${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}, ${sql.array(keys, 'text')}, ${storedJson(limited)}::json) as result
   `;
-  const { result } = await prepared(pool, statement, (connection, named) => connection.one(named));
+  const { result } = await place.ask((pool) =>
+    prepared(pool, statement, (connection, named) => connection.one(named)),
+  );
   const verdicts = verdictsOf(asks, standingsBefore(subjects, result.limits), result.refused);
   for (const { now } of verdicts) options.standings?.note(now, result.database_time);
   return admissions(

@@ -11,6 +11,7 @@ import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { timestamp, instantText, int8, nullable } from './codecs.ts';
+import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
 import { boundedTotal, exactTotal } from './time-list.ts';
@@ -70,10 +71,20 @@ const hardLimit = sql.fragment`
            (select b.hard_limit from team_budgets b where b.budget_id = a.budget_id), false)
 `;
 
-/** Deliveries are handed out by `for update skip locked`: any number of dispatchers, each mail once. */
-export const alertQueue = (pool: DatabasePool): AlertQueue => ({
-  claim: async () => {
-    const found = await pool.maybeOne(sql.type(row(claimedRow))`
+/** Takes a delivery for itself: each is given to one taker alone. */
+type Claim = (pool: DatabasePool) => Promise<t.TypeOf<typeof claimedRow> | null>;
+/** Takes the failures that nobody was told of, each once. */
+type TakeFailures = (pool: DatabasePool) => Promise<readonly t.TypeOf<typeof failedRow>[]>;
+
+const claimedColumns = sql.fragment`
+  c.delivery_id, c.recipient, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
+  a.amount_10000::text, a.window_start, a.window_end, a.spend_after_picousd::text, ${hardLimit} as hard_limit
+`;
+
+/** By `for update skip locked`: any number of dispatchers do not wait for each other. */
+const fromOneTable = {
+  claim: (pool) =>
+    pool.maybeOne(sql.type(row(claimedRow))`
       with claimed as (
         update budget_alert_deliveries d set delivery_status = 'sending', attempted_at = gateway_now()
         where d.delivery_id = (
@@ -82,11 +93,83 @@ export const alertQueue = (pool: DatabasePool): AlertQueue => ({
         )
         returning d.delivery_id, d.recipient, d.budget_alert_id
       )
-      select c.delivery_id, c.recipient, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
-             a.amount_10000::text, a.window_start, a.window_end, a.spend_after_picousd::text,
-             ${hardLimit} as hard_limit
-      from claimed c join budget_alerts a using (budget_alert_id)
+      select ${claimedColumns} from claimed c join budget_alerts a using (budget_alert_id)
+    `),
+  failures: (pool) =>
+    pool.any(sql.type(row(failedRow))`
+      with taken as (
+        update budget_alert_deliveries d set failure_told = true
+        where d.delivery_id in (
+          select f.delivery_id from budget_alert_deliveries f
+          where f.delivery_status = 'failed' and not f.failure_told
+          order by f.created_at limit ${failuresReported} for update skip locked
+        )
+        returning d.delivery_id, d.budget_alert_id, d.failure_reason
+      )
+      select t.delivery_id, t.budget_alert_id, t.failure_reason, a.user_id, a.team_id
+      from taken t join budget_alerts a using (budget_alert_id)
+    `),
+} as const satisfies { readonly claim: Claim; readonly failures: TakeFailures };
+
+const placedRow = t.type({ delivery_id: t.string, scope: t.string });
+
+const placedDelivery = ({ delivery_id, scope }: t.TypeOf<typeof placedRow>) => sql.fragment`
+  delivery_id = ${delivery_id} and ownership_scope_key = ${scope}
+`;
+
+const alertOfDelivery = sql.fragment`
+  budget_alert_deliveries c join budget_alerts a
+    on a.budget_alert_id = c.budget_alert_id and a.ownership_scope_key = c.ownership_scope_key
+`;
+
+/** On Citus the oldest are looked at first, and each is then asked for on its shard, where one taker finds it free. */
+const fromShards = {
+  claim: async (pool) => {
+    const waiting = await pool.any(sql.type(row(placedRow))`
+      select delivery_id, ownership_scope_key as scope from budget_alert_deliveries
+      where delivery_status = 'pending' order by created_at limit ${failuresReported}
     `);
+    for (const each of waiting) {
+      const { rowCount } = await pool.query(sql.unsafe`
+        update budget_alert_deliveries set delivery_status = 'sending', attempted_at = gateway_now()
+        where ${placedDelivery(each)} and delivery_status = 'pending'
+      `);
+      if (rowCount === 1)
+        return pool.maybeOne(sql.type(row(claimedRow))`
+          select ${claimedColumns} from ${alertOfDelivery}
+          where c.delivery_id = ${each.delivery_id} and c.ownership_scope_key = ${each.scope}
+        `);
+    }
+    return null;
+  },
+  failures: async (pool) => {
+    const untold = await pool.any(sql.type(row(placedRow))`
+      select delivery_id, ownership_scope_key as scope from budget_alert_deliveries
+      where delivery_status = 'failed' and not failure_told order by created_at limit ${failuresReported}
+    `);
+    const taken: t.TypeOf<typeof failedRow>[] = [];
+    for (const each of untold) {
+      const { rowCount } = await pool.query(sql.unsafe`
+        update budget_alert_deliveries set failure_told = true where ${placedDelivery(each)} and not failure_told
+      `);
+      if (rowCount === 1)
+        taken.push(
+          await pool.one(sql.type(row(failedRow))`
+            select c.delivery_id, c.budget_alert_id, c.failure_reason, a.user_id, a.team_id from ${alertOfDelivery}
+            where c.delivery_id = ${each.delivery_id} and c.ownership_scope_key = ${each.scope}
+          `),
+        );
+    }
+    return taken;
+  },
+} as const satisfies { readonly claim: Claim; readonly failures: TakeFailures };
+
+const taking = { none: fromOneTable, citus: fromShards } as const satisfies Record<Distribution, unknown>;
+
+/** Deliveries are handed out to any number of dispatchers, each mail once. */
+export const alertQueue = (pool: DatabasePool, distribution: Distribution = 'none'): AlertQueue => ({
+  claim: async () => {
+    const found = await taking[distribution].claim(pool);
     return found === null ? undefined : claimedDelivery(found);
   },
   sent: async (deliveryId) => {
@@ -108,22 +191,7 @@ export const alertQueue = (pool: DatabasePool): AlertQueue => ({
     `);
     return rowCount;
   },
-  takeFailures: async () => {
-    const found = await pool.any(sql.type(row(failedRow))`
-      with taken as (
-        update budget_alert_deliveries d set failure_told = true
-        where d.delivery_id in (
-          select f.delivery_id from budget_alert_deliveries f
-          where f.delivery_status = 'failed' and not f.failure_told
-          order by f.created_at limit ${failuresReported} for update skip locked
-        )
-        returning d.delivery_id, d.budget_alert_id, d.failure_reason
-      )
-      select t.delivery_id, t.budget_alert_id, t.failure_reason, a.user_id, a.team_id
-      from taken t join budget_alerts a using (budget_alert_id)
-    `);
-    return found.map(failedDelivery);
-  },
+  takeFailures: async () => (await taking[distribution].failures(pool)).map(failedDelivery),
 });
 
 export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
@@ -136,7 +204,8 @@ export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
                        'channel', d.channel, 'recipient', d.recipient, 'delivery_status', d.delivery_status,
                        'attempted_at', d.attempted_at, 'sent_at', d.sent_at, 'failure_reason', d.failure_reason)
                        order by d.recipient), '[]')
-              from budget_alert_deliveries d where d.budget_alert_id = a.budget_alert_id) as deliveries
+              from budget_alert_deliveries d
+              where d.budget_alert_id = a.budget_alert_id and d.ownership_scope_key = a.ownership_scope_key) as deliveries
       from budget_alerts a order by a.created_at desc, a.budget_alert_id desc
       limit ${pageSize} offset ${(page - 1) * pageSize}
     `);

@@ -29,10 +29,7 @@ export const ownerSpendByDay = (pool: DatabasePool, owner: Owner, days: number):
       cross join generate_series(0, ${days - 1}::integer) ago
       cross join lateral (select clock.today - make_interval(hours => 24 * ago) as starts,
                                  clock.today - make_interval(hours => 24 * (ago - 1)) as ends) d
-      cross join lateral (
-        select coalesce(sum(u.request_count), 0) as request_count from usage_rollups u
-        where u.ownership_scope_key = ${scope} and u.bucket_start >= d.starts and u.bucket_start < d.ends
-      ) r
+      cross join lateral requests_in(${scope}, d.starts, d.ends) r
       cross join lateral blocked_spend(${scope}, d.starts, d.ends) b
       order by 1
     `);

@@ -18,6 +18,8 @@ export interface CollectorOptions<Item, Result> {
    */
   readonly lane: (item: Item) => string | undefined;
   readonly size: (item: Item) => number;
+  /** Whose items go together: a batch is of one group. Without it all do. */
+  readonly group?: (item: Item) => object;
 }
 
 /** Items of a batch: 50 give most of the gain in throughput, 200 all of it (rule 37.13). */
@@ -28,6 +30,8 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const slowBatchMs = 25;
 /** Batches under way at once. The other connections of the pool are for everything else. */
 const maxBatches = 4;
+/** Of these, batches of one group, so that the other groups keep as many. */
+const maxOfGroup = 2;
 /** Of these, batches of a single lane that may be stuck, so that the other lanes keep two batches. */
 const maxSuspectBatches = 2;
 /** An item that no batch has taken after this long is rejected, because nothing may wait without an end. */
@@ -42,6 +46,7 @@ interface Waiting<Item, Result> {
   readonly item: Item;
   readonly addedAt: number;
   readonly lane: string | undefined;
+  readonly group: object | undefined;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -53,6 +58,8 @@ interface Waiting<Item, Result> {
 export class Collector<Item, Result> {
   private readonly options: CollectorOptions<Item, Result>;
   private readonly busyLanes = new Set<string>();
+  /** Batches under way, by their group. */
+  private readonly busyGroups = new Map<object, number>();
   /** Lanes that held up a batch, or were in one that was held up. */
   private readonly suspects = new Set<string | undefined>();
   private waiting: Waiting<Item, Result>[] = [];
@@ -75,7 +82,8 @@ export class Collector<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const lane = this.options.lane(item);
-      this.waiting.push({ item, addedAt: performance.now(), lane, resolve, reject });
+      const group = this.options.group?.(item);
+      this.waiting.push({ item, addedAt: performance.now(), lane, group, resolve, reject });
       this.watchWait();
       this.schedule();
     });
@@ -130,6 +138,7 @@ export class Collector<Item, Result> {
     if (suspect) this.suspectsUnderWay += 1;
     this.lastStart = startedAt;
     for (const { lane } of batch) if (lane !== undefined) this.busyLanes.add(lane);
+    this.countGroup(batch[0]?.group, 1);
     const ended = this.options.run(batch.map(({ item }) => item)).then(
       (results) => this.settle(batch, results),
       (error: unknown) => {
@@ -141,6 +150,7 @@ export class Collector<Item, Result> {
       if (suspect) this.suspectsUnderWay -= 1;
       if (suspect && performance.now() - startedAt < clearedMs) this.suspects.delete(first);
       for (const { lane } of batch) if (lane !== undefined) this.busyLanes.delete(lane);
+      this.countGroup(batch[0]?.group, -1);
       this.schedule();
     });
     this.schedule();
@@ -174,7 +184,7 @@ export class Collector<Item, Result> {
     let bytes = 0;
     for (const each of this.waiting) {
       const full = batch.length >= maxBatchItems || bytes >= maxBatchBytes;
-      if (full || !this.fits(each.lane, batch[0])) rest.push(each);
+      if (full || !this.fits(each, batch[0])) rest.push(each);
       else {
         batch.push(each);
         bytes += this.options.size(each.item);
@@ -184,9 +194,18 @@ export class Collector<Item, Result> {
     return batch;
   }
 
-  private fits(lane: string | undefined, first: Waiting<Item, Result> | undefined): boolean {
+  private countGroup(group: object | undefined, change: 1 | -1): void {
+    if (group !== undefined) this.busyGroups.set(group, (this.busyGroups.get(group) ?? 0) + change);
+  }
+
+  private fits({ lane, group }: Waiting<Item, Result>, first: Waiting<Item, Result> | undefined): boolean {
+    if (group !== undefined && !this.fitsGroup(group, first)) return false;
     if (lane !== undefined && this.busyLanes.has(lane)) return false;
     if (first !== undefined && this.suspects.has(first.lane)) return lane === first.lane;
     return !this.suspects.has(lane) || (first === undefined && this.suspectsUnderWay < maxSuspectBatches);
+  }
+
+  private fitsGroup(group: object, first: Waiting<Item, Result> | undefined): boolean {
+    return first === undefined ? (this.busyGroups.get(group) ?? 0) < maxOfGroup : group === first.group;
   }
 }

@@ -45,7 +45,7 @@ const exportSource = (connection: CommonQueryMethods, subject: ExportSubject): E
   rowsOf: (day) => rowsOf(connection, subject, day),
   holds: async ({ requestLogId, scope }) => {
     const statement = sql.type(row(heldRow))`
-      select exists(select from ${tables[subject]}
+      select exists(select 1 from ${tables[subject]}
                     where request_log_id = ${requestLogId}::uuid and ownership_scope_key = ${scope}) as held
     `;
     return (await answeredWithin(connection.one(statement), answerMs)).held;

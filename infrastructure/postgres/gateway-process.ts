@@ -39,10 +39,14 @@ const maxReleases = 10_000;
 export interface GatewayProcessOptions {
   /** Called when rows can no longer be written, and when they can be again. */
   readonly onWriting: (trouble: WriteTrouble | undefined) => void;
+  /** The id under which other servers know this process already. */
+  readonly id?: string | undefined;
 }
 
-export function gatewayProcess(pool: DatabasePool, { onWriting }: GatewayProcessOptions): GatewayProcess {
-  const id = randomUUID();
+export function gatewayProcess(
+  pool: DatabasePool,
+  { onWriting, id = randomUUID() }: GatewayProcessOptions,
+): GatewayProcess {
   const releases = new Set<string>();
   let trouble: WriteTrouble | undefined;
   let failures = 0;

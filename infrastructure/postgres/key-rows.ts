@@ -95,7 +95,7 @@ export async function lockKey(
   apiKeyId: string,
 ): Promise<StoredKey | undefined> {
   if (!isUuid(apiKeyId)) return undefined;
-  await connection.query(sql.unsafe`select from api_keys where api_key_id = ${apiKeyId} for update`);
+  await connection.query(sql.unsafe`select 1 from api_keys where api_key_id = ${apiKeyId} for update`);
   return findKey(connection, apiKeyId);
 }
 

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { Ledger, SettlementRecord } from '../../application/ports/ledger.ts';
+import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 
 /** Keys whose day waits to be written; more than that are written when they are used again. */
@@ -18,7 +19,8 @@ export interface KeyUse {
 }
 
 /** The days are those of `at`, in UTC. A process that dies loses a few seconds of them, and no more than that. */
-export function keyUse(pool: DatabasePool): KeyUse {
+export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'): KeyUse {
+  const write = distribution === 'citus' ? writeEachDay : writeDays;
   /** By key: the day that waits to be written. */
   const waiting = new Map<string, string>();
   /** By key: the last day that is in the table. */
@@ -34,7 +36,7 @@ export function keyUse(pool: DatabasePool): KeyUse {
       if (batch.length === 0) return;
       if (written.size > maxWaiting) written = new Map();
       const days = new Map(batch);
-      for (const apiKeyId of await writeDays(pool, batch)) {
+      for (const apiKeyId of await write(pool, batch)) {
         const day = days.get(apiKeyId) ?? '';
         written.set(apiKeyId, day);
         if (waiting.get(apiKeyId) === day) waiting.delete(apiKeyId);
@@ -43,11 +45,13 @@ export function keyUse(pool: DatabasePool): KeyUse {
   };
 }
 
-/** The keys whose day, or a later one, is in the table now, and those that are not there. */
-const writeDays = (
+type WriteDays = (
   pool: DatabasePool,
   batch: readonly (readonly [apiKeyId: string, day: string])[],
-): Promise<readonly string[]> =>
+) => Promise<readonly string[]>;
+
+/** The keys whose day, or a later one, is in the table now, and those that are not there. */
+const writeDays: WriteDays = (pool, batch) =>
   pool.anyFirst(sql.type(row(t.type({ api_key_id: t.string })))`
     with used as (
       select * from unnest(${sql.array(
@@ -71,6 +75,18 @@ const writeDays = (
     select u.api_key_id from used u left join api_keys k on k.api_key_id = u.api_key_id
     where k.api_key_id is null or k.last_used_on >= u.day
   `);
+
+/** On Citus each day by itself, and keys that somebody is changing are waited for. */
+const writeEachDay: WriteDays = async (pool, batch) => {
+  for (const [day, keys] of Map.groupBy(batch, ([, each]) => each)) {
+    const ids = keys.map(([id]) => id);
+    await pool.query(sql.unsafe`
+      update api_keys set last_used_on = ${day}::date
+      where api_key_id = any (${sql.array(ids, 'uuid')}) and (last_used_on is null or last_used_on < ${day}::date)
+    `);
+  }
+  return batch.map(([id]) => id);
+};
 
 /** The same ledger, which notes whose keys its settlements were made with. */
 export const notingKeys = <L extends Ledger>(ledger: L, use: Pick<KeyUse, 'note'>, now: () => number): L => ({

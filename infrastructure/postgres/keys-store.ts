@@ -48,9 +48,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
       if (before.revokedAt !== undefined) return { kind: 'revoked' };
       await connection.query(sql.unsafe`
         update api_keys set secret_sha256 = ${sql.binary(Buffer.from(secretSha256))},
-          previous_secret_sha256 = case when ${overlapSecs}::integer > 0 then secret_sha256 end,
-          previous_expires_at =
-            case when ${overlapSecs}::integer > 0 then gateway_now() + make_interval(secs => ${overlapSecs}::integer) end,
+          ${overlapOf(overlapSecs)},
           version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
@@ -63,13 +61,22 @@ export const keysStore = (pool: DatabasePool): Keys => ({
       if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
       if (before.revokedBy === 'admin') return { kind: 'done', present: before };
       await connection.query(sql.unsafe`
-        update api_keys set revoked_at = coalesce(revoked_at, gateway_now()), revoked_by = 'admin',
+        update api_keys set revoked_at = ${before.revokedAt === undefined ? sql.fragment`gateway_now()` : sql.fragment`revoked_at`}, revoked_by = 'admin',
           previous_secret_sha256 = null, previous_expires_at = null, version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
       return changed(connection, 'api_key.revoke', before, author);
     }),
 });
+
+/** How long the secret that is replaced lives on. */
+const overlapOf = (seconds: number) =>
+  seconds > 0
+    ? sql.fragment`
+        previous_secret_sha256 = secret_sha256,
+        previous_expires_at = gateway_now() + make_interval(secs => ${seconds}::integer)
+      `
+    : sql.fragment`previous_secret_sha256 = null, previous_expires_at = null`;
 
 const ownersRow = t.type({ user_id: t.union([t.string, t.null]), active: t.boolean });
 
@@ -125,7 +132,7 @@ const unknownModels = async (
 ): Promise<readonly string[]> =>
   connection.anyFirst(sql.type(row(t.type({ model: t.string })))`
     select distinct w.model from unnest(${sql.array([...models], 'text')}) w(model)
-    where not exists (select from models m where m.model_key = w.model and m.enabled) order by 1
+    where not exists (select 1 from models m where m.model_key = w.model and m.enabled) order by 1
   `);
 
 const changes = (before: StoredKey, { name, allowedModels, expiresAt }: KeyPatch): boolean =>

@@ -2,11 +2,15 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { LastDay } from '../../application/ports/model-list.ts';
 import { timestamp } from './codecs.ts';
-import { hasFailed } from './list-conditions.ts';
 import { row } from './pool.ts';
 import { exactTotal } from './time-list.ts';
 
 const countRow = t.type({ key: t.string, requests: t.number, errors: t.number });
+
+const newestOf = {
+  model_key: sql.identifier(['newest_of_model']),
+  provider_key: sql.identifier(['newest_of_provider']),
+} as const;
 
 /**
  * Requests and errors of the last day, by quarters of an hour. For each key the newest of its request logs are counted,
@@ -15,25 +19,17 @@ const countRow = t.type({ key: t.string, requests: t.number, errors: t.number })
  */
 export async function lastDayOf(
   connection: CommonQueryMethods,
-  column: 'model_key' | 'provider_key',
+  column: keyof typeof newestOf,
   keys: readonly string[],
 ): Promise<(key: string) => LastDay> {
   const since = await connection.oneFirst(sql.type(row(t.type({ since: timestamp })))`
     select date_bin('15 minutes', gateway_now() - interval '24 hours', timestamptz '2000-01-01 00:00:00+00') as since
   `);
-  const counted = sql.identifier(['l', column]);
   const rows = await connection.any(sql.type(row(countRow))`
     select wanted.key, found.requests, found.errors
     from unnest(${sql.array(keys, 'text')}) wanted(key)
-    cross join lateral (
-      select count(*)::integer as requests,
-             (count(*) filter (where ${hasFailed(sql.fragment`status_code`)}))::integer as errors
-      from (
-        select l.status_code from request_logs l
-        where ${counted} = wanted.key and l.list_bucket >= to_timestamp(${since.getTime()}::double precision / 1000)
-        order by l.list_bucket desc limit ${exactTotal + 1}
-      ) newest
-    ) found
+    cross join lateral ${newestOf[column]}(
+      wanted.key, to_timestamp(${since.getTime()}::double precision / 1000), ${exactTotal + 1}) found
   `);
   const found = new Map(rows.map((each) => [each.key, each]));
   return (key) => {

@@ -24,9 +24,10 @@ import {
   type LimitedAsk,
 } from './admission.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
-import { Collector, putBack, WaitedTooLong } from './collector.ts';
+import { Collector, type CollectorOptions, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault, sqlState } from './database-fault.ts';
 import { LastCall } from './last-call.ts';
+import { type LedgerPlace, type LedgerPlaces, oneDatabase } from './ledger-place.ts';
 import { recordRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { prepared } from './prepared.ts';
@@ -55,22 +56,50 @@ export interface LedgerStore extends Ledger {
 const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
-export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerStore {
+export const ledgerStore = (pool: DatabasePool, options: LedgerOptions): LedgerStore =>
+  ledgerAt(oneDatabase(pool), options, {});
+
+/** The same on a server where owners have places of their own: requests of one place share a statement. */
+export const ledgerOn = (placeOf: LedgerPlaces, options: LedgerOptions): LedgerStore =>
+  ledgerAt(placeOf, options, {
+    asks: { group: ({ caller }) => placeOf(scopeOf(caller)) },
+    records: { group: (record) => placeOf(scopeOfRecord(record)) },
+  });
+
+/** Of a request that leaves no row it is unknown. */
+const scopeOfRecord = ({ charge, logged }: SettlementRecord): string => {
+  const caller = charge?.caller ?? logged?.caller;
+  return caller === undefined ? '' : scopeOf(caller);
+};
+
+interface Groups {
+  readonly asks?: Required<Pick<CollectorOptions<AdmissionAsk, Admitted>, 'group'>>;
+  readonly records?: Required<Pick<CollectorOptions<SettlementRecord, Settled>, 'group'>>;
+}
+
+function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records }: Groups): LedgerStore {
+  const placeOfAsk = ([first]: readonly AdmissionAsk[]): LedgerPlace =>
+    placeOf(first === undefined ? '' : scopeOf(first.caller));
+  const placeOfRecord = ([first]: readonly SettlementRecord[]): LedgerPlace =>
+    placeOf(first === undefined ? '' : scopeOfRecord(first));
   const admissions = new Collector<AdmissionAsk, Admitted>({
-    run: (asks) => admitting(asks, options, () => admitBatch(pool, asks, options)),
+    run: (batch) => admitting(batch, options, () => admitBatch(placeOfAsk(batch), batch, options)),
     lane: () => undefined,
     size: sizeOfAsk,
+    ...asks,
   });
   // Statements of their own: who has no limits does not wait for the locks of those who have.
   const limited = new Collector<LimitedAsk, Admitted>({
-    run: (asks) => admitting(asks, options, () => admitLimitedBatch(pool, asks, options)),
+    run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfAsk(batch), batch, options)),
     lane: ({ caller }) => scopeOf(caller),
     size: sizeOfAsk,
+    ...asks,
   });
   const settlements = new Collector<SettlementRecord, Settled>({
-    run: (records) => settleBatch(pool, records, options),
+    run: (batch) => settleBatch(placeOfRecord(batch), batch, options),
     lane: laneOf,
     size: ({ logged }) => 2048 + 2 * (logged?.log.requestId.length ?? 0),
+    ...records,
   });
   const given = async <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> => {
     try {
@@ -115,11 +144,18 @@ async function deferred(record: SettlementRecord, { journal }: LedgerOptions): P
   return journal(storedJson({ at: record.deferrableTo.toISOString(), record: recordRow(record, 1) }));
 }
 
+/** Ends what a record's request holds, where that is not with its rows. */
+export type EndHolds = (record: Readonly<Record<string, unknown>>) => Promise<void>;
+
 const journaled = t.type({ at: t.string, record: t.UnknownRecord });
 
 /** Settles a record of the journal. It may have been settled before its answer was lost: rows have ids. */
 export const replayJournaled =
-  (pool: DatabasePool, options: Pick<LedgerOptions, 'closeOnBlock' | 'mailReady' | 'onFault'>) =>
+  (
+    placeOf: LedgerPlaces,
+    options: Pick<LedgerOptions, 'closeOnBlock' | 'mailReady' | 'onFault'>,
+    ended: EndHolds = async () => undefined,
+  ) =>
   async (text: string): Promise<'settled' | 'later' | 'refused'> => {
     const parsed = E.tryCatch(
       (): unknown => JSON.parse(text),
@@ -129,12 +165,14 @@ export const replayJournaled =
     if (E.isLeft(entry)) return 'refused';
     const { at, record } = entry.right;
     try {
-      await withinTime(pool, (connection) =>
-        connection.query(sql.unsafe`
-          select ord from gateway_settle(${storedJson([record])}::json, ${releasesOf(record)}, ${options.closeOnBlock()},
-                                         ${options.mailReady()}, ${at}::timestamptz, true)
-        `),
-      );
+      const place = placeOf(typeof record['scope'] === 'string' ? record['scope'] : '');
+      const statement = sql.unsafe`
+        select ord from ${place.named('gateway_settle')}(
+          ${storedJson([record])}::json, ${releasesOf(record)}, ${options.closeOnBlock()}, ${options.mailReady()},
+          ${at}::timestamptz, true)
+      `;
+      await place.ask((pool) => withinTime(pool, (connection) => connection.query(statement)));
+      await ended(record);
       return 'settled';
     } catch (error) {
       const fault = databaseFault(error);
@@ -175,24 +213,24 @@ const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
  * earlier try are looked for where there may be one alone, for to look for them costs each settlement more.
  */
 async function settleBatch(
-  pool: DatabasePool,
+  place: LedgerPlace,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
   triesLeft = maxTriesAgain,
 ): Promise<readonly (Settled | typeof putBack)[]> {
   const again = triesLeft < maxTriesAgain;
   try {
-    return await settleOnce(pool, records, options, again);
+    return await settleOnce(place, records, options, again);
   } catch (error) {
-    if (!again && isThereAlready(error)) return settleBatch(pool, records, options, triesLeft - 1);
+    if (!again && isThereAlready(error)) return settleBatch(place, records, options, triesLeft - 1);
     const fault = databaseFault(error);
     options.onFault(fault, error);
     options.process.failed(error);
     if (fault === 'stuck' && new Set(records.map(laneOf)).size > 1) return records.map(() => putBack);
-    if (fault === 'connection' && triesLeft > 0) return settleBatch(pool, records, options, triesLeft - 1);
+    if (fault === 'connection' && triesLeft > 0) return settleBatch(place, records, options, triesLeft - 1);
     if (fault !== 'refused' || records.length === 1) return records.map(() => E.left(failureOf(fault)));
     const settled: (Settled | typeof putBack)[] = [];
-    for (const record of records) settled.push(...(await settleBatch(pool, [record], options, triesLeft)));
+    for (const record of records) settled.push(...(await settleBatch(place, [record], options, triesLeft)));
     return settled;
   }
 }
@@ -203,7 +241,7 @@ const failureOf = (fault: DatabaseFault): StoreUnavailable | NotRecorded =>
     : storeUnavailable();
 
 async function settleOnce(
-  pool: DatabasePool,
+  place: LedgerPlace,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
   again: boolean,
@@ -213,11 +251,13 @@ async function settleOnce(
   const given = rows.length === 1 && !again ? rows[0] : rows;
   const statement = sql.type(row(verdictResult))`
     select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
-    from gateway_settle(${storedJson(given)}::json,
+    from ${place.named('gateway_settle')}(${storedJson(given)}::json,
                         ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()},
                         null, ${again})
   `;
-  const results = await prepared(pool, statement, (connection, named) => connection.any(named));
+  const results = await place.ask((pool) =>
+    prepared(pool, statement, (connection, named) => connection.any(named)),
+  );
   const verdicts = new Map(results.map((result) => [result.ord, verdictOf(result)]));
   return records.map((_, index) => E.right(verdicts.get(index + 1) ?? { kind: 'recorded' }));
 }

@@ -1,6 +1,8 @@
+import * as t from 'io-ts';
 import { type DatabaseTransactionConnection, sql } from 'slonik';
 import type { Seed } from '../../application/ports/seed.ts';
 import type { LimitTerms, SubjectKind } from '../../domain/limits/rate-limit.ts';
+import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 
 interface Limited {
@@ -15,17 +17,28 @@ interface Limited {
  * subject, and takes away what it alone has brought. Every limit gets the window that its requests lock.
  */
 export async function reconcileLimits(connection: DatabaseTransactionConnection, seed: Seed): Promise<void> {
-  const wanted = sql.fragment`
-    select w.kind, coalesce(k.api_key_id::text, u.user_id::text, w.name) as id, w.requests, w.tokens, w.in_flight
+  // Found first and written then: on Citus people and keys are on every node, and limits on one.
+  const found = await connection.any(sql.type(row(t.type({ wanted: t.string })))`
+    select json_build_object(
+      'kind', w.kind, 'id', coalesce(k.api_key_id::text, u.user_id::text, w.name), 'requests', w.requests,
+      'tokens', w.tokens, 'in_flight', w.in_flight)::text as wanted
     from json_to_recordset(${storedJson(limitedIn(seed).flatMap(limitRow))}::json)
       w(kind text, name text, requests bigint, tokens bigint, in_flight bigint)
     left join api_keys k on w.kind = 'api_key' and k.public_id = w.name
     left join users u on w.kind = 'user' and u.email_folded = lower(w.name)
+  `);
+  const wanted = sql.fragment`
+    select w.* from unnest(${sql.array(
+      found.map((each) => each.wanted),
+      'text',
+    )}) one
+    cross join lateral json_to_record(one::json)
+      w(kind text, id text, requests bigint, tokens bigint, in_flight bigint)
   `;
   await connection.query(sql.unsafe`
     delete from rate_limits l
     where l.from_config
-      and not exists (select from (${wanted}) w where w.kind = l.subject_kind and w.id = l.subject_id)
+      and not exists (select 1 from (${wanted}) w where w.kind = l.subject_kind and w.id = l.subject_id)
   `);
   await connection.query(sql.unsafe`
     insert into rate_limits as l (subject_kind, subject_id, requests_per_minute, tokens_per_minute,
@@ -41,7 +54,7 @@ export async function reconcileLimits(connection: DatabaseTransactionConnection,
   await connection.query(sql.unsafe`
     insert into rate_limit_windows (subject)
     select l.subject from rate_limits l
-    where not exists (select from rate_limit_windows w where w.subject = l.subject)
+    where not exists (select 1 from rate_limit_windows w where w.subject = l.subject)
   `);
 }
 

@@ -1,7 +1,23 @@
 import { type Client, DatabaseError } from 'pg';
 import { alone } from './alone.ts';
 import { withClient } from './client.ts';
-import { type Migration, padded, readFunctions, readMigrations, type SqlFile } from './migration-files.ts';
+import type { Distribution } from './distribution.ts';
+import {
+  type CitusFunctions,
+  citusFunctions,
+  distribute,
+  undistributed,
+  whyDistributed,
+  whyNotDistributable,
+} from './citus/distribute.ts';
+import {
+  type Migration,
+  padded,
+  readCitusFunctions,
+  readFunctions,
+  readMigrations,
+  type SqlFile,
+} from './migration-files.ts';
 
 /** Number of the advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
@@ -37,10 +53,10 @@ interface Applied {
 export async function migrate(
   url: string,
   dir: string,
-  options: { readonly lockTimeoutMs?: number } = {},
+  options: { readonly lockTimeoutMs?: number; readonly distribution?: Distribution } = {},
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
-  const functions = await readFunctions(dir);
+  const functions = await functionsOf(dir, options.distribution ?? 'none');
   const timeoutMs = options.lockTimeoutMs ?? defaultLockTimeoutMs;
   const applied = await alone(
     url,
@@ -56,8 +72,10 @@ export async function migrate(
 async function applyAll(
   client: Client,
   migrations: readonly Migration[],
-  functions: readonly SqlFile[],
+  functions: readonly SqlFile[] | CitusFunctions,
 ): Promise<readonly string[]> {
+  // First: the functions of the one kind would break a database of the other.
+  await refuseUnfit(client, functions);
   await client.query(`create table if not exists schema_migrations (
     version integer constraint schema_migrations_pkey primary key,
     name text not null,
@@ -74,25 +92,52 @@ async function applyAll(
     applied_at timestamptz not null default now(),
     constraint schema_functions_pkey primary key (name, checksum)
   )`);
-  const changed = unknownOf(functions, await readTexts(client));
+  const changed = unknownOf(appliedOf(functions), await readTexts(client));
   await applyFunctions(client, changed);
-  return [...pending, ...changed].map(({ name }) => name);
+  const steps = 'applied' in functions ? await distribute(client, functions) : [];
+  return [...[...pending, ...changed].map(({ name }) => name), ...steps];
 }
+
+/** The functions of the folder, as one database has them or as a cluster has them. */
+async function functionsOf(
+  dir: string,
+  distribution: Distribution,
+): Promise<readonly SqlFile[] | CitusFunctions> {
+  const usual = await readFunctions(dir);
+  return distribution === 'citus' ? citusFunctions(usual, await readCitusFunctions(dir)) : usual;
+}
+
+/** A database of another kind than the configuration says; the message holds no secret. */
+export class UnfitDatabase extends Error {}
+
+/** Throws where the database is not of the kind that the functions are for. */
+async function refuseUnfit(client: Client, functions: readonly SqlFile[] | CitusFunctions): Promise<void> {
+  const why = 'applied' in functions ? await whyNotDistributable(client) : await whyDistributed(client);
+  if (why !== undefined) throw new UnfitDatabase(`the database does not fit the configuration: ${why}`);
+}
+
+const appliedOf = (functions: readonly SqlFile[] | CitusFunctions): readonly SqlFile[] =>
+  'applied' in functions ? functions.applied : functions;
 
 /**
  * The names of the files in `dir` that `migrate` would apply now, in order. Changes nothing in the database and needs
  * no right to change it; throws for the same disagreements as `migrate`.
  */
-export async function pendingMigrations(url: string, dir: string): Promise<readonly string[]> {
+export async function pendingMigrations(
+  url: string,
+  dir: string,
+  distribution: Distribution = 'none',
+): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
-  const functions = await readFunctions(dir);
+  const functions = await functionsOf(dir, distribution);
   return withClient(url, async (client) => {
+    await refuseUnfit(client, functions);
     const applied = (await has(client, 'schema_migrations')) ? await readApplied(client) : [];
     const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
     const pending = pendingOf(migrations, applied);
-    return newerOf(migrations, applied).length > 0
-      ? []
-      : [...pending, ...unknownOf(functions, texts)].map(({ name }) => name);
+    if (newerOf(migrations, applied).length > 0) return [];
+    const files = [...pending, ...unknownOf(appliedOf(functions), texts)].map(({ name }) => name);
+    return files.length === 0 && 'applied' in functions ? undistributed(client, functions) : files;
   });
 }
 

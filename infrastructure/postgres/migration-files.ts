@@ -38,12 +38,23 @@ export async function readMigrations(dir: string): Promise<readonly Migration[]>
 }
 
 /** The functions of the folder `dir`: a file in `functions` is named for the function that it makes or replaces. */
-export async function readFunctions(dir: string): Promise<readonly SqlFile[]> {
-  const folder = path.join(dir, 'functions');
+export const readFunctions = (dir: string): Promise<readonly SqlFile[]> => readFolder(dir, 'functions');
+
+/** What a Citus cluster has besides, or in their places: the files in `citus`, named in the same way. */
+export const readCitusFunctions = (dir: string): Promise<readonly SqlFile[]> => readFolder(dir, 'citus');
+
+/** The functions, with those of `others` in the places of their own. */
+export function withStandIns(functions: readonly SqlFile[], others: readonly SqlFile[]): readonly SqlFile[] {
+  const replaced = new Set(others.map(({ name }) => path.basename(name)));
+  return [...functions.filter(({ name }) => !replaced.has(path.basename(name))), ...others];
+}
+
+async function readFolder(dir: string, below: string): Promise<readonly SqlFile[]> {
+  const folder = path.join(dir, below);
   if (!existsSync(folder)) return [];
   return Promise.all(
     (await sqlNames(folder)).map(async (base) => {
-      const file = await readSql(dir, `functions/${base}`);
+      const file = await readSql(dir, `${below}/${base}`);
       const wanted = `create or replace function ${base.slice(0, -'.sql'.length)}(`;
       const made = file.text.match(/^create .*?\(/gim) ?? [];
       if (made.length === 1 && made[0] === wanted) return file;

@@ -82,7 +82,7 @@ const conditionsOf = ({ modelKey, providerKey, enabled }: ModelFilter): readonly
   ...(providerKey === undefined
     ? []
     : [
-        sql.fragment`exists (select from model_routes r
+        sql.fragment`exists (select 1 from model_routes r
                              where r.model_key = m.model_key and r.provider_key = ${providerKey})`,
       ]),
 ];
@@ -94,7 +94,7 @@ const onPage = (key: 'm.model_key' | 'p.provider_key', { page, pageSize }: PageA
 
 async function totalOf(connection: CommonQueryMethods, rows: FragmentSqlToken) {
   const counted = await connection.oneFirst(sql.type(row(t.type({ counted: t.number })))`
-    select count(*)::integer as counted from (select from ${rows} limit ${exactTotal + 1}) bounded
+    select count(*)::integer as counted from (select 1 from ${rows} limit ${exactTotal + 1}) bounded
   `);
   return boundedTotal(BigInt(counted));
 }

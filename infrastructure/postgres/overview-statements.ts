@@ -3,7 +3,9 @@ import { sql } from 'slonik';
 import { hourStarts } from '../../domain/reports/overview.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
+import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
+import { rollupsWhere } from './report-statements.ts';
 
 /**
  * Every question of the overview. The ledger is read by time, one day of it (`usage_cost_events_occurred_at_idx`), and so
@@ -59,14 +61,9 @@ export const ledgerBuckets = (window: Window) => sql.type(row(bucketRow))`
 
 const markRow = t.type({ hour_start: timestamp, mark: t.string });
 
-/** What tells the logs of an hour from those that were there before: how many, and the sum of how they ended. */
+/** The mark of each hour (`log_mark`). */
 export const logMarks = (window: Window) => sql.type(row(markRow))`
-  select h as hour_start, m.logs || ' ' || m.statuses as mark
-  from unnest(${instants(hourStarts(window))}) h
-  cross join lateral (
-    select count(*) as logs, coalesce(sum(l.status_code), 0) as statuses from request_logs l
-    where l.occurred_at >= h and l.occurred_at < h + interval '1 hour'
-  ) m
+  select h as hour_start, m.mark from unnest(${instants(hourStarts(window))}) h cross join lateral log_mark(h) m
 `;
 
 const endText = t.tuple([t.number, nullable(t.string), t.number]);
@@ -80,33 +77,9 @@ const logHourRow = t.type({
 });
 export type LogHourRow = t.TypeOf<typeof logHourRow>;
 
-/**
- * The logs of these hours; latencies and first tokens are of requests that ended well. Rows are read once, and counted by
- * how they ended, which has a latency, and by their first token, which has none. Aggregates of one query see rows in one
- * order: each count is that of the time in its place.
- */
+/** The logs of these hours (`log_hour`). */
 export const logHours = (hours: readonly Date[]) => sql.type(row(logHourRow))`
-  select h as hour_start, g.*
-  from unnest(${instants(hours)}) h
-  cross join lateral (
-    with alike as materialized (
-      select latency_ms, status_code, error_code, first_token_ms, count(*)::integer as counted
-      from (
-        select l.latency_ms, l.status_code, l.error_code,
-               case when l.status_code < 400 then l.first_token_ms end as first_token_ms
-        from request_logs l where l.occurred_at >= h and l.occurred_at < h + interval '1 hour'
-      ) logs
-      group by grouping sets ((latency_ms, status_code, error_code), (first_token_ms))
-    )
-    select coalesce((select json_agg(json_build_array(status_code, error_code, counted))
-                     from (select status_code, error_code, sum(counted) as counted
-                           from alike where latency_ms is not null group by 1, 2) e), '[]') as ends,
-           coalesce(array_agg(latency_ms) filter (where status_code < 400), '{}') as latencies,
-           coalesce(array_agg(counted) filter (where status_code < 400), '{}') as latency_counts,
-           coalesce(array_agg(first_token_ms) filter (where first_token_ms is not null), '{}') as first_tokens,
-           coalesce(array_agg(counted) filter (where first_token_ms is not null), '{}') as first_token_counts
-    from alike
-  ) g
+  select h as hour_start, g.* from unnest(${instants(hours)}) h cross join lateral log_hour(h) g
 `;
 
 export const itemRow = t.type({
@@ -140,11 +113,11 @@ export const todayRow = t.intersection([
 ]);
 
 /** All of today, the models and the owners with the highest spend. */
-export const spentToday = () => sql.type(row(todayRow))`
+export const spentToday = (distribution: Distribution) => sql.type(row(todayRow))`
   with cuts as (
     select model_key, ownership_scope_key as scope, user_id, max(team_id) as team_id,
            sum(request_count) as request_count, sum(counted_picousd) as spend
-    from usage_rollups where ${today}
+    from ${rollupsWhere(today, distribution)}
     group by grouping sets ((), (model_key), (ownership_scope_key, user_id))
   ), ranked as (
     select cuts.*, row_number() over (partition by model_key is null, scope is null
@@ -193,15 +166,8 @@ export const budgetStandings = () => sql.type(row(standingRow))`
     cross join lateral (
       select budget_window_start(b.cadence, clock.now) as starts, budget_window_end(b.cadence, clock.now) as ends
     ) w
-    cross join lateral (
-      select coalesce(sum(d.counted_picousd), 0) as spent from usage_daily_totals d
-      where d.ownership_scope_key = b.scope
-        and d.day >= (w.starts at time zone 'UTC')::date and d.day < (w.ends at time zone 'UTC')::date
-    ) s
-    cross join lateral (
-      select count(*) as blocked from blocked_answers a
-      where a.ownership_scope_key = b.scope and a.occurred_at >= w.starts and a.occurred_at < w.ends
-    ) x
+    cross join lateral window_spend(b.scope, w.starts, w.ends) s(spent)
+    cross join lateral blocked_in(b.scope, w.starts, w.ends) x(blocked)
   ), ranked as (
     select standing.*, count(*) over () as total,
            count(*) filter (where spent > amount_10000 * 80000000::numeric) over () as above,
@@ -246,8 +212,10 @@ export const replicasBehind = () => sql.type(row(itemRow))`
 const setupRow = t.type({ model_answered: t.boolean, key_exists: t.boolean, budget_set: t.boolean });
 
 export const setup = () => sql.type(row(setupRow))`
-  select exists (select from usage_rollups) as model_answered,
-         exists (select from api_keys
-                 where revoked_at is null and (expires_at is null or expires_at > gateway_now())) as key_exists,
-         exists (select from user_budgets where active) or exists (select from team_budgets where active) as budget_set
+  select (select count(*) from (select 1 from usage_rollups limit 1) found) > 0 as model_answered,
+         (select count(*) from (select 1 from api_keys
+                                where revoked_at is null and (expires_at is null or expires_at > gateway_now())
+                                limit 1) found) > 0 as key_exists,
+         (select count(*) from (select 1 from user_budgets where active limit 1) found) > 0
+           or (select count(*) from (select 1 from team_budgets where active limit 1) found) > 0 as budget_set
 `;

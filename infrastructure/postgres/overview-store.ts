@@ -12,6 +12,7 @@ import type {
 import type { Owner } from '../../domain/identity/caller.ts';
 import { ascending, descending, inOrder } from '../../domain/reports/ranking.ts';
 import { lastHours } from '../../domain/reports/overview.ts';
+import type { Distribution } from './distribution.ts';
 import { routesWhere } from './model-list-store.ts';
 import { type OverviewHours, overviewHours } from './overview-hours.ts';
 import * as ask from './overview-statements.ts';
@@ -21,14 +22,18 @@ import { moment } from './report-statements.ts';
 const mostRoutes = 5000;
 
 /** What an admin sees first, in one transaction of one snapshot. */
-export function overviewStore(pool: DatabasePool, insight: CatalogueInsight): OverviewStore {
+export function overviewStore(
+  pool: DatabasePool,
+  insight: CatalogueInsight,
+  distribution: Distribution = 'none',
+): OverviewStore {
   const hours = overviewHours();
   return {
     read: () =>
       pool.transaction(async (connection) => {
         await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
         await connection.query(settings);
-        return facts(connection, insight, hours);
+        return facts(connection, { insight, hours, distribution });
       }),
   };
 }
@@ -41,10 +46,15 @@ const settings = sql.unsafe`
   select set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('work_mem', '32MB', true)
 `;
 
+interface Reading {
+  readonly insight: CatalogueInsight;
+  readonly hours: OverviewHours;
+  readonly distribution: Distribution;
+}
+
 async function facts(
   connection: CommonQueryMethods,
-  insight: CatalogueInsight,
-  hours: OverviewHours,
+  { insight, hours, distribution }: Reading,
 ): Promise<OverviewFacts> {
   const { now, logs_since } = await connection.one(moment());
   const window = lastHours(now);
@@ -57,7 +67,7 @@ async function facts(
     window,
     logsSince: logs_since ?? undefined,
     usage: { spends: ledger, logs },
-    ...today(await connection.many(ask.spentToday())),
+    ...today(await connection.many(ask.spentToday(distribution))),
     budgets: budgets(standings),
     attention: {
       unpriced_models: await unpricedModels(connection, insight, unpricedIn(ledger)),

@@ -1,10 +1,10 @@
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
-import type { HeldByPayload, KeptPayload, Payloads } from '../../application/ports/payloads.ts';
-import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
+import { sql } from 'slonik';
+import type { HeldByPayload, KeptPayload, PayloadOf, Payloads } from '../../application/ports/payloads.ts';
 import { int8 } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
+import type { LedgerPlace, LedgerPlaces } from './ledger-place.ts';
 import { prepared } from './prepared.ts';
 import { JsonBatch } from './json-batch.ts';
 import { storedPrint } from './stored-text.ts';
@@ -58,32 +58,38 @@ const maxSpare = 2;
 /** A payload waits this long for others to share its statement, which is cheaper; nobody waits for the payload. */
 const gatherMs = 20;
 
-/** Payloads in a bounded write-behind queue, in statements that many requests share; one at a time. */
-export function payloadStore(pool: DatabasePool, options: PayloadStoreOptions): PayloadStore {
-  const writer = new PayloadWriter(pool, options);
+/** Payloads in a bounded write-behind queue, in statements that many requests share: one at a time in each place. */
+export function payloadStore(placeOf: LedgerPlaces, options: PayloadStoreOptions): PayloadStore {
+  const writer = new PayloadWriter(placeOf, options);
   return {
-    keep: (requestLogId, make, held) => writer.keep(requestLogId, make, held),
+    keep: (of, make, held) => writer.keep(of, make, held),
     counts: () => writer.counts(),
     close: (withinMs) => writer.close(withinMs),
   };
 }
 
 interface ToMake {
-  readonly requestLogId: RequestLogId;
+  readonly of: PayloadOf;
   readonly make: () => KeptPayload | Promise<KeptPayload>;
   readonly release: () => void;
 }
 
 const holdsNothing: HeldByPayload = { bytes: 0, release: () => undefined };
 
+/** What is sent together, and where each item goes. */
+interface Batch {
+  readonly items: JsonBatch;
+  readonly places: LedgerPlace[];
+}
+
 class PayloadWriter {
-  private readonly pool: DatabasePool;
+  private readonly placeOf: LedgerPlaces;
   private readonly options: PayloadStoreOptions;
   private toMake: ToMake[] = [];
   private heldBytes = 0;
   private beingMade = 0;
-  private readonly full: JsonBatch[] = [];
-  private filling: JsonBatch | undefined;
+  private readonly full: Batch[] = [];
+  private filling: Batch | undefined;
   private readonly spare: Buffer[] = [];
   private queuedBytes = 0;
   private kept = 0;
@@ -91,8 +97,8 @@ class PayloadWriter {
   private making = false;
   private writing: Promise<void> | undefined;
 
-  constructor(pool: DatabasePool, options: PayloadStoreOptions) {
-    this.pool = pool;
+  constructor(placeOf: LedgerPlaces, options: PayloadStoreOptions) {
+    this.placeOf = placeOf;
     this.options = options;
   }
 
@@ -100,7 +106,7 @@ class PayloadWriter {
     return { kept: this.kept, shed: this.shed, queuedBytes: this.queuedBytes };
   }
 
-  keep(requestLogId: RequestLogId, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
+  keep(of: PayloadOf, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
     const bytes = held.bytes + bytesOfEntry;
     // A payload that nothing waits beside is always made: its bodies were within the bounds of the door.
     const full = this.heldBytes > 0 && this.heldBytes + bytes > maxHeldBytes;
@@ -114,7 +120,7 @@ class PayloadWriter {
       this.heldBytes -= bytes;
       held.release();
     };
-    this.toMake.push({ requestLogId, make, release });
+    this.toMake.push({ of, make, release });
     this.makeSoon();
   }
 
@@ -131,7 +137,7 @@ class PayloadWriter {
 
   private waiting(): number {
     return [...this.full, ...(this.filling === undefined ? [] : [this.filling])].reduce(
-      (sum, { count }) => sum + count,
+      (sum, { items }) => sum + items.count,
       0,
     );
   }
@@ -164,7 +170,7 @@ class PayloadWriter {
         void this.takeLater(next, made);
         return;
       }
-      this.take(next.requestLogId, made);
+      this.take(next.of, made);
       next.release();
     } catch (error) {
       this.notMade(next, error);
@@ -175,7 +181,7 @@ class PayloadWriter {
   private async takeLater(next: ToMake, made: Promise<KeptPayload>): Promise<void> {
     this.beingMade += 1;
     try {
-      this.take(next.requestLogId, await made);
+      this.take(next.of, await made);
       next.release();
       this.writing ??= this.write();
     } catch (error) {
@@ -191,7 +197,7 @@ class PayloadWriter {
     this.options.onDefect(error);
   }
 
-  private take(requestLogId: RequestLogId, { request, response }: KeptPayload): void {
+  private take({ requestLogId, scope }: PayloadOf, { request, response }: KeptPayload): void {
     const parts = [
       `{"request_log_id":"${requestLogId}","request_json":`,
       storedPrint(request.text),
@@ -200,14 +206,16 @@ class PayloadWriter {
       `,"request_truncated":${request.truncated},"response_truncated":${response.truncated}}`,
     ];
     const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-    if (this.filling?.hasRoomFor(bytes) === false) {
+    if (this.filling?.items.hasRoomFor(bytes) === false) {
       this.full.push(this.filling);
       this.filling = undefined;
     }
-    this.filling ??= new JsonBatch(this.roomFor(bytes + 2));
-    this.queuedBytes -= this.filling.size;
-    this.filling.add(parts);
-    this.queuedBytes += this.filling.size;
+    this.filling ??= { items: new JsonBatch(this.roomFor(bytes + 2)), places: [] };
+    const { items, places } = this.filling;
+    this.queuedBytes -= items.size;
+    items.add(parts);
+    places.push(this.placeOf(scope));
+    this.queuedBytes += items.size;
   }
 
   private roomFor(bytes: number): Buffer {
@@ -223,13 +231,13 @@ class PayloadWriter {
   private async write(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, gatherMs));
     for (let batch = this.next(); batch !== undefined; batch = this.next()) {
-      if (await this.writeBatch(batch)) this.giveBack(batch.room);
-      this.queuedBytes -= batch.size;
+      if (await this.writeBatch(batch)) this.giveBack(batch.items.room);
+      this.queuedBytes -= batch.items.size;
     }
     this.writing = undefined;
   }
 
-  private next(): JsonBatch | undefined {
+  private next(): Batch | undefined {
     const full = this.full.shift();
     if (full !== undefined) return full;
     const { filling } = this;
@@ -238,24 +246,42 @@ class PayloadWriter {
   }
 
   /** True: the database has answered, and reads no more of it. */
-  private async writeBatch(batch: JsonBatch): Promise<boolean> {
-    const fault = await this.insert(batch.whole(), batch.count);
+  private async writeBatch({ items, places }: Batch): Promise<boolean> {
+    const first = places[0];
+    if (first !== undefined && places.every((place) => place === first))
+      return this.writeTo(first, items.whole(), items, [...places.keys()]);
+    const written: Promise<boolean>[] = [];
+    for (const [place, entries] of Map.groupBy(places.entries(), ([, each]) => each)) {
+      const indexes = entries.map(([index]) => index);
+      written.push(this.writeTo(place, items.only(indexes), items, indexes));
+    }
+    return (await Promise.all(written)).every(Boolean);
+  }
+
+  private async writeTo(
+    place: LedgerPlace,
+    text: Buffer,
+    items: JsonBatch,
+    indexes: readonly number[],
+  ): Promise<boolean> {
+    const fault = await this.insert(place, text, indexes.length);
     if (fault === undefined) return true;
     // One bad payload must not take the others with it. A database that is away or too busy is not asked again.
-    if (batch.count > 1 && databaseFault(fault) === 'refused')
-      for (const one of batch.each()) this.shed += (await this.insert(one, 1)) === undefined ? 0 : 1;
-    else this.shed += batch.count;
+    if (indexes.length > 1 && databaseFault(fault) === 'refused')
+      for (const index of indexes)
+        this.shed += (await this.insert(place, items.only([index]), 1)) === undefined ? 0 : 1;
+    else this.shed += indexes.length;
     return false;
   }
 
   /** Gives back what went wrong. */
-  private async insert(items: Buffer, count: number): Promise<unknown> {
+  private async insert(place: LedgerPlace, items: Buffer, count: number): Promise<unknown> {
     const statement = sql.type(
       row(keptRow),
-    )`select gateway_keep_payloads(${sql.binary(items)}::json) as kept`;
+    )`select ${place.named('gateway_keep_payloads')}(${sql.binary(items)}::json) as kept`;
     try {
-      const kept = await prepared(this.pool, statement, async (connection, named) =>
-        Number((await connection.one(named)).kept),
+      const kept = await place.ask((pool) =>
+        prepared(pool, statement, async (connection, named) => Number((await connection.one(named)).kept)),
       );
       this.kept += kept;
       this.shed += count - kept;

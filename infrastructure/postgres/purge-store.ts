@@ -1,5 +1,6 @@
 import * as t from 'io-ts';
-import { type CommonQueryMethods, sql } from 'slonik';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type CommonQueryMethods, type IdentifierSqlToken, type QuerySqlToken, sql } from 'slonik';
 import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { alone } from './alone.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
@@ -86,29 +87,39 @@ async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, wi
   }
 }
 
-/**
- * Whole partitions first, then rows. Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all the index
- * entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody else.
- */
+type PurgeStatement = QuerySqlToken<StandardSchemaV1<unknown, t.TypeOf<typeof batchRow>>>;
+
+/** Whole partitions first, then rows. */
 async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   yield* wholePartitions(connection, cutoff, withinMs);
+  const ask = (statement: PurgeStatement) => answeredWithin(connection.one(statement), withinMs);
+  yield* rowBatches(sql.identifier(['gateway_purge_request_logs']), cutoff, ask);
+  const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
+  await answeredWithin(
+    unhurried(connection, (transaction) => transaction.query(emptied)),
+    countMs + withinMs,
+  );
+}
+
+/**
+ * Rows alone. Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all
+ * the index entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody
+ * else.
+ */
+export async function* rowBatches(
+  purge: IdentifierSqlToken,
+  cutoff: Date,
+  ask: (statement: PurgeStatement) => Promise<t.TypeOf<typeof batchRow>>,
+): Batches {
   let since = '-infinity';
   let reached = since;
   for (;;) {
-    const statement = sql.type(row(batchRow))`
+    const batch = await ask(sql.type(row(batchRow))`
       select deleted, reached
-      from gateway_purge_request_logs(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
-    `;
-    const batch = await answeredWithin(connection.one(statement), withinMs);
+      from ${purge}(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
+    `);
     yield { rows: Number(batch.deleted), whole: false };
-    if (batch.deleted < BigInt(purgeBatchRows)) {
-      const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
-      await answeredWithin(
-        unhurried(connection, (transaction) => transaction.query(emptied)),
-        countMs + withinMs,
-      );
-      return;
-    }
+    if (batch.deleted < BigInt(purgeBatchRows)) return;
     since = reached;
     reached = batch.reached?.toISOString() ?? reached;
   }
@@ -136,12 +147,12 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
 });
 
 /** What is purged, and the number of the advisory lock of those who purge it on a schedule. */
-interface Purged {
+export interface Purged {
   readonly lock: number;
   readonly store: (connection: CommonQueryMethods, withinMs: number) => AgedRows;
 }
 
-const requestLogs: Purged = { lock: requestLogLock, store: agedRequestLogs };
+export const requestLogRows: Purged = { lock: requestLogLock, store: agedRequestLogs };
 export const invocationRecords: Purged = { lock: invocationLock, store: agedInvocations };
 
 /**
@@ -152,7 +163,7 @@ export async function purgeAlone<A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
   withinMs = answerMs,
-  of: Purged = requestLogs,
+  of: Purged = requestLogRows,
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1, anyTime);
   try {

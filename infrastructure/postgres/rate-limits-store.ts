@@ -38,7 +38,7 @@ export const rateLimitsStore = (pool: DatabasePool): RateLimits => ({
       ),
       pool.oneFirst(sql.type(row(t.type({ counted: t.number })))`
         select count(*)::integer as counted
-        from (select from rate_limits l where ${ofKind} limit ${exactTotal + 1}) l
+        from (select 1 from rate_limits l where ${ofKind} limit ${exactTotal + 1}) l
       `),
     ]);
     const total = Math.min(counted, exactTotal);
@@ -140,7 +140,7 @@ const exists = (connection: CommonQueryMethods, { kind, id }: LimitSubject): Pro
   connection.exists(sql.unsafe`${subjectOf[kind](sql.fragment`${id}`)}`);
 
 const isActive = (connection: CommonQueryMethods, { kind, id }: LimitSubject): Promise<boolean> =>
-  connection.exists(sql.unsafe`select from (${subjectOf[kind](sql.fragment`${id}`)}) s where s.active`);
+  connection.exists(sql.unsafe`select 1 from (${subjectOf[kind](sql.fragment`${id}`)}) s where s.active`);
 
 const ownId = sql.fragment`l.subject_id`;
 

@@ -1,8 +1,9 @@
 import * as t from 'io-ts';
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import type { Window } from '../../domain/shared/window.ts';
 import type { OwnerKind } from '../../domain/reports/spend-report.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
+import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 
 /** Every question of the reports. They read rollups alone, each by a key that begins with what is asked for. */
@@ -34,19 +35,33 @@ const owners = {
   team: sql.fragment`user_id is null`,
 } as const satisfies Record<OwnerKind, unknown>;
 
-export const ledgerUsage = (window: Window, ownerKind: OwnerKind) => sql.type(row(ledgerUsageRow))`
+/** On Citus the rows are summed up on their shards before they are cut in several ways. */
+export const ledgerUsage = (
+  window: Window,
+  ownerKind: OwnerKind,
+  distribution: Distribution = 'none',
+) => sql.type(row(ledgerUsageRow))`
   select g.bucket_start, g.user_id, case when g.user_id is null then g.team_id end as team_id,
          coalesce(u.name, t.name) as owner_name, g.model_key, g.pricing_status, g.request_count, g.cost_picousd
   from (
     select bucket_start, user_id, team_id, model_key, pricing_status, sum(request_count) as request_count,
            sum(counted_picousd) as cost_picousd
-    from usage_rollups
-    where ${inWindow(window)} and ${owners[ownerKind]}
+    from ${rollupsWhere(sql.fragment`${inWindow(window)} and ${owners[ownerKind]}`, distribution)}
     group by pricing_status, grouping sets ((bucket_start), (user_id, team_id), (model_key))
   ) g
   left join users u on u.user_id = g.user_id
   left join teams t on t.team_id = g.team_id and g.user_id is null
 `;
+
+/** Rollups that meet a condition, as what stands behind `from`. */
+export const rollupsWhere = (condition: FragmentSqlToken, distribution: Distribution): FragmentSqlToken =>
+  distribution === 'none'
+    ? sql.fragment`usage_rollups where ${condition}`
+    : sql.fragment`
+        (select bucket_start, ownership_scope_key, user_id, team_id, model_key, pricing_status,
+                sum(request_count) as request_count, sum(counted_picousd) as counted_picousd
+         from usage_rollups where ${condition} group by 1, 2, 3, 4, 5, 6 offset 0) rollups
+      `;
 
 const ownerSpendRow = t.type({
   bucket_start: timestamp,

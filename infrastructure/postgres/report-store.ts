@@ -5,26 +5,27 @@ import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
 import { type CohortSpend, ownerKey } from '../../domain/reports/spend-by-day.ts';
 import type { LedgerUsage, NamedOwner } from '../../domain/reports/spend-report.ts';
+import type { Distribution } from './distribution.ts';
 import * as ask from './report-statements.ts';
 
 /** Reports over the rollups, never over whole tables. Each is read in one transaction, of one snapshot. */
-export const reportStore = (pool: DatabasePool): Reports => ({
+export const reportStore = (pool: DatabasePool, distribution: Distribution = 'none'): Reports => ({
   onSnapshot: (read) =>
     pool.transaction(async (connection) => {
       await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
       // Groups are few, but the planner takes owners for many, and would sort half a million rows in 4 MB of memory.
       await connection.query(sql.unsafe`set local work_mem = '32MB'`);
-      return read(await snapshot(connection));
+      return read(await snapshot(connection, distribution));
     }),
 });
 
-async function snapshot(connection: CommonQueryMethods): Promise<ReportSnapshot> {
+async function snapshot(connection: CommonQueryMethods, distribution: Distribution): Promise<ReportSnapshot> {
   const { now, logs_since } = await connection.one(ask.moment());
   return {
     now,
     logsSince: logs_since ?? undefined,
     ledgerUsage: async (window, ownerKind) =>
-      ledgerUsage(await connection.any(ask.ledgerUsage(window, ownerKind))),
+      ledgerUsage(await connection.any(ask.ledgerUsage(window, ownerKind, distribution))),
     ownerSpend: async (window, owners) =>
       (await connection.any(ask.ownerSpend(window, idsOf(owners)))).flatMap(ownerSpend),
     modelSpend: async (window, ownerKind, modelKeys) =>

@@ -116,7 +116,7 @@ function indexedAs(name: Column[0], value: string | number): ListCondition['inde
 }
 
 const hasTag = ({ key, value }: BespokeTag): FragmentSqlToken => sql.fragment`
-  exists (select from request_log_tags t
+  exists (select 1 from request_log_tags t
           where t.request_log_id = l.request_log_id and t.ownership_scope_key = l.ownership_scope_key
             and ${unindexed(sql.fragment`t.tag_key = ${key} and t.tag_value = ${value}`)})
 `;

@@ -11,9 +11,10 @@ import type {
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { int8, timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { findTokenOverhead } from './mcp-overheads.ts';
+import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 import { listOf } from './request-log-filter.ts';
-import { pageOf, readList, totalOf } from './time-list.ts';
+import { pageOf, readInOrder, readList, totalOf } from './time-list.ts';
 
 const text = orUndefined(t.string);
 const count = orUndefined(t.number);
@@ -104,10 +105,10 @@ const attemptRow = t.type({
   latency_ms: t.number,
 });
 
-export const requestLogsStore = (pool: DatabasePool): RequestLogs => ({
+export const requestLogsStore = (pool: DatabasePool, distribution: Distribution = 'none'): RequestLogs => ({
   page: (filter, ask) =>
     readList(pool, async (connection) => {
-      const list = listOf(filter);
+      const list = distribution === 'citus' ? readInOrder(listOf(filter)) : listOf(filter);
       const range = { from: filter.from, until: filter.until };
       const total = await totalOf(connection, list, range);
       const rows = await connection.any(listedLogs(pageOf(list, range, ask)));

@@ -38,7 +38,7 @@ async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<
     insert into teams (team_id, name, from_config)
     select w.team_id, w.name, true from json_to_recordset(${storedJson(rows)}::json) w(team_id text, name text)
     on conflict (team_id) do update
-      set name = excluded.name, active = true, from_config = true, version = teams.version + 1, updated_at = now()
+      set name = excluded.name, active = true, from_config = true, version = teams.version + 1, updated_at = excluded.updated_at
     where (teams.name, teams.active, teams.from_config) is distinct from (excluded.name, true, true)
   `);
   const ids = teams.map(({ id }) => id);
@@ -63,7 +63,7 @@ async function reconcileUsers(connection: Connection, { users }: Seed): Promise<
     on conflict (email_folded) do update
       set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
           request_logging_enabled = excluded.request_logging_enabled, from_config = true,
-          version = users.version + 1, updated_at = now()
+          version = users.version + 1, updated_at = excluded.updated_at
     where (users.email, users.name, users.role, users.request_logging_enabled, users.active, users.from_config)
       is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true, true)
   `);
@@ -104,7 +104,7 @@ async function reconcileServiceAccounts(connection: Connection, { serviceAccount
     from json_to_recordset(${storedJson(rows)}::json) w(service_account_id text, name text, team_id text)
     on conflict (service_account_id) do update
       set name = excluded.name, team_id = excluded.team_id, active = true, from_config = true,
-          version = service_accounts.version + 1, updated_at = now()
+          version = service_accounts.version + 1, updated_at = excluded.updated_at
     where (service_accounts.name, service_accounts.team_id, service_accounts.active, service_accounts.from_config)
       is distinct from (excluded.name, excluded.team_id, true, true)
   `);
@@ -124,13 +124,13 @@ async function reconcileProviders(connection: Connection, { providers }: Seed): 
     insert into providers (provider_key, kind, config_json)
     select w.provider_key, w.kind, w.config_json from ${wanted}
     on conflict (provider_key) do update
-      set kind = excluded.kind, config_json = excluded.config_json, enabled = true, updated_at = now()
+      set kind = excluded.kind, config_json = excluded.config_json, enabled = true, updated_at = excluded.updated_at
     where (providers.kind, providers.config_json, providers.enabled)
       is distinct from (excluded.kind, excluded.config_json, true)
   `);
   await connection.query(sql.unsafe`
     update providers p set enabled = false, updated_at = now()
-    where p.enabled and not exists (select from ${wanted} where w.provider_key = p.provider_key)
+    where p.enabled and not exists (select 1 from ${wanted} where w.provider_key = p.provider_key)
   `);
 }
 
@@ -140,11 +140,11 @@ async function reconcileModels(connection: Connection, { models }: Seed): Promis
   `;
   await connection.query(sql.unsafe`
     insert into models (model_key) select w.model_key from ${wantedModels}
-    on conflict (model_key) do update set enabled = true, updated_at = now() where not models.enabled
+    on conflict (model_key) do update set enabled = true, updated_at = excluded.updated_at where not models.enabled
   `);
   await connection.query(sql.unsafe`
     update models m set enabled = false, updated_at = now()
-    where m.enabled and not exists (select from ${wantedModels} where w.model_key = m.model_key)
+    where m.enabled and not exists (select 1 from ${wantedModels} where w.model_key = m.model_key)
   `);
   const routes = models.flatMap(({ id, routes }) =>
     routes.map((route, position) => routeRow(id, position, route)),
@@ -162,13 +162,13 @@ async function reconcileModels(connection: Connection, { models }: Seed): Promis
     on conflict (model_key, position) do update
       set provider_key = excluded.provider_key, upstream_model = excluded.upstream_model,
           priority = excluded.priority, enabled = excluded.enabled,
-          compatibility_json = excluded.compatibility_json, config_json = excluded.config_json, updated_at = now()
+          compatibility_json = excluded.compatibility_json, config_json = excluded.config_json, updated_at = excluded.updated_at
     where (model_routes.config_json, model_routes.enabled) is distinct from (excluded.config_json, excluded.enabled)
   `);
   await connection.query(sql.unsafe`
     update model_routes r set enabled = false, updated_at = now()
     where r.enabled
-      and not exists (select from ${wantedRoutes} where w.model_key = r.model_key and w.position = r.position)
+      and not exists (select 1 from ${wantedRoutes} where w.model_key = r.model_key and w.position = r.position)
   `);
 }
 
@@ -188,7 +188,7 @@ const compatibilityOf = (config: Json): Json | undefined =>
 
 /**
  * Every change goes through `gateway_set_budget`. The locks of all scopes concerned are taken first and together:
- * `lock_scopes` takes them in one order, so that two writers do not wait for each other in a circle.
+ * `lock_budgets` takes them in one order, so that two writers do not wait for each other in a circle.
  */
 async function reconcileBudgets(connection: Connection, seed: Seed): Promise<void> {
   const ofUsers = seed.users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
@@ -214,15 +214,24 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
     select w.scope from (${changed}) w
   `);
   if (scopes.length === 0) return;
-  const locked = sql.array(
-    scopes.map(({ scope }) => scope),
-    'text',
-  );
-  await connection.query(sql.unsafe`select lock_scopes(${locked})`);
+  const lockedScopes = scopes.map(({ scope }) => scope);
+  const locked = sql.array(lockedScopes, 'text');
+  await connection.query(sql.unsafe`select lock_budgets(${locked})`);
+  const wantedNow = await connection.any(sql.type(row(t.type({ wanted: t.string })))`
+    select json_build_object(
+      'user_id', w.user_id, 'team_id', w.team_id, 'cadence', w.cadence, 'amount_10000', w.amount_10000,
+      'hard_limit', w.hard_limit, 'timezone', w.timezone)::text as wanted
+    from (${changed}) w where w.scope = any (${locked})
+  `);
   await connection.query(sql.unsafe`
     select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
                               ${seed.mailReady})
-    from (${changed}) w where w.scope = any (${locked})
+    from unnest(${sql.array(
+      wantedNow.map(({ wanted: each }) => each),
+      'text',
+    )}) one
+    cross join lateral json_to_record(one::json)
+      w(user_id uuid, team_id text, cadence text, amount_10000 bigint, hard_limit boolean, timezone text)
   `);
 }
 
@@ -256,7 +265,7 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
           team_id = excluded.team_id, service_account_id = excluded.service_account_id,
           allowed_models = excluded.allowed_models, from_config = true, revoked_at = null, revoked_by = null,
           previous_secret_sha256 = null, previous_expires_at = null, version = api_keys.version + 1,
-          updated_at = now()
+          updated_at = excluded.updated_at
     where api_keys.revoked_by is distinct from 'admin'
       and (api_keys.secret_sha256, api_keys.name, api_keys.user_id, api_keys.team_id, api_keys.service_account_id,
            api_keys.allowed_models, api_keys.from_config, api_keys.revoked_by)
@@ -266,7 +275,7 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
   await connection.query(sql.unsafe`
     update api_keys k set revoked_at = now(), revoked_by = 'config', version = version + 1, updated_at = now()
     where k.from_config and k.revoked_at is null
-      and not exists (select from ${wanted} where w.public_id = k.public_id)
+      and not exists (select 1 from ${wanted} where w.public_id = k.public_id)
   `);
   const kept = await connection.any(sql.type(row(t.type({ name: t.string })))`
     select k.name from api_keys k join ${wanted} on w.public_id = k.public_id where k.revoked_by = 'admin'

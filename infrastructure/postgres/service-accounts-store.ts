@@ -103,7 +103,7 @@ async function changeAccount(
   { id, patch, version, author }: Change<string, ServiceAccountPatch>,
 ): ReturnType<ServiceAccounts['change']> {
   await connection.query(sql.unsafe`
-    select from service_accounts where service_account_id = ${id} for update
+    select 1 from service_accounts where service_account_id = ${id} for update
   `);
   const before = await findAccount(connection, id);
   if (before === undefined) return { kind: 'missing' };

@@ -56,7 +56,7 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
   find: async (tokenSha256) => {
     const found = await pool.maybeOne(sql.type(row(sessionRow))`
       select u.user_id, u.email, u.name, u.role, s.created_at, s.last_seen_at, s.expires_at, s.signed_in_by,
-             exists (select from user_second_factors f
+             exists (select 1 from user_second_factors f
                      where f.user_id = u.user_id and f.confirmed_at is not null) as has_second_factor,
              gateway_now() as now
       from admin_sessions s join users u on u.user_id = s.user_id
@@ -205,7 +205,7 @@ const accountOf = (email: string) => sql.fragment`sha256(convert_to(lower(${emai
 
 const adminExists = sql.type(row(t.type({ present: t.boolean })))`
   select exists (
-    select from users u join user_passwords p on p.user_id = u.user_id
+    select 1 from users u join user_passwords p on p.user_id = u.user_id
     where u.role = 'platform_admin' and u.active
   ) as present
 `;

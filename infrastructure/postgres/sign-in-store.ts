@@ -32,9 +32,9 @@ export const signInStore = (pool: DatabasePool): SignIns => ({
       insert into oidc_sign_ins (state_sha256, browser_sha256, return_to, address, begun_at)
       select ${binary(stateSha256)}, ${binary(browserSha256)}, ${returnTo}, ${address}, gateway_now()
       where (select count(*) from (
-               select from oidc_sign_ins s where s.address = ${address} and s.begun_at > ${oldest}
+               select 1 from oidc_sign_ins s where s.address = ${address} and s.begun_at > ${oldest}
                limit ${maxSignInsOfAddress}) here) < ${maxSignInsOfAddress}
-        and (select count(*) from (select from oidc_sign_ins limit ${maxSignIns}) there) < ${maxSignIns}
+        and (select count(*) from (select 1 from oidc_sign_ins limit ${maxSignIns}) there) < ${maxSignIns}
       returning return_to
     `);
     return begun !== null;
@@ -98,7 +98,7 @@ const changeOf = (found: Found, { isAdmin }: VouchedPerson): RoleChange =>
 const personOf = (connection: DatabaseTransactionConnection, email: string): Promise<Found | null> =>
   connection.maybeOne(sql.type(row(foundRow))`
     select u.user_id, u.email, u.name, u.role, u.active, gateway_now() as now,
-           exists (select from users o
+           exists (select 1 from users o
                    where o.role = 'platform_admin' and o.active and o.user_id <> u.user_id) as other_admins
     from users u where u.email_folded = lower(${email})
   `);

@@ -98,7 +98,7 @@ async function changeTeam(
   connection: CommonQueryMethods,
   { id, patch, version, author }: Change<string, TeamPatch>,
 ): Promise<OwnerChanged<StoredTeam>> {
-  await connection.query(sql.unsafe`select from teams where team_id = ${id} for update`);
+  await connection.query(sql.unsafe`select 1 from teams where team_id = ${id} for update`);
   const before = await findTeam(connection, id);
   if (before === undefined) return { kind: 'missing' };
   if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
@@ -114,7 +114,7 @@ async function changeTeam(
           connection,
           sql.fragment`k.team_id = ${id} or k.service_account_id in (
             select sa.service_account_id from service_accounts sa where sa.team_id = ${id} and sa.active)`,
-          sql.fragment`select from team_budgets b where b.team_id = ${id} and b.active`,
+          sql.fragment`select 1 from team_budgets b where b.team_id = ${id} and b.active`,
           0,
         )
       : undefined;

@@ -11,7 +11,9 @@ const action = 'mail.test';
 export const testMailsStore = (pool: DatabasePool): TestMails => ({
   record: ({ to, most, minutes }, actor) =>
     pool.transaction(async (connection) => {
-      await connection.query(sql.unsafe`select from users where user_id = ${actor.userId} for no key update`);
+      await connection.query(
+        sql.unsafe`select 1 from users where user_id = ${actor.userId} for no key update`,
+      );
       const asked = await connection.oneFirst(sql.type(row(t.type({ asked: int8 })))`
         select count(*) as asked from admin_events
         where actor_user_id = ${actor.userId} and action = ${action}

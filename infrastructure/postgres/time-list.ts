@@ -100,6 +100,9 @@ const reading = <A>(
     return read(connection);
   });
 
+/** A list that is read in order, whatever its conditions: over several shards buckets cannot be counted from one index. */
+export const readInOrder = ({ rows, time, key }: TimeList): TimeList => ({ by: 'time', rows, time, key });
+
 /** How many rows the list has: exact up to `exactTotal`, and from there on a lower bound. */
 export async function totalOf(connection: CommonQueryMethods, list: TimeList, range: TimeRange) {
   const total = await connection.oneFirst(sql.type(row(t.type({ total: int8 })))`
@@ -153,7 +156,7 @@ const pageInBuckets = (list: InBuckets, range: TimeRange, offset: number, size: 
 function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToken {
   if (list.by === 'time')
     return sql.fragment`
-      select from ${list.rows} and ${during(list.time, range)}
+      select 1 from ${list.rows} and ${during(list.time, range)}
       order by ${list.time} desc, ${list.key} desc limit ${most}
     `;
   const { counted, rows, bucket, time } = list;

@@ -187,7 +187,7 @@ async function endUser(connection: CommonQueryMethods, userId: string, endedSess
   return deactivatedOwner(
     connection,
     sql.fragment`k.user_id = ${userId}`,
-    sql.fragment`select from user_budgets b where b.user_id = ${userId} and b.active`,
+    sql.fragment`select 1 from user_budgets b where b.user_id = ${userId} and b.active`,
     endedSessions,
   );
 }

@@ -21,27 +21,49 @@ export interface Checked {
   readonly warnings: readonly Placed[];
   /** Asks the MCP servers of a file without problems. */
   readonly mcpServers?: () => Promise<readonly CheckedServer[]>;
+  /** Asks the database of such a file why it does not fit; undefined: it does. */
+  readonly database?: () => Promise<string | undefined>;
 }
 
 export const placedLine = (file: string, { path, line, column, message }: Placed): string =>
   `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
 
 /**
- * `gateway check-config [FILE] [--mcp]`: problems make it fail, warnings do not. With `--mcp` it connects to the MCP
- * servers, and fails where one does not answer.
+ * `gateway check-config [FILE] [--mcp] [--database]`: problems make it fail, warnings do not. With `--mcp` it connects to
+ * the MCP servers, and fails where one does not answer; with `--database` to the database, and fails where it does not fit
+ * the file.
  */
 export const checkConfigCommand =
   (check: (file: string) => Promise<Checked>, defaultFile: string, { out, err }: Terminal) =>
   async (args: readonly string[]): Promise<number> => {
-    const { values, positionals } = flags(args, { mcp: { type: 'boolean' } });
+    const { values, positionals } = flags(args, {
+      mcp: { type: 'boolean' },
+      database: { type: 'boolean' },
+    });
     const [file = defaultFile] = positionals;
-    const { problems, warnings, mcpServers } = await check(file);
-    for (const problem of problems) err(`error ${placedLine(file, problem)}`);
-    for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
-    if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
-    const asked = values.mcp === true ? ((await mcpServers?.()) ?? []) : [];
-    for (const { id, error, says } of asked)
-      if (error === undefined) out(`MCP server ${id}: ${says}`);
-      else err(`error MCP server ${id}: ${error}`);
-    return problems.length === 0 && asked.every(({ error }) => error === undefined) ? 0 : 1;
+    const { problems, warnings, mcpServers, database } = await check(file);
+    tellFile(file, { problems, warnings }, { out, err });
+    const areWell = values.mcp !== true || tellServers((await mcpServers?.()) ?? [], { out, err });
+    const fits = values.database !== true || tellDatabase(await database?.(), err);
+    return problems.length === 0 && areWell && fits ? 0 : 1;
   };
+
+function tellFile(file: string, { problems, warnings }: Checked, { out, err }: Terminal): void {
+  for (const problem of problems) err(`error ${placedLine(file, problem)}`);
+  for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
+  if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
+}
+
+/** True: all of them are well. */
+function tellServers(servers: readonly CheckedServer[], { out, err }: Terminal): boolean {
+  for (const { id, error, says } of servers)
+    if (error === undefined) out(`MCP server ${id}: ${says}`);
+    else err(`error MCP server ${id}: ${error}`);
+  return servers.every(({ error }) => error === undefined);
+}
+
+/** True: it fits. */
+function tellDatabase(unfit: string | undefined, err: Terminal['err']): boolean {
+  if (unfit !== undefined) err(`error the database: ${unfit}`);
+  return unfit === undefined;
+}

@@ -10,16 +10,11 @@ begin
       unbroken_since = case when p.seen_at > excluded.seen_at - interval '5 seconds' then p.unbroken_since
                             else excluded.seen_at end;
   if cardinality(releases) > 0 then
-    delete from request_claims c where c.request_log_id = any (releases);
-    delete from rate_limit_holds h where h.request_log_id = any (releases);
+    perform end_left_requests(releases);
   end if;
   delete from gateway_processes p where process_is_gone(p.process_id, process, '1 minute');
   if found then
-    delete from request_claims c
-    where c.process_id is not null
-      and not exists (select from gateway_processes p where p.process_id = c.process_id);
-    delete from rate_limit_holds h
-    where not exists (select from gateway_processes p where p.process_id = h.process_id);
+    perform end_left_requests();
   end if;
 end $$;
 comment on function gateway_beat is 'Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.';

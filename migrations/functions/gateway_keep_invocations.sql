@@ -1,8 +1,7 @@
 -- Statements may run twice: what is there already stays. Arguments and results come as arrays of one: a `null` that a
 -- tool answered is not the same as no answer.
 -- A record without a request log gets the newest one of the last day that has its request id and its owner. Those who link
--- from the other side (`gateway_link_invocations`) wait for the lock. Of an id that a great many requests have, the newest
--- 100 are looked at.
+-- from the other side (`gateway_link_invocations`) wait for the lock.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
 create or replace function gateway_keep_invocations(items json) returns bigint language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -17,14 +16,7 @@ begin
     result_json, arguments_truncated, result_truncated, occurred_at
   )
   select i.mcp_tool_invocation_id, i.request_id, coalesce(i.request_log_id, (
-           select l.request_log_id from (
-             select l.request_log_id, l.ownership_scope_key, l.occurred_at from request_logs l
-             where hashtextextended(l.request_id, 0) = hashtextextended(i.request_id, 0) and l.request_id = i.request_id
-               and l.list_bucket >= gateway_now() - interval '1 day'
-               and l.request_log_id >= log_id_floor(gateway_now() - interval '1 day')
-             order by l.list_bucket desc limit 100
-           ) l
-           where l.ownership_scope_key = ownership_scope(i.user_id, i.team_id) order by l.occurred_at desc limit 1
+           select l.request_log_id from log_of_request(i.request_id, ownership_scope(i.user_id, i.team_id)) l
          )), i.api_key_id, i.user_id, i.team_id, i.owner_kind,
          i.server_id, i.server_display_name, i.tool_id, i.tool_display_name, i.status, i.policy_result, i.latency_ms,
          i.error_code, i.arguments_json -> 0, i.result_json -> 0, i.arguments_truncated, i.result_truncated,

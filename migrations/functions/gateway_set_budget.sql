@@ -15,7 +15,7 @@ declare
   t timestamptz;
   spent numeric;
 begin
-  perform lock_scopes(array[scope]);
+  perform lock_budgets(array[scope]);
   t := gateway_now();
   if owner_user is null then
     select * into present from team_budgets b where b.team_id = owner_team and b.active;

@@ -30,6 +30,7 @@ describe('the container', () => {
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool,
       replica: undefined,
+      cluster: undefined,
       log: memoryLog(),
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),

@@ -8,6 +8,7 @@ import { smtpMailer } from '../../infrastructure/mail/smtp-mailer.ts';
 import { alertQueue } from '../../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
@@ -40,7 +41,7 @@ afterAll(async () => {
 });
 
 const budgets = () => budgetsStore(pools[0]!, () => true);
-const queue = (): AlertQueue => alertQueue(pools[0]!);
+const queue = (): AlertQueue => alertQueue(pools[0]!, testDistribution());
 const mailer = (port = server.port) =>
   smtpMailer(() => ({
     from: 'alerts@example.com',
@@ -51,7 +52,7 @@ const told: FailedDelivery[] = [];
 const telemetry = { sent: () => undefined, failed: (failure: FailedDelivery) => void told.push(failure) };
 const dispatcher = (pool: DatabasePool) =>
   dispatchAlerts({
-    queue: alertQueue(pool),
+    queue: alertQueue(pool, testDistribution()),
     mailer: mailer(),
     whereToLook: () => 'https://g.example.com/b',
     telemetry,

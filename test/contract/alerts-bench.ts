@@ -57,7 +57,7 @@ export const spendsOf = async (
 /** The deliveries of all alerts of an owner. */
 export const deliveriesOf = (query: Query, caller: Caller): Promise<DeliveryRow[]> =>
   query<DeliveryRow>(
-    `select d.* from budget_alert_deliveries d join budget_alerts a using (budget_alert_id)
+    `select d.* from budget_alert_deliveries d join budget_alerts a using (budget_alert_id, ownership_scope_key)
      where $1 in (a.user_id::text, a.team_id) order by d.recipient`,
     [idOf(ownerOfCaller(caller))],
   );

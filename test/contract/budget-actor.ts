@@ -7,6 +7,7 @@ import type { Cadence } from '../../domain/budget/budget.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import { type Journal, localJournal } from '../../infrastructure/journal/journal.ts';
+import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
 import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
@@ -84,7 +85,7 @@ export async function openActor(url: string, connections: number, folder?: strin
   const ledger = ledgerStore(pool, options);
   const budgets = budgetsStore(pool, () => true);
   const seeds = seedStore(pool);
-  const replay = replayJournaled(pool, options);
+  const replay = replayJournaled(oneDatabase(pool), options);
   let open = true;
   const recovering = journal === undefined ? undefined : recoverAgainAndAgain(journal, replay, () => open);
 

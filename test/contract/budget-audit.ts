@@ -361,7 +361,8 @@ const sums: Readonly<Record<string, string>> = {
     select budget_id from budget_alerts group by budget_id, threshold_bps, window_start having count(*) > 1
     union all
     select a.budget_id from budget_alerts a
-    where not exists (select from budget_alert_deliveries d where d.budget_alert_id = a.budget_alert_id)`,
+    where not exists (select from budget_alert_deliveries d
+                      where d.budget_alert_id = a.budget_alert_id and d.ownership_scope_key = a.ownership_scope_key)`,
 };
 
 export async function auditSums(query: Sql): Promise<void> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
+import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { type GatewayProcess, gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -152,7 +153,7 @@ describe('a claim on a request id', () => {
     await process.beat();
     expect(await query('select from request_claims')).toHaveLength(1);
     const options = { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined };
-    expect(await replayJournaled(pool, options)(kept[0] ?? '')).toBe('settled');
+    expect(await replayJournaled(oneDatabase(pool), options)(kept[0] ?? '')).toBe('settled');
     expect(await query('select from request_claims')).toEqual([]);
     expect(await admitted(ledger, { ...claim, requestLogId: randomUUID() })).toMatchObject({
       alreadyAccounted: true,

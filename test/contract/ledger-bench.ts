@@ -24,6 +24,9 @@ import type { DatabaseFault } from '../../infrastructure/postgres/database-fault
 import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { type LedgerOptions, ledgerStore } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openCluster } from '../../infrastructure/postgres/citus/cluster.ts';
+import { shardedLedger } from '../../infrastructure/postgres/citus/sharded-ledger.ts';
+import { clockKind, onCitus, onEveryNode } from '../support/citus-database.ts';
 import { queries } from '../support/gateway.ts';
 
 /** One unit of `amount_10000`, in picodollars. */
@@ -39,20 +42,34 @@ export interface OpenLedger extends Ledger {
 
 export async function openLedger(
   url: string,
-  over: Partial<LedgerOptions> & { readonly connections?: number } = {},
+  over: Partial<LedgerOptions> & {
+    readonly connections?: number;
+    /** The way to another node of a cluster. */
+    readonly nodeUrl?: (url: string) => string;
+  } = {},
 ): Promise<OpenLedger> {
-  const pool = await openPool(url, over.connections ?? 10);
+  const connections = over.connections ?? 10;
+  const pool = await openPool(url, connections);
   const faults: DatabaseFault[] = [];
-  const ledger = ledgerStore(pool, {
+  const options = {
     closeOnBlock: () => false,
     mailReady: () => false,
     journal: async () => false,
     claimSeconds: () => 60,
-    process: gatewayProcess(pool, { onWriting: () => undefined }),
-    onFault: (fault) => void faults.push(fault),
+    onFault: (fault: DatabaseFault) => void faults.push(fault),
     ...over,
-  });
-  return { ...ledger, pool, faults };
+  };
+  if (onCitus()) {
+    const cluster = await openCluster(pool, url, {
+      maxConnections: connections,
+      onWriting: () => undefined,
+      ...(over.nodeUrl === undefined ? {} : { nodeUrl: over.nodeUrl }),
+    });
+    const end = async (): Promise<void> => void (await Promise.all([cluster.end(), pool.end()]));
+    return { ...shardedLedger(cluster, options), pool: { ...pool, end }, faults };
+  }
+  const process = gatewayProcess(pool, { onWriting: () => undefined });
+  return { ...ledgerStore(pool, { process, ...options }), pool, faults };
 }
 
 /** So many ledgers for the calling suite, each like one gateway process's. */
@@ -74,8 +91,9 @@ export function withClock(query: Query): {
 } {
   beforeAll(async () => {
     await query('create table test_clock (at timestamptz)');
+    await onEveryNode(query, 'test_clock');
     await query('insert into test_clock values (null)');
-    await query(`create or replace function gateway_now() returns timestamptz language sql volatile
+    await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
       as 'select coalesce((select at from test_clock), clock_timestamp())'`);
   });
   return {

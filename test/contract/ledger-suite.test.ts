@@ -29,8 +29,8 @@ beforeAll(async () => {
   const far = proxy.to(database.url());
   opened['here'] = await openLedger(database.url());
   opened['closing'] = await openLedger(database.url(), { closeOnBlock: () => true });
-  opened['journaling'] = await openLedger(far, { journal: async () => true });
-  opened['full'] = await openLedger(far, { journal: async () => false });
+  opened['journaling'] = await openLedger(far, { journal: async () => true, nodeUrl: proxy.to });
+  opened['full'] = await openLedger(far, { journal: async () => false, nodeUrl: proxy.to });
   await proxy.refuse();
 });
 afterAll(async () => {

@@ -6,6 +6,7 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import { type LimitTerms, minuteOf, type RateLimit, subjectKey } from '../../domain/limits/rate-limit.ts';
 import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { clockKind, onEveryNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { openSql } from './budget-audit.ts';
 import { admitted, aTeam, aUser, openLedger, type OpenLedger, type Query } from './ledger-bench.ts';
@@ -170,8 +171,9 @@ describe('rate limits over four replicas', () => {
   const ledgers: OpenLedger[] = [];
   beforeAll(async () => {
     await query('create table test_clock (shift interval)');
+    await onEveryNode(query, 'test_clock');
     await query(`insert into test_clock values ('0')`);
-    await query(`create or replace function gateway_now() returns timestamptz language sql volatile
+    await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
       as 'select clock_timestamp() + (select shift from test_clock)'`);
     for (let index = 0; index < 4; index += 1)
       ledgers.push(await openLedger(database.url(), { connections: 4, claimSeconds: () => 100_000 }));

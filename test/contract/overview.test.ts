@@ -4,6 +4,7 @@ import type { OverviewStore } from '../../application/ports/overview.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { lastHours, usageOf } from '../../domain/reports/overview.ts';
 import { overviewStore } from '../../infrastructure/postgres/overview-store.ts';
+import { testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -31,7 +32,7 @@ let callers: readonly Caller[] = [];
 const hourMs = 3_600_000;
 
 beforeAll(async () => {
-  store = overviewStore(ledgers[0]!.pool, { ofRoute: noRoutes, ofProvider: noRoutes });
+  store = overviewStore(ledgers[0]!.pool, { ofRoute: noRoutes, ofProvider: noRoutes }, testDistribution());
   callers = [await aUser(query), await aUser(query), ...(await aTeam(query))];
 });
 

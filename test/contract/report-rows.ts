@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
+import { testDistribution } from '../support/citus-database.ts';
 import type { DatabasePool } from 'slonik';
 import type { Reports } from '../../application/ports/reports.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
@@ -27,7 +28,7 @@ export function withReports(url: () => string): {
   afterAll(async () => pool?.end());
   return {
     pool: () => pool!,
-    reports: { onSnapshot: (read) => reportStore(pool!).onSnapshot(read) },
+    reports: { onSnapshot: (read) => reportStore(pool!, testDistribution()).onSnapshot(read) },
   };
 }
 

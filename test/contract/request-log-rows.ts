@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
+import { testDistribution } from '../support/citus-database.ts';
 import type { DatabasePool } from 'slonik';
 import type { ListedRequestLog, RequestLogs } from '../../application/ports/request-logs.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -74,8 +75,8 @@ export function withRequestLogs(url: () => string): {
   return {
     pool: () => pool!,
     logs: {
-      page: (filter, ask) => requestLogsStore(pool!).page(filter, ask),
-      find: (id) => requestLogsStore(pool!).find(id),
+      page: (filter, ask) => requestLogsStore(pool!, testDistribution()).page(filter, ask),
+      find: (id) => requestLogsStore(pool!, testDistribution()).find(id),
     },
   };
 }

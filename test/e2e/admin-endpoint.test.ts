@@ -38,6 +38,7 @@ describe('an admin endpoint in the application', () => {
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool: pool(),
       replica: undefined,
+      cluster: undefined,
       log,
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),

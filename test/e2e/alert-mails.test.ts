@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
+import { clockKind, onEveryNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import {
   aKey,
@@ -53,8 +54,9 @@ beforeAll(async () => {
     (mail) => onMail(mail),
   );
   await query(`create table test_clock (ahead interval not null)`);
+  await onEveryNode(query, 'test_clock');
   await query(`insert into test_clock values ('0')`);
-  await query(`create or replace function gateway_now() returns timestamptz language sql volatile
+  await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
     as 'select clock_timestamp() + (select ahead from test_clock)'`);
 });
 afterAll(async () => {
@@ -124,7 +126,7 @@ interface State {
 const statesOf = (team: string): Promise<State[]> =>
   query<State>(
     `select recipient, delivery_status, failure_reason
-     from budget_alert_deliveries join budget_alerts using (budget_alert_id) where team_id = $1 order by 1`,
+     from budget_alert_deliveries join budget_alerts using (budget_alert_id, ownership_scope_key) where team_id = $1 order by 1`,
     [team],
   );
 const count = (states: readonly State[], status: string): number =>
@@ -254,7 +256,7 @@ describe('a gateway without mail', () => {
     expect(
       await query(
         `select delivery_status, failure_reason from budget_alert_deliveries d join budget_alerts a
-         using (budget_alert_id) where a.amount_10000 = 0 and a.user_id is not null`,
+         using (budget_alert_id, ownership_scope_key) where a.amount_10000 = 0 and a.user_id is not null`,
       ),
     ).toEqual([{ delivery_status: 'failed', failure_reason: 'mail_not_configured' }]);
   });

@@ -92,7 +92,7 @@ export function payloadsScene() {
     for (let tries = 0; tries < 200; tries += 1) {
       const [row] = await stage.query<Loose>(
         `select l.*, p.request_json, p.response_json from request_logs l
-         join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+         join request_log_payloads p using (request_log_id, ownership_scope_key) where l.request_id = $1`,
         [requestId],
       );
       if (row !== undefined) {
@@ -113,7 +113,7 @@ export function payloadsScene() {
   const rowsOf = async ({ requestId }: Answer): Promise<readonly Loose[]> =>
     stage.query(
       `select l.*, p.request_log_id is not null as has_row from request_logs l
-       left join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+       left join request_log_payloads p using (request_log_id, ownership_scope_key) where l.request_id = $1`,
       [requestId],
     );
 

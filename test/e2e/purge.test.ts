@@ -51,7 +51,7 @@ const left = async (): Promise<readonly number[]> =>
   (
     await query<{ days: number }>(
       `select round(extract(epoch from gateway_now() - occurred_at) / 86400)::int as days
-       from request_logs join request_log_attempts using (request_log_id) order by 1`,
+       from request_logs join request_log_attempts using (request_log_id, ownership_scope_key) order by 1`,
     )
   ).map(({ days }) => days);
 

@@ -53,7 +53,7 @@ describe('defaults', () => {
             bespokeTags: [],
           },
         },
-        database: { kind: 'embedded', dataDir: '.gateway', maxConnections: 10 },
+        database: { kind: 'embedded', dataDir: '.gateway', distribution: 'none', maxConnections: 10 },
         mail: undefined,
         mcpServers: [],
         mcpLogging: { retention: undefined },
@@ -216,6 +216,7 @@ describe('the environment', () => {
       kind: 'external',
       url: 'postgres://env/db',
       readUrl: undefined,
+      distribution: 'none',
       maxConnections: 3,
     });
   });

@@ -19,6 +19,16 @@ describe('a wrong file', () => {
       'server:\n  bind: 127.0.0.1:70000\n',
       [['server.bind', 2, 9, /port from 0 to 65535/]],
     ],
+    [
+      'a distribution of the embedded database',
+      'database: {distribution: citus}',
+      [['database.distribution', 1, 26, /needs url/]],
+    ],
+    [
+      'a read replica of a cluster',
+      'database: {url: "postgres://h/d", read_url: "postgres://r/d", distribution: citus}',
+      [['database.read_url', 1, 45, /goes with distribution: none alone/]],
+    ],
     ['bind without a port', 'server: {bind: localhost}', [['server.bind', 1, 16, /host:port/]]],
     [
       'ratio above one',

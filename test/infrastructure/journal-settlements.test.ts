@@ -5,6 +5,7 @@ import type { SettlementRecord } from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { localJournal } from '../../infrastructure/journal/journal.ts';
 import type { RecoveredFile } from '../../infrastructure/journal/recovery.ts';
+import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import {
   aRecord,
@@ -63,7 +64,11 @@ async function cutOff(
 const deferrable = <R extends SettlementRecord>(record: R, to = at): R => ({ ...record, deferrableTo: to });
 
 const replayOf = ({ pool }: OpenLedger) =>
-  replayJournaled(pool, { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined });
+  replayJournaled(oneDatabase(pool), {
+    closeOnBlock: () => false,
+    mailReady: () => false,
+    onFault: () => undefined,
+  });
 
 /** Another process comes up and settles what is in the folder. */
 async function settleFolder(folder: string, ledger = ledgers[0]!): Promise<readonly RecoveredFile[]> {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DatabasePool } from 'slonik';
 import type { KeptPayload } from '../../application/ports/payloads.ts';
 import type { Json } from '../../domain/shared/json.ts';
+import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import {
   maxQueuedBytes,
@@ -19,6 +20,9 @@ const database = withDatabase();
 const query = queries(database.url);
 const mebibyte = 1024 * 1024;
 
+/** As `summaries` has them. */
+const of = (requestLogId: string) => ({ requestLogId, scope: 's' });
+
 let proxy: TcpProxy;
 let pool: DatabasePool;
 let store: PayloadStore;
@@ -28,7 +32,7 @@ let defects: unknown[];
 const opened = (): PayloadStore => {
   faults = [];
   defects = [];
-  return payloadStore(pool, {
+  return payloadStore(oneDatabase(pool), {
     onFault: (error) => void faults.push(error),
     onDefect: (error) => void defects.push(error),
   });
@@ -102,8 +106,8 @@ const bulk = (bytes: number): string => 'x'.repeat(bytes);
 describe('a payload that is kept', () => {
   it('is beside its summary row, with its flags', async () => {
     const [id = '', cut = ''] = await summaries(2);
-    store.keep(id, () => payload('one'));
-    store.keep(cut, () => payload('two', true));
+    store.keep(of(id), () => payload('one'));
+    store.keep(of(cut), () => payload('two', true));
     await settled(store, 2);
     expect(await rowOf(id)).toEqual({
       request_json: { headers: {}, body: 'one' },
@@ -117,7 +121,7 @@ describe('a payload that is kept', () => {
   it('is made in a turn of its own', async () => {
     const id = await summary();
     let made = 0;
-    store.keep(id, () => {
+    store.keep(of(id), () => {
       made += 1;
       return payload('later');
     });
@@ -128,9 +132,9 @@ describe('a payload that is kept', () => {
 
   it('stays when it comes again', async () => {
     const id = await summary();
-    store.keep(id, () => payload('first'));
+    store.keep(of(id), () => payload('first'));
     await settled(store, 1);
-    store.keep(id, () => payload('second'));
+    store.keep(of(id), () => payload('second'));
     await settled(store, 2);
     expect(await rowOf(id)).toMatchObject({ request_json: { body: 'first' } });
     expect(store.counts()).toMatchObject({ kept: 1, shed: 1 });
@@ -141,7 +145,7 @@ describe('a payload that is kept', () => {
 describe('a payload without a summary row', () => {
   it('is left out without a fault: its request waits in a journal, or was purged', async () => {
     const [first = '', last = ''] = await summaries(2);
-    for (const id of [first, randomUUID(), last]) store.keep(id, () => payload('x'));
+    for (const id of [first, randomUUID(), last]) store.keep(of(id), () => payload('x'));
     await settled(store, 3);
     expect(store.counts()).toEqual({ kept: 2, shed: 1, queuedBytes: 0 });
     expect(faults).toEqual([]);
@@ -153,7 +157,7 @@ describe('a payload without a summary row', () => {
     const id = await summary();
     const purging = await holder(database.url());
     await purging.query('delete from request_logs where request_log_id = $1', [id]);
-    store.keep(id, () => payload('x'));
+    store.keep(of(id), () => payload('x'));
     await sleep(100);
     await purging.commit();
     await settled(store, 1);
@@ -167,7 +171,7 @@ describe('one bad payload', () => {
     const ids = await summaries(20);
     await query(`alter table request_log_payloads add constraint no_bad_ones
                  check (request_json->>'body' is distinct from 'bad')`);
-    for (const [index, id] of ids.entries()) store.keep(id, () => payload(index === 7 ? 'bad' : index));
+    for (const [index, id] of ids.entries()) store.keep(of(id), () => payload(index === 7 ? 'bad' : index));
     await settled(store, 20);
     await query('alter table request_log_payloads drop constraint no_bad_ones');
     expect(store.counts()).toEqual({ kept: 19, shed: 1, queuedBytes: 0 });
@@ -180,7 +184,7 @@ describe('one bad payload', () => {
     const ids = await summaries(3);
     const defect = new TypeError('no payload');
     for (const [index, id] of ids.entries())
-      store.keep(id, () => {
+      store.keep(of(id), () => {
         if (index === 1) throw defect;
         return payload(index);
       });
@@ -197,7 +201,7 @@ describe('one bad payload', () => {
     ['what looks like them', '\\u0000 \\ud800'],
   ])('is none that holds %s', async (_, body) => {
     const id = await summary();
-    store.keep(id, () => payload(body));
+    store.keep(of(id), () => payload(body));
     await settled(store, 1);
     expect(store.counts()).toMatchObject({ kept: 1, shed: 0 });
     const text = JSON.stringify(body).replaceAll(/(?<!\\)\\u(?:0000|d800|dc00)/g, '\uFFFD');
@@ -225,7 +229,7 @@ describe('a database that is slow', () => {
     await whileLocked(async () => {
       // Four times what there is room for, all in one turn.
       for (let index = 0; index < 4 * 32; index += 1)
-        store.keep(id, () => {
+        store.keep(of(id), () => {
           made += 1;
           most = Math.max(most, store.counts().queuedBytes);
           return payload(bulk(size));
@@ -244,7 +248,7 @@ describe('a database that is slow', () => {
   it('bytes are counted as UTF-8', async () => {
     const ids = await summaries(2);
     await whileLocked(async () => {
-      for (const id of ids) store.keep(id, () => payload('日'.repeat(100_000)));
+      for (const id of ids) store.keep(of(id), () => payload('日'.repeat(100_000)));
       await until(() => store.counts().queuedBytes >= 2 * 300_000, 'three bytes for each sign');
     });
     await settled(store, 2);
@@ -255,17 +259,17 @@ describe('a database that is slow', () => {
     let released = 0;
     const held = (bytes: number) => ({ bytes, release: () => (released += 1) });
     for (let index = 0; index < 10; index += 1)
-      store.keep(randomUUID(), () => payload('x'), held(10 * mebibyte));
+      store.keep(of(randomUUID()), () => payload('x'), held(10 * mebibyte));
     expect(store.counts().shed).toBe(4);
     expect(released).toBe(4);
-    for (let index = 0; index < 10_000; index += 1) store.keep(randomUUID(), () => payload('x'));
+    for (let index = 0; index < 10_000; index += 1) store.keep(of(randomUUID()), () => payload('x'));
     expect(store.counts().shed).toBeGreaterThan(9000);
   });
 
   it('one that alone holds more than there is room for is made all the same', async () => {
     const id = await summary();
     let released = 0;
-    store.keep(id, () => payload('x'), { bytes: 1024 * mebibyte, release: () => (released += 1) });
+    store.keep(of(id), () => payload('x'), { bytes: 1024 * mebibyte, release: () => (released += 1) });
     await settled(store, 1);
     expect(store.counts()).toMatchObject({ kept: 1, shed: 0 });
     expect(released).toBe(1);
@@ -276,8 +280,8 @@ describe('a database that is slow', () => {
     const later = Promise.withResolvers<ReturnType<typeof payload>>();
     let released = 0;
     const held = { bytes: mebibyte, release: () => (released += 1) };
-    store.keep(one, () => later.promise, held);
-    store.keep(other, () => Promise.reject(new Error('no memory')), held);
+    store.keep(of(one), () => later.promise, held);
+    store.keep(of(other), () => Promise.reject(new Error('no memory')), held);
     await until(() => released === 1, 'the failure is noticed');
     expect(store.counts()).toMatchObject({ kept: 0, shed: 1 });
     later.resolve(payload('x'));
@@ -289,7 +293,7 @@ describe('a database that is slow', () => {
   it('what is shed is counted, what was queued is written, and then there is room again', async () => {
     const ids = await summaries(60);
     await whileLocked(async () => {
-      for (const id of ids) store.keep(id, () => payload(bulk(mebibyte)));
+      for (const id of ids) store.keep(of(id), () => payload(bulk(mebibyte)));
       await until(() => store.counts().shed > 0, 'some are shed');
       await sleep(50);
     });
@@ -306,7 +310,7 @@ describe('a database that is slow', () => {
     // Summary rows are never shed.
     expect(row).toEqual({ all: '60', kept: String(kept) });
     const more = await summary();
-    store.keep(more, () => payload('room'));
+    store.keep(of(more), () => payload('room'));
     await settled(store, 61);
     expect(await rowOf(more)).toMatchObject({ has_payload: true });
   });
@@ -316,13 +320,13 @@ describe('a database that is gone', () => {
   it('what cannot be written is shed and counted, and nobody waits', async () => {
     const ids = await summaries(3);
     await proxy.refuse();
-    for (const id of ids) store.keep(id, () => payload('x'));
+    for (const id of ids) store.keep(of(id), () => payload('x'));
     await settled(store, 3);
     expect(store.counts()).toEqual({ kept: 0, shed: 3, queuedBytes: 0 });
     expect(faults).toHaveLength(1);
     await proxy.open();
     const [after = ''] = await summaries(1);
-    store.keep(after, () => payload('back'));
+    store.keep(of(after), () => payload('back'));
     await settled(store, 4);
     expect(await rowOf(after)).toMatchObject({ has_payload: true });
     for (const id of ids) expect(await rowOf(id)).toMatchObject({ has_payload: false });
@@ -331,12 +335,12 @@ describe('a database that is gone', () => {
   it('in the middle of a statement: the next one is written over a new connection', async () => {
     const [first = '', second = ''] = await summaries(2);
     const lock = await locked();
-    store.keep(first, () => payload('x'));
+    store.keep(of(first), () => payload('x'));
     await sleep(100);
     proxy.cut();
     await settled(store, 1);
     await lock.rollBack();
-    store.keep(second, () => payload('y'));
+    store.keep(of(second), () => payload('y'));
     await settled(store, 2);
     expect(await rowOf(second)).toMatchObject({ has_payload: true });
     expect(faults).toHaveLength(1);
@@ -346,7 +350,7 @@ describe('a database that is gone', () => {
 describe('close', () => {
   it('writes everything that waits', async () => {
     const ids = await summaries(300);
-    for (const [index, id] of ids.entries()) store.keep(id, () => payload(index));
+    for (const [index, id] of ids.entries()) store.keep(of(id), () => payload(index));
     await store.close(10_000);
     expect(store.counts()).toEqual({ kept: 300, shed: 0, queuedBytes: 0 });
     const rows = await query('select from request_log_payloads where request_log_id = any($1)', [ids]);
@@ -362,9 +366,9 @@ describe('close', () => {
   it('gives up after its time, and counts what is left as shed', async () => {
     const ids = await summaries(3);
     const lock = await locked();
-    store.keep(ids[0] ?? '', () => payload('first'));
+    store.keep(of(ids[0] ?? ''), () => payload('first'));
     await sleep(100);
-    for (const id of ids.slice(1)) store.keep(id, () => payload('waits'));
+    for (const id of ids.slice(1)) store.keep(of(id), () => payload('waits'));
     const start = performance.now();
     await store.close(300);
     expect(performance.now() - start).toBeLessThan(3000);

@@ -17,7 +17,7 @@ export const aftermaths =
   async (requestId: string): Promise<Aftermath> => ({
     logs: await query('select * from request_logs where request_id = $1', [requestId]),
     attempts: await query(
-      'select a.* from request_log_attempts a join request_logs l using (request_log_id) where l.request_id = $1',
+      'select a.* from request_log_attempts a join request_logs l using (request_log_id, ownership_scope_key) where l.request_id = $1',
       [requestId],
     ),
     ledger: await query('select * from usage_cost_events where request_id = $1', [requestId]),

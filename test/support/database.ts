@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll } from '@jest/globals';
 import { DatabaseError } from 'pg';
+import { createCitusDatabase, onCitus } from './citus-database.ts';
 import {
   ADMIN_URL_VARIABLE,
   TEMPLATE_DATABASE,
@@ -26,8 +27,9 @@ const OBJECT_IN_USE = '55006';
 
 /** Makes a database with all migrations applied, or with `empty: true` one with nothing in it. */
 export async function createDatabase(options: { readonly empty?: boolean } = {}): Promise<TestDatabase> {
-  const adminUrl = fromSetUp(ADMIN_URL_VARIABLE);
   const name = `gateway_test_${randomBytes(8).toString('hex')}`;
+  if (onCitus()) return createCitusDatabase(name, options.empty === true);
+  const adminUrl = fromSetUp(ADMIN_URL_VARIABLE);
   await copyTemplate(adminUrl, name, options.empty === true ? 'template0' : TEMPLATE_DATABASE);
   return {
     url: withDatabaseName(adminUrl, name),

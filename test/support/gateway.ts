@@ -15,6 +15,7 @@ import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
 import { startService } from '../../composition/serve.ts';
+import { onCitus } from './citus-database.ts';
 import { watchAnswers } from './openapi/watch-answers.ts';
 
 /** A configuration as the YAML file would have it. */
@@ -103,14 +104,15 @@ export async function startGateway(
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
   const file = path.join(folder, 'gateway.yaml');
   const variables = { ...environment, DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
-  await writeFile(file, stringify(config));
+  await writeFile(file, stringify(onDatabase(config)));
   const loaded = await loadConfig(file, variables);
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
   const log = memoryLog();
   await seed(databaseUrl, seedOf(loaded.right));
   const live = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
-  const database = { url: databaseUrl, migrations, stop: async () => undefined };
+  const { distribution } = loaded.right.config.database;
+  const database = { url: databaseUrl, distribution, migrations, stop: async () => undefined };
   const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
   const { url, adminUrl } = service;
   // The description is of one listener with all paths; of two each answers 404 for those of the other.
@@ -120,7 +122,7 @@ export async function startGateway(
     adminUrl,
     log,
     take: async (next) => {
-      await writeFile(file, stringify(next));
+      await writeFile(file, stringify(onDatabase(next)));
       const problems = await service.reload();
       if (problems.length > 0) throw new Error(JSON.stringify(problems));
     },
@@ -132,6 +134,10 @@ export async function startGateway(
     },
   };
 }
+
+/** As the database of the suites is. */
+const onDatabase = (config: ConfigFile): ConfigFile =>
+  onCitus() ? { ...config, database: { ...Object(config['database']), distribution: 'citus' } } : config;
 
 async function seed(databaseUrl: string, wanted: ReturnType<typeof seedOf>): Promise<void> {
   const pool = await openPool(databaseUrl, 1);

@@ -288,7 +288,7 @@ export class Story {
       upstream: this.upstream,
       largeBodies: largeBodiesHere(this.upstream),
       payloads: {
-        keep: (requestLogId, make, held) => {
+        keep: ({ requestLogId }, make, held) => {
           this.told.push('payload kept');
           this.payloads.push({ requestLogId, make, held });
         },

@@ -19,13 +19,15 @@ export interface Gateway {
   readonly replayed: () => number;
   /** Files of the journal that wait, or were refused. */
   readonly journal: () => Promise<readonly string[]>;
+  /** By SIGKILL. */
+  readonly kill: () => Promise<void>;
   /** Resolves with the exit code. */
   readonly stop: () => Promise<number | null>;
 }
 
-/** A `gateway serve` with a data folder of its own. */
+/** A `gateway serve` with a data folder of its own, which an earlier one may have left. */
 export async function startGateway(folder: string, config: object, databaseUrl: string): Promise<Gateway> {
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   const file = path.join(folder, 'gateway.yaml');
   await writeFile(file, stringify(config));
   const child = spawn(process.execPath, [script, 'serve'], {
@@ -63,6 +65,11 @@ export async function startGateway(folder: string, config: object, databaseUrl: 
     errors,
     replayed: () => replayed,
     journal: async () => await readdir(path.join(folder, 'journal')).catch(() => []),
+    kill: async () => {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
     stop: async () => {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');

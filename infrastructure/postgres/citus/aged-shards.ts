@@ -1,0 +1,43 @@
+import type { AgedRows } from '../../../application/ports/aged-rows.ts';
+import { alone } from '../alone.ts';
+import { anyTime, openPool } from '../pool.ts';
+import { agedRequestLogs, requestLogRows, rowBatches } from '../purge-store.ts';
+import { withinTime } from '../within-time.ts';
+import { openCluster } from './cluster.ts';
+
+/**
+ * Request logs and their children over Citus: one shard after the other, each on its node by the function that one
+ * database has. A node that is away ends the purge, and the next one goes on.
+ */
+async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise<A>): Promise<A> {
+  const pool = await openPool(url, 1, anyTime);
+  try {
+    const cluster = await openCluster(pool, url, { maxConnections: 1, onWriting: () => undefined });
+    try {
+      return await purge({
+        ...agedRequestLogs(pool),
+        async *deleteBefore(cutoff) {
+          for (const { id } of cluster.shards()) {
+            const place = cluster.placeOf(id);
+            yield* rowBatches(place.named('gateway_purge_request_logs'), cutoff, (statement) =>
+              place.ask((node) => withinTime(node, (connection) => connection.one(statement))),
+            );
+          }
+        },
+      });
+    } finally {
+      await cluster.end();
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+/** As `purgeAlone`. */
+export const purgeShardsAlone = <A>(
+  url: string,
+  purge: (rows: AgedRows) => Promise<A>,
+): Promise<A | undefined> => alone(url, requestLogRows.lock, () => withAgedShards(url, purge));
+
+/** For who is told to purge, whoever else does. */
+export const purgeShards = withAgedShards;

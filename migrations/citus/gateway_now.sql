@@ -1,0 +1,5 @@
+-- Stable, as Citus wants functions of statements that change rows: within one of them it may be read once. It is read
+-- after a scope's lock is held by an expression of its own, which calls it each time.
+create or replace function gateway_now() returns timestamptz
+language sql stable as $$ select clock_timestamp() $$;
+comment on function gateway_now is 'The one clock of money: read after a scope''s lock is held. Tests replace it.';

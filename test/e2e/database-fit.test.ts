@@ -1,0 +1,73 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
+import { createDatabase, type TestDatabase, withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, runGateway } from '../support/gateway.ts';
+
+const database = withDatabase();
+let empty: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  empty = await createDatabase({ empty: true });
+  folder = await mkdtemp(path.join(tmpdir(), 'gateway-fit-'));
+});
+afterAll(async () => {
+  await empty.drop();
+  await rm(folder, { recursive: true });
+});
+
+async function check(url: string, distribution: 'none' | 'citus') {
+  const file = path.join(folder, 'gateway.yaml');
+  const config = basicConfig('http://127.0.0.1:9', aKey());
+  await writeFile(file, stringify({ ...config, database: { distribution } }));
+  return runGateway(['check-config', file, '--database'], { DATABASE_URL: url, GATEWAY_DATA_DIR: folder });
+}
+
+describe('gateway check-config --database', () => {
+  it('passes a database that fits', async () => {
+    expect(await check(database.url(), 'none')).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('names what a database lacks', async () => {
+    const { code, err } = await check(empty.url, 'none');
+    expect(code).toBe(1);
+    expect(err).toContain('error the database: gateway migrate has to be run: it lacks 0001_identity.sql');
+  });
+
+  it('says that one server is no Citus cluster', async () => {
+    const { code, err } = await check(database.url(), 'citus');
+    expect(code).toBe(1);
+    expect(err).toContain('error the database: ');
+    expect(err).toContain('lacks');
+  });
+});
+
+describe('a database that is to be distributed', () => {
+  it('needs the extension, and without it nothing is applied', async () => {
+    const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
+    await expect(pendingMigrations(database.url(), migrations, 'citus')).rejects.toThrow(
+      'create extension citus',
+    );
+    const { out, err, code } = await migrateTo('citus');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('create extension citus');
+    expect(await pendingMigrations(database.url(), migrations)).toEqual([]);
+  });
+});
+
+async function migrateTo(distribution: string) {
+  const file = path.join(folder, 'gateway.yaml');
+  await writeFile(
+    file,
+    stringify({ ...basicConfig('http://127.0.0.1:9', aKey()), database: { distribution } }),
+  );
+  return runGateway(['migrate'], {
+    GATEWAY_CONFIG: file,
+    DATABASE_URL: database.url(),
+    GATEWAY_DATA_DIR: folder,
+  });
+}

@@ -1,0 +1,59 @@
+import path from 'node:path';
+import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { connected, withDatabaseName } from './test-server.ts';
+
+/**
+ * The environment variable that has the suites run on a Citus cluster: URLs of a superuser at its nodes, the
+ * coordinator's first, with commas between. Without it nothing of Citus is tested by them.
+ */
+const variable = 'GATEWAY_TEST_CITUS_URLS';
+
+const nodeUrls = (): readonly string[] =>
+  (process.env[variable] ?? '').split(',').filter((url) => url !== '');
+
+/** The suites run on a Citus cluster. */
+export const onCitus = (): boolean => nodeUrls().length > 0;
+
+/** How the rows of the suites' databases lie. */
+export const testDistribution = () => (onCitus() ? 'citus' : 'none');
+
+/** Has a table of a test's own on every node, where there are several. */
+export async function onEveryNode(
+  query: (text: string, values?: unknown[]) => Promise<unknown>,
+  table: string,
+): Promise<void> {
+  if (onCitus()) await query('select create_reference_table($1)', [table]);
+}
+
+/** A clock that a test moves, as statements of a cluster take it: it reads a table wherever it is asked. */
+export const clockKind = () =>
+  onCitus() ? 'stable set citus.allow_nested_distributed_execution = on' : 'volatile';
+
+const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
+
+/** A database of the cluster, distributed where it is not to be empty. */
+export async function createCitusDatabase(name: string, empty: boolean) {
+  const [coordinator = '', ...workers] = nodeUrls();
+  for (const url of [coordinator, ...workers]) {
+    await connected(url, (admin) => admin.query(`CREATE DATABASE ${name}`));
+    await connected(withDatabaseName(url, name), (admin) => admin.query('CREATE EXTENSION citus'));
+  }
+  const url = withDatabaseName(coordinator, name);
+  await connected(url, async (admin) => {
+    const { hostname, port } = new URL(coordinator);
+    await admin.query('SELECT citus_set_coordinator_host($1, $2)', [hostname, port]);
+    for (const worker of workers)
+      await admin.query('SELECT citus_add_node($1, $2)', [new URL(worker).hostname, new URL(worker).port]);
+    // Fewer shards than in service: each suite makes its own.
+    await admin.query('SET citus.shard_count = 4');
+    await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
+  });
+  if (!empty) await migrate(url, migrations, { distribution: 'citus' });
+  return {
+    url,
+    drop: async () => {
+      for (const node of [coordinator, ...workers])
+        await connected(node, (admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+    },
+  };
+}
