@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { nodeUrl } from '../../infrastructure/postgres/citus/node-url.ts';
 import {
@@ -17,7 +19,7 @@ import {
 } from '../../infrastructure/postgres/migration-files.ts';
 
 const tables = [...referenceTables, ...distributedTables];
-const migrations = `${import.meta.dirname}/../../migrations`;
+const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 const aFile = (name: string, text: string): SqlFile => ({
   name: `functions/${name}.sql`,
   text,
@@ -37,6 +39,21 @@ describe('the shard of a scope', () => {
 
   it('must be there', () => {
     expect(() => shardOf(shards.slice(1), '')).toThrow('no shard has this scope');
+  });
+});
+
+describe('the tables of a cluster', () => {
+  it('are distributed where they have a scope, by a primary key with it and without triggers', async () => {
+    const schema = await readFile(path.join(migrations, 'schema.sql'), 'utf8');
+    const made = [...schema.matchAll(/^create (?:unlogged )?table (\w+) \(\n([^]*?)\n\)/gm)];
+    const scoped = made.filter(([, , columns = '']) => /^ *.*\bownership_scope_key text\b/m.test(columns));
+    expect(scoped.map(([, name]) => name).toSorted()).toEqual([...distributedTables].toSorted());
+    for (const [, name = '', columns = ''] of scoped) {
+      expect(columns).toMatch(new RegExp(`${name}_pkey PRIMARY KEY \\([^)]*ownership_scope_key`));
+      expect(schema).not.toMatch(new RegExp(`CREATE TRIGGER .* ON ${name} `));
+    }
+    for (const name of referenceTables)
+      expect(schema).not.toMatch(new RegExp(`CREATE TRIGGER .* ON ${name} `));
   });
 });
 
