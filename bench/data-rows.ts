@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { runAll } from '../test/support/test-server.ts';
 
 const people = 300;
 const teams = 20;
@@ -23,22 +23,12 @@ export const models = [
   ['experimental', 'null', 'null'],
 ] as const;
 
-async function run(url: string, statements: readonly string[]): Promise<void> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
 /**
  * Those who call, and the models; whoever was there before gets nothing. Everybody has three favourites among these, one
  * or two harnesses and a few keys; what belongs to a team says which service it is, and so do a few people.
  */
 export const fill = (url: string): Promise<void> =>
-  run(url, [
+  runAll(url, [
     `insert into users (email, name, request_logging_enabled)
      select 'person' || n || '@example.com', 'Person ' || n, n % 20 <> 0 from generate_series(1, ${people}) n`,
     `insert into teams (team_id, name) select 'team-' || n, 'Team ' || n from generate_series(1, ${teams}) n`,
@@ -77,7 +67,7 @@ export const fill = (url: string): Promise<void> =>
  * two are for any model. The oldest rows are partly estimates. Three rows are settled together.
  */
 export const grow = (url: string, rows: number): Promise<void> =>
-  run(url, [
+  runAll(url, [
     `truncate usage_cost_events, request_logs, request_log_tags, request_log_attempts, request_log_payloads, usage_rollups,
        usage_daily_totals, harness_rollups, tool_cardinality_rollups`,
     `select gateway_make_log_partitions(now() - interval '32 days', now() + interval '1 month')`,

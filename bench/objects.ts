@@ -3,7 +3,6 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
-import { Client } from 'pg';
 import { type DatabasePool, sql } from 'slonik';
 import { systemClock } from '../infrastructure/clock.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
@@ -23,6 +22,7 @@ import { searchRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { serviceAccountRoutes } from '../interfaces/http/admin/service-account-routes.ts';
 import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';
 import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
+import { runAll } from '../test/support/test-server.ts';
 
 /**
  * How long the lists of people, teams and keys and the search take, from the query to the JSON text, how long it takes to tell whose
@@ -40,16 +40,6 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-
-async function run(url: string, statements: readonly string[]): Promise<void> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
 
 /** The secret of each key is its public id twice. */
 const fill = (count: number): readonly string[] => [
@@ -260,9 +250,9 @@ const database = await startEmbeddedPostgres({
 try {
   await migrate(database.url, path.join(import.meta.dirname, '..', 'migrations'));
   const pool = await openPool(database.url, 4);
-  await run(database.url, fill(5));
+  await runAll(database.url, fill(5));
   await measureAuthentication(pool, 10);
-  await run(database.url, [
+  await runAll(database.url, [
     'truncate api_keys, service_accounts, team_memberships, teams, users cascade',
     ...fill(users),
   ]);

@@ -1,6 +1,7 @@
 // Replicas, shards and owners in simulated time: what a request waits for at the database when machines are added. The
 // collectors are those of the gateway (rule 37.13): one batch for a node under way, of one of its shards, and another
 // beside one that is slow.
+import { randomFrom } from '../test/support/seeded.ts';
 
 /** What a statement costs: microseconds of the node's CPU, for the statement and for each of its requests. */
 export interface StatementCost {
@@ -69,17 +70,6 @@ interface Request {
 }
 
 type Stage = 'admission' | 'settlement';
-
-/** The same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** What happens next, by time. */
 class Events {

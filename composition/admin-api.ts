@@ -18,7 +18,7 @@ import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
-import type { Cluster } from '../infrastructure/postgres/citus/cluster.ts';
+import { type Cluster, distributionOf } from '../infrastructure/postgres/citus/cluster.ts';
 import type { ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
@@ -46,7 +46,7 @@ export const adminRoutesOf = (
   inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
 ): readonly AdminRoute[] => {
   const reads = replica?.pool ?? pool;
-  const distribution = cluster === undefined ? 'none' : 'citus';
+  const distribution = distributionOf(cluster);
   const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
   return adminRoutes({
     overview: overviewStore(pool, insight, distribution),

@@ -19,7 +19,7 @@ import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
-import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
+import { type KeyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { endJournaledHolds, shardedLedger } from '../infrastructure/postgres/citus/sharded-ledger.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
@@ -45,6 +45,7 @@ import {
   claimSeconds,
   cleaned,
   journalOf,
+  keyUseOf,
   placesOf,
   processOf,
   settlingOptions,
@@ -116,7 +117,7 @@ function bindStores(container: Container): void {
   const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
     void container.bind(id).toResolvedValue(make, [tokens.foundations]);
   ofFoundations(tokens.seed, ({ pool }) => seedStore(pool));
-  ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUse(pool, cluster === undefined ? 'none' : 'citus'));
+  ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUseOf(pool, cluster));
   ofFoundations(tokens.process, ({ pool, cluster, log }) => processOf(pool, cluster, log));
   ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));
   ofFoundations(tokens.payloads, ({ pool, cluster, config, log }) =>
@@ -196,12 +197,8 @@ function bindState(container: Container): void {
 }
 
 function bindAlerts(container: Container): void {
-  container
-    .bind(tokens.alerting)
-    .toResolvedValue(
-      ({ pool, config, log }: Foundations) => budgetAlerting(pool, config, log),
-      [tokens.foundations],
-    );
+  const alerting = ({ pool, config, log }: Foundations) => budgetAlerting(pool, config, log);
+  container.bind(tokens.alerting).toResolvedValue(alerting, [tokens.foundations]);
 }
 
 function bindAdminApi(container: Container): void {

@@ -5,7 +5,12 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
-import { type Cluster, clusterProcess, openCluster } from '../infrastructure/postgres/citus/cluster.ts';
+import {
+  type Cluster,
+  clusterProcess,
+  distributionOf,
+  openCluster,
+} from '../infrastructure/postgres/citus/cluster.ts';
 import {
   beatSecs,
   type GatewayProcess,
@@ -14,7 +19,7 @@ import {
 } from '../infrastructure/postgres/gateway-process.ts';
 import { placeOfScope } from '../infrastructure/postgres/citus/sharded-ledger.ts';
 import { type LedgerPlaces, oneDatabase } from '../infrastructure/postgres/ledger-place.ts';
-import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
+import { type KeyUse, keyUse } from '../infrastructure/postgres/key-use.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
@@ -64,6 +69,10 @@ export const clusterOf = (
 /** Where the rows of each owner are. */
 export const placesOf = (pool: DatabasePool, cluster: Cluster | undefined): LedgerPlaces =>
   cluster === undefined ? oneDatabase(pool) : placeOfScope(cluster);
+
+/** The days on which keys were used, written where the keys are. */
+export const keyUseOf = (pool: DatabasePool, cluster: Cluster | undefined): KeyUse =>
+  keyUse(pool, distributionOf(cluster));
 
 const tellWriting = (log: Log, trouble: WriteTrouble | undefined, where: object = {}): void =>
   trouble === undefined

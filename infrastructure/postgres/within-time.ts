@@ -4,20 +4,16 @@ import { AnswerTooLate } from './database-fault.ts';
 /** A statement that does not come back, on a dead network, is given up after this long: the server's own bound is shorter. */
 export const giveUpMs = 12_000;
 
-/** Runs a statement within a bounded time. A connection that has not answered by then is closed, not used again. */
-export async function withinTime<A>(
+/**
+ * Runs a statement within a bounded time, the wait for a connection included. A connection that does not answer is
+ * closed by its pool (`openPool`), and not used again.
+ */
+export const withinTime = <A>(
   pool: DatabasePool,
   statement: (connection: DatabasePoolConnection) => Promise<A>,
-): Promise<A> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), giveUpMs);
-  });
-  const answered = pool.connect((connection) => Promise.race([statement(connection), late]));
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
-}
+): Promise<A> => answeredWithin(pool.connect(statement), giveUpMs);
 
-/** The answer of a connection that nobody else uses, or a fault when it is later than this. */
+/** The answer, or a fault when it is later than this. */
 export async function answeredWithin<A>(answer: Promise<A>, withinMs: number): Promise<A> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

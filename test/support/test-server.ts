@@ -34,6 +34,12 @@ export function withDatabaseName(url: string, database: string): string {
   return other.href;
 }
 
+/** Runs statements one after the other over a connection of its own to `url`. */
+export const runAll = (url: string, statements: readonly string[]): Promise<void> =>
+  connected(url, async (client) => {
+    for (const statement of statements) await client.query(statement);
+  });
+
 /** Runs `body` with a connection of its own to `url`. */
 export async function connected<A>(url: string, body: (client: Client) => Promise<A>): Promise<A> {
   const client = new Client({ connectionString: url });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, sql } from 'slonik';
 import { databaseFault, sqlState } from '../database-fault.ts';
+import type { Distribution } from '../distribution.ts';
 import { type GatewayProcess, gatewayProcess, type WriteTrouble } from '../gateway-process.ts';
 import type { LedgerPlace } from '../ledger-place.ts';
 import { openPool } from '../pool.ts';
@@ -29,6 +30,10 @@ export interface Cluster {
   /** Ends the connections to workers; those to the coordinator are somebody else's. */
   readonly end: () => Promise<void>;
 }
+
+/** How the rows lie for who is connected with a cluster, or with none. */
+export const distributionOf = (cluster: Cluster | undefined): Distribution =>
+  cluster === undefined ? 'none' : 'citus';
 
 export interface ClusterOptions {
   /** Connections to each worker. */

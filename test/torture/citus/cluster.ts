@@ -3,7 +3,6 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { appendFile, chown, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { Client } from 'pg';
 import {
   endProgram,
   endWithUs,
@@ -15,6 +14,7 @@ import {
   until,
 } from '../failover/processes.ts';
 import { unprivileged } from '../failover/programs.ts';
+import { runAll } from '../../support/test-server.ts';
 
 /** The PostgreSQL that Debian 12 has, and that the extension is built for. */
 const postgresBin = '/usr/lib/postgresql/15/bin';
@@ -71,17 +71,6 @@ export interface CitusCluster {
 const urlOf = (port: number, database = 'postgres'): string =>
   `postgres://gateway@127.0.0.1:${port}/${database}`;
 
-/** Runs statements one after the other over a connection of its own. */
-async function run(url: string, statements: readonly string[]): Promise<void> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
 async function startNode(folder: string, name: string): Promise<CitusNode> {
   const own = path.join(folder, name);
   await mkdir(own, { mode: 0o700 });
@@ -112,7 +101,7 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
         path.join(folder, `${name}.log`),
       );
       await until(`${name} answers`, 30_000, async () =>
-        run(urlOf(port), ['select 1']).then(
+        runAll(urlOf(port), ['select 1']).then(
           () => true,
           () => undefined,
         ),
@@ -145,10 +134,10 @@ export async function startCitus(folder: string, workerCount = 2, name = 'cluste
     pids: () => [coordinator, ...workers].map(({ pid }) => pid()),
     makeDatabase: async (database) => {
       for (const { port } of [coordinator, ...workers]) {
-        await run(urlOf(port), [`create database ${database}`]);
-        await run(urlOf(port, database), ['create extension citus']);
+        await runAll(urlOf(port), [`create database ${database}`]);
+        await runAll(urlOf(port, database), ['create extension citus']);
       }
-      await run(urlOf(coordinator.port, database), [
+      await runAll(urlOf(coordinator.port, database), [
         `select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`,
         ...workers.map(({ port }) => `select citus_add_node('127.0.0.1', ${port})`),
       ]);

@@ -9,7 +9,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,11 +18,13 @@ import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server
 import { checkTables, readTables } from '../failover/checks.ts';
 import { anOwner, configOf, limitsOf } from '../failover/config.ts';
 import { type Gateway, runCommand, startGateway } from '../failover/gateways.ts';
-import { endConnections, idIn, randomFrom, type Try } from '../failover/load.ts';
+import { randomFrom } from '../../support/seeded.ts';
+import { endConnections, idIn, type Try } from '../failover/load.ts';
 import { drained } from '../failover/rounds.ts';
 import { type CitusCluster, startCitus, whyNoCitus } from './cluster.ts';
 import { type Fault, faults, oneRound, type Stage } from './faults.ts';
 import { suites } from './suites.ts';
+import { verdict } from '../failover/verdict.ts';
 
 const { values } = parseArgs({
   options: {
@@ -131,14 +133,7 @@ async function main(): Promise<number> {
   } finally {
     await cluster.stop();
   }
-  for (const problem of problems) out(`WRONG: ${problem}`);
-  if (problems.length > 0) {
-    out(`torture:citus FAILED: ${problems.length} problems (seed ${seed}); logs in ${folder}`);
-    return 1;
-  }
-  await rm(folder, { recursive: true, force: true });
-  out(`torture:citus: nothing lost, doubled or overshot in ${rounds} rounds (seed ${seed})`);
-  return 0;
+  return verdict({ name: 'torture:citus', seed, rounds, folder }, problems, out);
 }
 
 process.exit(await main());

@@ -44,17 +44,6 @@ const patienceMs = 45_000;
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 export const endConnections = (): void => agent.destroy();
 
-/** Numbers from 0 to below 1 that follow from the seed alone (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A caller: one request at a time, every one to the same gateway, until told to stop. */
 export interface Caller {
   readonly owner: Owner;

@@ -17,7 +17,8 @@ import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server
 import { checkTables, readTables } from './checks.ts';
 import { anOwner, configOf, limitsOf } from './config.ts';
 import { type Gateway, runCommand, startGateway } from './gateways.ts';
-import { endConnections, idIn, randomFrom, startCaller, type Try } from './load.ts';
+import { randomFrom } from '../../support/seeded.ts';
+import { endConnections, idIn, startCaller, type Try } from './load.ts';
 import { endProgram, freePort, startProgram, until } from './processes.ts';
 import { findPrograms, toldMissing } from './programs.ts';
 

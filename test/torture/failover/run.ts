@@ -7,7 +7,7 @@
  * Needs Debian's packages etcd-server, patroni, haproxy and postgresql-15 (`apt-get install --no-install-recommends`),
  * and installs nothing. Everything it starts listens on 127.0.0.1, as `postgres` or nobody where it is started as root.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,9 +16,11 @@ import { checkTables, quantile, readTables } from './checks.ts';
 import { startCluster, times } from './cluster.ts';
 import { anOwner, configOf, limitsOf } from './config.ts';
 import { type Gateway, runCommand, startGateway } from './gateways.ts';
-import { endConnections, idIn, randomFrom, type Try } from './load.ts';
+import { randomFrom } from '../../support/seeded.ts';
+import { endConnections, idIn, type Try } from './load.ts';
 import { findPrograms, type Programs, toldMissing } from './programs.ts';
 import { drained, faults, isFault, oneRound, type Round, type Stage } from './rounds.ts';
+import { verdict } from './verdict.ts';
 
 const { values } = parseArgs({
   options: {
@@ -145,14 +147,7 @@ async function main(): Promise<number> {
   await chmod(folder, 0o755);
   out(`seed ${seed}, ${rounds} rounds, ${replicas} gateways; ${JSON.stringify(times)}; logs in ${folder}`);
   const problems = await onStage(programs, folder);
-  for (const problem of problems) out(`WRONG: ${problem}`);
-  if (problems.length > 0) {
-    out(`torture:failover FAILED: ${problems.length} problems (seed ${seed}); logs in ${folder}`);
-    return 1;
-  }
-  await rm(folder, { recursive: true, force: true });
-  out(`torture:failover: nothing lost, doubled or overshot in ${rounds} rounds (seed ${seed})`);
-  return 0;
+  return verdict({ name: 'torture:failover', seed, rounds, folder }, problems, out);
 }
 
 process.exit(await main());
