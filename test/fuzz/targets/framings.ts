@@ -12,6 +12,7 @@ import { readEvents } from '../../recordings/received.ts';
 import type { Sample } from '../../samples/sample.ts';
 import { streams } from '../../samples/samples.ts';
 import { demand, type Probe, type Target } from '../target.ts';
+import { isSameJson } from '../same-json.ts';
 import { framesIn, reshapedFrames } from './event-frames.ts';
 import { placesIn } from './pieces.ts';
 import { jsonWords, sseWords, streamWords } from './words.ts';
@@ -97,7 +98,7 @@ const array: Target = {
       elements.every((each) => typeof each === 'object' && each !== null && !Array.isArray(each))
     )
       demand(
-        isDeepStrictEqual(
+        isSameJson(
           frames.map((frame) => (frame.kind === 'frame' ? parseJson(frame.data) : undefined)),
           elements,
         ),

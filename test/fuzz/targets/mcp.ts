@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
+import { isSameJson } from '../same-json.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import { isId } from '../../../domain/mcp/message-id.ts';
 import { agreesWithHeaders, calledTool, readMcpMessage, withParams } from '../../../domain/mcp/message.ts';
@@ -44,10 +44,7 @@ function checkCaller(input: Buffer, probe: Probe): string {
   demand(isObject(value) && value['jsonrpc'] === '2.0', 'what is no JSON-RPC is read');
   if (message.kind === 'response') return 'response';
   demand(value['method'] === message.method, 'another method is called than the one that is judged');
-  demand(
-    isDeepStrictEqual(value['params'] ?? {}, message.params),
-    'other parameters are sent than are judged',
-  );
+  demand(isSameJson(value['params'] ?? {}, message.params), 'other parameters are sent than are judged');
   demand(message.kind !== 'request' || (isId(message.id) && value['id'] === message.id), 'another id');
   const tool = calledTool(message);
   demand(
@@ -56,14 +53,11 @@ function checkCaller(input: Buffer, probe: Probe): string {
   );
   agreesWithHeaders(message, { method: message.method, name: tool });
   const edited = probe.step(() => withParams(text, change));
-  demand(
-    isDeepStrictEqual(others(edited, 'params'), others(text, 'params')),
-    'an edit changes another member',
-  );
+  demand(isSameJson(others(edited, 'params'), others(text, 'params')), 'an edit changes another member');
   if (isObject(value['params'])) {
     const { params } = parseJson(edited) as JsonObject;
     demand(
-      isObject(params) && isDeepStrictEqual({ ...params }, { ...message.params, ...change }),
+      isObject(params) && isSameJson({ ...params }, { ...message.params, ...change }),
       'an edit is not what was asked',
     );
   }
@@ -81,23 +75,17 @@ function checkServer(input: Buffer, probe: Probe): string {
     tools === undefined ? undefined : probe.step(() => withTools(text, (tool) => tool.length % 2 === 0));
   if (fewer !== undefined) demandFewer(text, fewer);
   const shown = probe.step(() => withUnionUris(text, message.result, 'files'));
-  demand(
-    isDeepStrictEqual(others(shown, 'result'), others(text, 'result')),
-    'an edit changes another member',
-  );
+  demand(isSameJson(others(shown, 'result'), others(text, 'result')), 'an edit changes another member');
   const exact = probe.step(() => exactResult(text));
   demand(
-    isDeepStrictEqual(exact === undefined ? undefined : parseJson(JSON.stringify(exact)), message.result),
+    isSameJson(exact === undefined ? undefined : parseJson(JSON.stringify(exact)), message.result),
     'the result that keeps its digits is another one',
   );
   return `${tools?.length === undefined ? 'no list' : Math.min(3, tools.length)} ${shown !== text} ${message.error !== undefined}`;
 }
 
 function demandFewer(text: string, fewer: string): void {
-  demand(
-    isDeepStrictEqual(others(fewer, 'result'), others(text, 'result')),
-    'an edit changes another member',
-  );
+  demand(isSameJson(others(fewer, 'result'), others(text, 'result')), 'an edit changes another member');
   const { result } = parseJson(fewer) as JsonObject;
   demand(
     (listedTools(result) ?? []).every((tool) => (listedToolName(tool)?.length ?? 1) % 2 === 0),
@@ -114,7 +102,7 @@ function checkNames(input: Buffer, probe: Probe): string {
   const id = /^[a-z0-9-]{1,40}$/.test(serverId) ? serverId : 'files';
   const made = unionUri({ serverId: id, uri: own });
   demand(
-    made === undefined || isDeepStrictEqual(readUnionUri(made), { serverId: id, uri: own }),
+    made === undefined || isSameJson(readUnionUri(made), { serverId: id, uri: own }),
     'a URI leads elsewhere',
   );
   const name = probe.step(() => unionName({ serverId: id, tool: own }, textDigest));
@@ -155,7 +143,7 @@ async function checkSession(input: Buffer, probe: Probe): Promise<string> {
     const opened = await probe.step(() => sessions.open('key-1', 'all', id));
     const isOurs = Buffer.from(id, 'base64url').equals(bytes);
     demand(
-      E.isLeft(opened) || (isOurs && isDeepStrictEqual(opened.right.upstream, upstream)),
+      E.isLeft(opened) || (isOurs && isSameJson(opened.right.upstream, upstream)),
       'a session opens that was not sealed',
     );
   }

@@ -11,7 +11,8 @@ pg_config=${2:-/usr/lib/postgresql/15/bin/pg_config}
 [ -x "$pg_config" ] || { echo "$pg_config is not there: postgresql-server-dev-15 has it" >&2; exit 1; }
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-cp -R "$sources/." "$build"
+# With their times: a `configure` older than what it is made of would be made anew.
+cp -pR "$sources/." "$build"
 cd "$build"
 ./configure PG_CONFIG="$pg_config"
 make -j2
