@@ -9,6 +9,9 @@
  */
 export const maxJsonDepth = 256;
 
+/** Levels of nesting up to which any text from outside is parsed at all ({@link parseText}). */
+export const maxParsedDepth = 1024;
+
 /**
  * Values of a JSON body that are worked on in the event loop, and bytes of its text: reading, translating and redacting
  * as many takes some 50 ms at the worst. Larger bodies are worked on beside it.

@@ -30,16 +30,8 @@ export function readYaml(
   textKeys: ReadonlySet<string>,
 ): Either<readonly ConfigProblem[], YamlSource> {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, {
-    lineCounter,
-    prettyErrors: false,
-    stringKeys: true,
-    // Its check compares every key with every other; `toTree` has one that does not.
-    uniqueKeys: false,
-    resolveKnownTags: false,
-    // Not 'silent': that would also let a second document pass unseen.
-    logLevel: 'error',
-  });
+  const document = parsed(text, lineCounter);
+  if (document === undefined) return E.left([{ path: '', line: 1, column: 1, message: tooDeep }]);
   const positionOf = (offset: number): Position => {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -62,6 +54,25 @@ export function readYaml(
         value: value ?? {},
         locate: (path, of) => positionOf(offsetOf(root, path, of, tree)),
       });
+}
+
+/** Undefined of what is nested deeper than the stack of the library, which parses by recursion. */
+function parsed(text: string, lineCounter: LineCounter): ReturnType<typeof parseDocument> | undefined {
+  try {
+    return parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      stringKeys: true,
+      // Its check compares every key with every other; `toTree` has one that does not.
+      uniqueKeys: false,
+      resolveKnownTags: false,
+      // Not 'silent': that would also let a second document pass unseen.
+      logLevel: 'error',
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** The offset of the last step of a path that exists; a scalar's own, unless it is the key that is meant. */
@@ -96,6 +107,7 @@ function stepInto(from: Node | null, step: string | number, { targets, members }
 const startOf = (node: Node): number => node.range?.[0] ?? 0;
 
 const notYaml = 'is not valid YAML';
+const tooDeep = 'is nested too deep';
 
 /** What is wrong with the text, without quoting it. */
 const syntaxMessages: Partial<Record<ErrorCode, string>> = {
@@ -107,7 +119,7 @@ const syntaxMessages: Partial<Record<ErrorCode, string>> = {
   MISSING_CHAR: 'lacks a closing quote, a colon, or a blank',
   MULTIPLE_DOCS: 'holds more than one YAML document',
   NON_STRING_KEY: 'this cannot be a key',
-  RESOURCE_EXHAUSTION: 'is nested too deep',
+  RESOURCE_EXHAUSTION: tooDeep,
   TAB_AS_INDENT: 'is indented with a tab: YAML wants blanks',
   TAG_RESOLVE_FAILED: 'has a YAML tag: plain values only',
   UNEXPECTED_TOKEN: 'has something here that YAML does not expect',

@@ -422,6 +422,7 @@ describe('YAML itself', () => {
     ['no finite number', 'server: {otel_trace_sample_ratio: .inf}\n', 1, /finite/],
     ['deep nesting', `models: ${'['.repeat(70)}${']'.repeat(70)}\n`, 1, /nested more than 64 levels/],
     ['very deep nesting', `models: ${'['.repeat(100_000)}\n`, 1, /nested too deep/],
+    ['very deep nesting on one line', `${'models: '.repeat(5000)}"y"}\n`, 1, /nested too deep/],
   ])('refuses %s and names its line', (_, text, line, message) => {
     const problems = problemsOf(text);
     expect(problems.length).toBeGreaterThan(0);

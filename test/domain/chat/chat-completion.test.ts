@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { readChatCompletion } from '../../../domain/chat/chat-completion.ts';
 import { observeCompletion } from '../../../domain/chat/observe-chat.ts';
-import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { maxJsonDepth, maxParsedDepth } from '../../../domain/shared/limits.ts';
 import { exactJsonText } from '../../support/arbitraries/json-text.ts';
 
 const read = (text: string) =>
@@ -123,10 +123,10 @@ describe('native reasoning is never placed in choices[*].message.content', () =>
     const touched = (levels: number): string =>
       `{"choices":[{"message":{"content":[${thinking}]}}],"a":${deep(levels)}}`;
     expect(E.isRight(read(touched(maxJsonDepth - 1)))).toBe(true);
-    for (const levels of [maxJsonDepth, 100_000])
-      expect(read(touched(levels))).toEqual(
-        E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' }),
-      );
-    expect(sent(`{"choices":[],"a":${deep(100_000)}}`)).toBe('as it came');
+    expect(read(touched(maxJsonDepth))).toEqual(
+      E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' }),
+    );
+    expect(sent(`{"choices":[],"a":${deep(maxParsedDepth - 1)}}`)).toBe('as it came');
+    expect(E.isLeft(read(`{"choices":[],"a":${deep(100_000)}}`))).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type ChatEvent, chatStream } from '../../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { maxJsonDepth, maxParsedDepth } from '../../../domain/shared/limits.ts';
 import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
 import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { aChatScript, anEditedChunkText } from '../../support/arbitraries/chat-streams.ts';
@@ -265,13 +265,17 @@ describe('a frame that a rule edits', () => {
   );
 
   it('never throws, however deeply the frame nests', () => {
-    const deep = '['.repeat(200_000) + ']'.repeat(200_000);
-    for (const data of [
-      `{"choices":[{"delta":{"reasoning_content":"x"}}],"n":0.10,"a":${deep}}`,
-      `{"choices":[{"delta":{"content":[{"type":"thinking","a":${deep}}]}}]}`,
-      `{"choices":[{"usage":${deep}}]}`,
-    ])
-      expect(eventsOf([data])).toEqual([failure('The upstream sent an event that is nested too deeply.')]);
-    expect(sent(`{"choices":[],"a":${deep}}`)).toBe('as it came');
+    const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+    for (const [levels, message] of [
+      [maxParsedDepth - 10, 'The upstream sent an event that is nested too deeply.'],
+      [200_000, 'The upstream sent a malformed event.'],
+    ] as const)
+      for (const data of [
+        `{"choices":[{"delta":{"reasoning_content":"x"}}],"n":0.10,"a":${deep(levels)}}`,
+        `{"choices":[{"delta":{"content":[{"type":"thinking","a":${deep(levels)}}]}}]}`,
+        `{"choices":[{"usage":${deep(levels)}}]}`,
+      ])
+        expect(eventsOf([data])).toEqual([failure(message)]);
+    expect(sent(`{"choices":[],"a":${deep(maxParsedDepth - 1)}}`)).toBe('as it came');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maxJsonDepth, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import { maxJsonDepth, maxParsedDepth, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { outputsOf } from '../../support/machine-laws.ts';
 import {
@@ -235,13 +235,18 @@ describe('secrets in the words of a failure never reach the caller', () => {
       failure('The upstream sent an event that is nested too deeply.'),
     ]);
     expect(eventsOf([created, deep(100_000)]).slice(1)).toEqual([
-      failure('The upstream sent an event that is nested too deeply.'),
+      failure('The upstream sent a malformed event.'),
     ]);
     expect(sent(deep(100))).toEqual([expect.stringContaining('[REDACTED]'), 'failed']);
   });
 
   it('no depth of any other event makes the machine throw', () => {
-    const block = `data: {"type":"x","a":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n\n`;
+    const deep = (levels: number): string =>
+      `data: {"type":"x","a":${'['.repeat(levels)}${']'.repeat(levels)}}\n\n`;
+    const block = deep(maxParsedDepth - 1);
     expect(wireOf(eventsOf([block, completed]))).toBe(block + completed);
+    expect(eventsOf([created, deep(200_000), completed]).slice(1)).toEqual([
+      failure('The upstream sent a malformed event.'),
+    ]);
   });
 });

@@ -1,8 +1,13 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { parseExact, parseJson } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { maxParsedDepth } from '../../../domain/shared/limits.ts';
+import { nestsDeeperThan } from '../../../domain/shared/nesting.ts';
 import { parseText } from '../../../domain/shared/parse-text.ts';
 
 /** Each character as an escape; quotes, colons and all. */
@@ -70,5 +75,62 @@ describe('a key that is spelled with escapes', () => {
       return least;
     };
     expect(cost(20_000)).toBeLessThan(Math.max(100_000, 6 * cost(5_000)));
+  });
+});
+
+describe('a text that is nested deeper than any is parsed', () => {
+  const opened = (levels: number): string => '[1,'.repeat(levels);
+  const closed = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+  it('is no JSON: where the engine finds it faulty, it writes into memory that it has freed', () => {
+    expect(parseJson(closed(maxParsedDepth))).toBeDefined();
+    expect(parseJson(closed(maxParsedDepth + 1))).toBeUndefined();
+    expect(() => parseExact(`${opened(100_000)}1.0`)).toThrow('nested too deep');
+  });
+
+  it('has its brackets outside of quotes', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(6), (text, levels) => {
+        const depthOf = (value: unknown): number =>
+          typeof value === 'object' && value !== null
+            ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+            : 0;
+        expect(nestsDeeperThan(text, levels)).toBe(depthOf(JSON.parse(text)) > levels);
+      }),
+    );
+    const quoted = JSON.stringify([`${opened(5000)}"\\`.repeat(3)]);
+    expect(parseJson(quoted)).toEqual([`${opened(5000)}"\\`.repeat(3)]);
+  });
+
+  it('ends no process, however often it comes', () => {
+    // In a process of its own: what this is against ends one.
+    const script = `
+      import { parseJson } from ${JSON.stringify(pathToFileURL(path.resolve('domain/shared/json.ts')).href)};
+      const text = '{"a":"x","b":2.5,"c":{},"d":[1,"x",{"e":[]}],"f":'.repeat(20_000) + '1';
+      for (let round = 0; round < 40; round += 1) {
+        if (parseJson(text) !== undefined) process.exit(2);
+        globalThis.gc();
+        JSON.stringify([...Array(2000).keys()].map((n) => ({ ['k' + n]: n })));
+      }`;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--expose-gc', '--input-type=module', '--eval', script],
+      { encoding: 'utf8' },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('is found in a time that grows as the text does', () => {
+    const cost = (count: number): number => {
+      const text = '[{"a":"\\"[["},'.repeat(count);
+      let least = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 5; round += 1) {
+        const from = process.threadCpuUsage().user;
+        nestsDeeperThan(text, text.length / 8);
+        least = Math.min(least, process.threadCpuUsage().user - from);
+      }
+      return least;
+    };
+    expect(cost(80_000)).toBeLessThan(Math.max(100_000, 6 * cost(20_000)));
   });
 });

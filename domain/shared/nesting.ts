@@ -1,0 +1,40 @@
+import { isEscaped } from './backslashes.ts';
+
+/**
+ * Whether the brackets of a text are nested deeper than `levels`; what stands within quotes is none. A text that is no
+ * JSON has its brackets, too.
+ */
+export function nestsDeeperThan(text: string, levels: number): boolean {
+  if (text.length <= levels || !hasMoreOpenersThan(text, levels)) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === openBrace || code === openBracket) depth += 1;
+    else if (code === closeBrace || code === closeBracket) depth -= 1;
+    if (depth > levels) return true;
+  }
+  return false;
+}
+
+const quote = 0x22;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Without a look at each character: most texts have few brackets, within quotes or not. */
+function hasMoreOpenersThan(text: string, count: number): boolean {
+  let found = 0;
+  for (const opener of '{[')
+    for (let at = text.indexOf(opener); at >= 0 && found <= count; at = text.indexOf(opener, at + 1))
+      found += 1;
+  return found > count;
+}
+
+/** Where the string that opens at `from` closes; the end of a text where it does not. */
+function endOfString(text: string, from: number): number {
+  let at = text.indexOf('"', from + 1);
+  while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  return at < 0 ? text.length : at;
+}
