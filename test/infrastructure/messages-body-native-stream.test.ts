@@ -120,6 +120,11 @@ describe('a messages stream for callers who speak the same', () => {
       'event: ping\ndata: {"type":"message_stop"}\n\n',
       'The upstream sent an event that contradicts itself.',
     ],
+    [
+      'an event that is named by half a character',
+      'data: {"type":"\\ud800"}\n\n',
+      'The upstream sent a malformed event.',
+    ],
     ['an end before `message_stop`', '', 'The upstream ended its stream before the answer was complete.'],
     ['[DONE]', 'data: [DONE]\n\n', 'The upstream ended its stream before the answer was complete.'],
     [

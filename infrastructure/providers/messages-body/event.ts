@@ -57,6 +57,8 @@ function judged(
     return { kind: 'fault', ...upstreamFailure(value, 'The upstream reported an error.', sanitise) };
   }
   if (type === platformEvent) return nothing;
+  // Half a character is no name: the line that says it in an event stream has another one.
+  if (!type.isWellFormed()) return fault('The upstream sent a malformed event.');
   return type === name || name === undefined || noName.has(name)
     ? { kind: 'event', type, value, data }
     : fault('The upstream sent an event that contradicts itself.');
