@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import { maxJsonDepth, maxParsedDepth } from '../../domain/shared/limits.ts';
 import { type Answer, type Loose, scene, streamed, whole } from './scene.ts';
 import { chat, embeddings, messages, responses, type Talk } from './talk.ts';
 
@@ -156,7 +156,7 @@ describe('in an answer', () => {
   });
 
   it('nested deeper than a payload may be, it goes out as it came, and is cut off in the row', async () => {
-    const body = withMember(nested(5000))(chat.upstream.whole);
+    const body = withMember(nested(maxParsedDepth - 10))(chat.upstream.whole);
     const answer = await ask(chat, whole(body), { stream: false });
     same(answer.text, body);
     const { response, log } = await kept(answer);
