@@ -525,10 +525,10 @@ create unlogged table write_probes (
 --   SHA-256 in hex of an id of more than 1,024 bytes; null for others, which are looked for as they are and have no entry in the indexes. As request_digest says it, which an index cannot call by a name in here.
 -- function make_log_partitions_by(by_day boolean, since timestamp with time zone, until_time timestamp with time zone) returns integer
 --   Makes the partitions of the request logs that a time lacks, by months or by days.
--- function newest_of_model(key text, since timestamp with time zone, at_most integer, error_from integer, error_except integer) returns TABLE(requests integer, errors integer)
---   How many requests of a model there were since a quarter of an hour, and how many failed; of the newest alone. What failed is said by the caller.
--- function newest_of_provider(key text, since timestamp with time zone, at_most integer, error_from integer, error_except integer) returns TABLE(requests integer, errors integer)
---   How many requests of a provider there were since a quarter of an hour, and how many failed; of the newest alone. What failed is said by the caller.
+-- function newest_of_model(key text, since timestamp with time zone, at_most integer) returns TABLE(requests integer, errors integer)
+--   How many requests of a model there were since a quarter of an hour, and how many failed; of the newest alone.
+-- function newest_of_provider(key text, since timestamp with time zone, at_most integer) returns TABLE(requests integer, errors integer)
+--   How many requests of a provider there were since a quarter of an hour, and how many failed; of the newest alone.
 -- function ownership_scope(owner_user uuid, owner_team text) returns text
 --   Whose spend it is: a user's, or else a team's.
 -- function probe_writing(pages integer) returns void

@@ -1,7 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { LastDay } from '../../application/ports/model-list.ts';
-import { errorStatuses } from '../../domain/shared/request-failure.ts';
 import { timestamp } from './codecs.ts';
 import { row } from './pool.ts';
 import { exactTotal } from './time-list.ts';
@@ -30,8 +29,7 @@ export async function lastDayOf(
     select wanted.key, found.requests, found.errors
     from unnest(${sql.array(keys, 'text')}) wanted(key)
     cross join lateral ${newestOf[column]}(
-      wanted.key, to_timestamp(${since.getTime()}::double precision / 1000), ${exactTotal + 1},
-      ${errorStatuses.from}, ${errorStatuses.except}) found
+      wanted.key, to_timestamp(${since.getTime()}::double precision / 1000), ${exactTotal + 1}) found
   `);
   const found = new Map(rows.map((each) => [each.key, each]));
   return (key) => {

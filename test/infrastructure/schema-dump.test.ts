@@ -24,6 +24,16 @@ describe('migrations/schema.sql', () => {
       ).toHaveLength(1);
   });
 
+  it('has every function of the last release with its signature: its replicas call them while a roll-out lasts', async () => {
+    const released = await readFile(path.join(import.meta.dirname, 'released-functions.txt'), 'utf8');
+    const lines = new Set((await committed()).split('\n'));
+    expect(released).toContain('-- function gateway_settle(');
+    expect(released.split('\n').filter((line) => line !== '' && !lines.has(line))).toEqual([]);
+    // A second signature under one name could not be told from the first by the statements that name it alone.
+    const names = [...lines].flatMap((line) => /^-- function (\w+)\(/.exec(line)?.[1] ?? []);
+    expect(names).toEqual([...new Set(names)]);
+  });
+
   it('has a comment on every table', async () => {
     const text = await committed();
     for (const [, table] of text.matchAll(/^create (?:unlogged )?table (\w+) \(/gm))
