@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
-import { sqlState } from './database-fault.ts';
+import { lossOf, sqlState } from './database-fault.ts';
 import { connector, databaseHosts, transactionReadOnly } from './hosts.ts';
 import type { SecuredUrl } from './tls.ts';
 
@@ -35,7 +35,8 @@ export async function withClient<A>(
 /** `57P`: the server ends the session. */
 function lossOrError(lost: Error | undefined, error: unknown): unknown {
   const end = lost ?? (sqlState(error)?.startsWith('57P') === true ? error : undefined);
-  return end instanceof Error ? new Error(`The database was lost: ${end.message}`, { cause: end }) : error;
+  const loss = end instanceof Error ? `The database was lost: ${end.message}` : lossOf(error);
+  return loss === undefined ? error : new Error(loss, { cause: end ?? error });
 }
 
 async function connect(url: string, options: ClientConfig): Promise<Client> {

@@ -85,8 +85,10 @@ export function brokenConnection(error: unknown): string | undefined {
   return undefined;
 }
 
-/** That it is the database which is away: the pool's own words name neither it nor what was wanted of it. */
+/** That it is the database which is away, or only reads: the driver's words name neither it nor what was wanted of it. */
 export function lossOf(error: unknown): string | undefined {
+  const onlyReads = errorChain(error).find(({ code }) => code === '25006');
+  if (onlyReads !== undefined) return `The database takes no rows: ${onlyReads.message}`;
   if (error instanceof ConnectionError) return `The database cannot be reached: ${error.message}`;
   const wasLost =
     error instanceof BackendTerminatedError || error instanceof BackendTerminatedUnexpectedlyError;

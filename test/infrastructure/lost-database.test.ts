@@ -12,6 +12,16 @@ describe('a connection of its own', () => {
     await expect(used).rejects.toThrow(/^The database was lost: /);
   });
 
+  it('to a database that only reads says that it takes no rows', async () => {
+    const used = withClient(database.url(), async (client) => {
+      await client.query('set default_transaction_read_only = on');
+      await client.query('create table anything (at timestamptz)');
+    });
+    await expect(used).rejects.toThrow(
+      /^The database takes no rows: cannot execute CREATE TABLE in a read-only transaction$/,
+    );
+  });
+
   it('leaves an error of the statement as it is', async () => {
     await expect(withClient(database.url(), (client) => client.query('select 1 / 0'))).rejects.toThrow(
       /^division by zero$/,
