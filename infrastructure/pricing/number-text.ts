@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { parseText, type Revive } from '../../domain/shared/parse-text.ts';
 
 /** A JSON number as it stands in the file: `1.5e-07` stays these seven characters. */
 export class NumberText {
@@ -10,17 +11,13 @@ export class NumberText {
   }
 }
 
-type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-
-const parse = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
-
-const keepNumberText: SourceReviver = (_key, value, { source }) =>
+const keepNumberText: Revive = (_key, value, { source }) =>
   typeof value === 'number' && source !== undefined ? new NumberText(source) : value;
 
 /** JSON in which every number is a `NumberText`, so that no price passes through a binary fraction. */
 export const parseKeepingNumbers = (text: string): Either<string, unknown> =>
   E.tryCatch(
-    () => parse(text, keepNumberText),
+    () => parseText(text, keepNumberText),
     (error) => `not JSON: ${error instanceof Error ? error.message : String(error)}`,
   );
 

@@ -78,6 +78,30 @@ describe('a key that is spelled with escapes', () => {
   });
 });
 
+/** How a process ends that parses the text, which is no JSON, many times: what this is against ends one. */
+function endOf(parser: 'parseJson' | 'parseExact', text: string) {
+  const script = `
+    import { readFileSync } from 'node:fs';
+    import { ${parser} } from ${JSON.stringify(pathToFileURL(path.resolve('domain/shared/json.ts')).href)};
+    const text = readFileSync(0, 'utf8');
+    for (let round = 0; round < 40; round += 1) {
+      try {
+        if (${parser}(text) !== undefined) process.exit(2);
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+      }
+      globalThis.gc();
+      JSON.stringify([...Array(2000).keys()].map((n) => ({ ['k' + n]: n })));
+    }`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--expose-gc', '--input-type=module', '--eval', script],
+    { encoding: 'utf8', input: text },
+  );
+  return { status, stderr };
+}
+const notEnded = { status: 0, stderr: '' };
+
 describe('a text that is nested deeper than any is parsed', () => {
   const opened = (levels: number): string => '[1,'.repeat(levels);
   const closed = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
@@ -103,21 +127,9 @@ describe('a text that is nested deeper than any is parsed', () => {
   });
 
   it('ends no process, however often it comes', () => {
-    // In a process of its own: what this is against ends one.
-    const script = `
-      import { parseJson } from ${JSON.stringify(pathToFileURL(path.resolve('domain/shared/json.ts')).href)};
-      const text = '{"a":"x","b":2.5,"c":{},"d":[1,"x",{"e":[]}],"f":'.repeat(20_000) + '1';
-      for (let round = 0; round < 40; round += 1) {
-        if (parseJson(text) !== undefined) process.exit(2);
-        globalThis.gc();
-        JSON.stringify([...Array(2000).keys()].map((n) => ({ ['k' + n]: n })));
-      }`;
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      ['--expose-gc', '--input-type=module', '--eval', script],
-      { encoding: 'utf8' },
-    );
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(
+      endOf('parseJson', '{"a":"x","b":2.5,"c":{},"d":[1,"x",{"e":[]}],"f":'.repeat(20_000) + '1'),
+    ).toEqual(notEnded);
   });
 
   it('is found in a time that grows as the text does', () => {
@@ -132,5 +144,12 @@ describe('a text that is nested deeper than any is parsed', () => {
       return least;
     };
     expect(cost(80_000)).toBeLessThan(Math.max(100_000, 6 * cost(20_000)));
+  });
+});
+
+describe('a text that is cut off behind a thousand values', () => {
+  it.each(['parseJson', 'parseExact'] as const)('ends no process, however often it comes: %s', (parser) => {
+    const level = `{${[...Array(1000).keys()].map((at) => `"k${at}":1.0,`).join('')}"\\u0061":`;
+    expect(endOf(parser, `${level.repeat(8)}"cut`)).toEqual(notEnded);
   });
 });
