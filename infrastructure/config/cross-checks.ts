@@ -10,9 +10,10 @@ import { routeRules } from './route-rules.ts';
 
 /**
  * A rule between sections of the file. It reads the file before it is decoded, so that a fault in one section
- * does not hide those of the others; what is malformed is the codec's business and is passed over.
+ * does not hide those of the others; what is malformed is the codec's business and is passed over. `written` is the
+ * same tree with its placeholders: messages quote from there, for what a placeholder stands for may be a secret.
  */
-type Check = (file: JsonObject) => readonly Finding[];
+type Check = (file: JsonObject, written: JsonObject) => readonly Finding[];
 
 interface Placed<T> {
   readonly path: Path;
@@ -38,6 +39,13 @@ const sectionOf = (file: JsonObject, section: string): readonly Placed<Json>[] =
 
 const namesOf = (file: JsonObject, section: string, key: string): ReadonlySet<string> =>
   new Set(textsOf(sectionOf(file, section), key).map(({ value }) => value));
+
+/** What may be named. */
+interface Names {
+  readonly known: ReadonlySet<string>;
+  /** As they are written: a suggestion is one of these. */
+  readonly written: ReadonlySet<string>;
+}
 
 const folded = ({ path, value }: Placed<string>): Placed<string> => ({ path, value: foldEmail(value) });
 
@@ -86,20 +94,35 @@ const pricesAreUnique: Check = (file) => {
 const maxCandidates = 1000;
 const maxSuggestions = 100;
 
-/** Each value has to be among the known ones. */
-function mustExist(
-  what: string,
-  entries: readonly Placed<string>[],
-  known: ReadonlySet<string>,
-): readonly Finding[] {
-  const candidates = [...known].slice(0, maxCandidates);
+/** Where values are named that have to be among the known ones. */
+interface Naming {
+  readonly what: string;
+  readonly entries: readonly Placed<string>[];
+  readonly names: Names;
+}
+
+function mustExist(written: JsonObject, { what, entries, names }: Naming): readonly Finding[] {
+  const candidates = [...names.written].slice(0, maxCandidates);
   const hints = new Map<string, string>();
   return entries
-    .filter(({ value }) => !known.has(value))
+    .filter(({ value }) => !names.known.has(value))
     .map(({ path, value }) => {
+      const placeholder = placeholderAt(written, path);
+      if (placeholder !== undefined) return finding(path, `unknown ${what} \`${placeholder}\``);
       if (!hints.has(value) && hints.size < maxSuggestions) hints.set(value, hintFor(value, candidates));
       return finding(path, `unknown ${what} \`${value}\`${hints.get(value) ?? ''}`);
     });
+}
+
+/** The text at a place, where it has a placeholder. */
+function placeholderAt(written: Json, path: Path): string | undefined {
+  const text = path.reduce<Json | undefined>(inside, written);
+  return isString(text) && text.includes('${') ? text : undefined;
+}
+
+function inside(value: Json | undefined, step: string | number): Json | undefined {
+  if (typeof step === 'number') return isArray(value) ? value[step] : undefined;
+  return isObject(value) ? value[step] : undefined;
 }
 
 function hintFor(value: string, candidates: readonly string[]): string {
@@ -108,12 +131,20 @@ function hintFor(value: string, candidates: readonly string[]): string {
   return close === undefined ? '' : `, did you mean \`${close}\`?`;
 }
 
-const teamsExist: Check = (file) => {
-  const named = ['service_accounts', 'users'].flatMap((section) => textsOf(sectionOf(file, section), 'team'));
-  return mustExist('team', named, namesOf(file, 'teams', 'id'));
+/** The names under `key` in each item of a section. */
+const names = (file: JsonObject, written: JsonObject, section: string, key: string): Names => ({
+  known: namesOf(file, section, key),
+  written: namesOf(written, section, key),
+});
+
+const teamsExist: Check = (file, written) => {
+  const entries = ['service_accounts', 'users'].flatMap((section) =>
+    textsOf(sectionOf(file, section), 'team'),
+  );
+  return mustExist(written, { what: 'team', entries, names: names(file, written, 'teams', 'id') });
 };
 
-const keyOwnersExist: Check = (file) => {
+const keyOwnersExist: Check = (file, written) => {
   const owners = textsOf(sectionOf(file, 'api_keys'), 'owner').map(({ path, value }) => ({
     path,
     owner: parseOwner(value),
@@ -122,24 +153,32 @@ const keyOwnersExist: Check = (file) => {
     owners.flatMap(({ path, owner }) =>
       owner?.kind === kind ? [{ path, value: owner.kind === 'user' ? owner.email : owner.id }] : [],
     );
-  const addresses = new Set([...namesOf(file, 'users', 'email')].map(foldEmail));
-  return [
-    ...mustExist('user', named('user'), addresses),
-    ...mustExist('team', named('team'), namesOf(file, 'teams', 'id')),
-    ...mustExist('service account', named('service_account'), namesOf(file, 'service_accounts', 'id')),
+  const addresses = (tree: JsonObject) => new Set([...namesOf(tree, 'users', 'email')].map(foldEmail));
+  const users = { known: addresses(file), written: addresses(written) };
+  const ids = (section: string): Names => names(file, written, section, 'id');
+  const owned: readonly Naming[] = [
+    { what: 'user', entries: named('user'), names: users },
+    { what: 'team', entries: named('team'), names: ids('teams') },
+    { what: 'service account', entries: named('service_account'), names: ids('service_accounts') },
   ];
+  return owned.flatMap((naming) => mustExist(written, naming));
 };
 
-const allowedModelsExist: Check = (file) => {
+const allowedModelsExist: Check = (file, written) => {
   const named = sectionOf(file, 'api_keys').flatMap((key) => itemsOf(memberOf(key, 'allowed_models')));
-  return mustExist('model', named.filter(isText), namesOf(file, 'models', 'id'));
+  const models = names(file, written, 'models', 'id');
+  return mustExist(written, { what: 'model', entries: named.filter(isText), names: models });
 };
 
 const routesOf = (file: JsonObject): readonly Placed<Json>[] =>
   sectionOf(file, 'models').flatMap((model) => itemsOf(memberOf(model, 'routes')));
 
-const routeProvidersExist: Check = (file) =>
-  mustExist('provider', textsOf(routesOf(file), 'provider'), namesOf(file, 'providers', 'id'));
+const routeProvidersExist: Check = (file, written) =>
+  mustExist(written, {
+    what: 'provider',
+    entries: textsOf(routesOf(file), 'provider'),
+    names: names(file, written, 'providers', 'id'),
+  });
 
 const routesFitTheirProviders: Check = (file) => {
   const decoded = sectionOf(file, 'providers').map(({ value }) => providerCodec.decode(value));
@@ -176,6 +215,6 @@ const checks: readonly Check[] = [
   routesFitTheirProviders,
 ];
 
-/** What is wrong between sections, each of which may be right in itself. */
-export const crossCheck = (file: Json): readonly Finding[] =>
-  isObject(file) ? checks.flatMap((check) => check(file)) : [];
+/** What is wrong between sections, each of which may be right in itself. `written` is the file with its placeholders. */
+export const crossCheck = (file: Json, written: Json): readonly Finding[] =>
+  isObject(file) && isObject(written) ? checks.flatMap((check) => check(file, written)) : [];

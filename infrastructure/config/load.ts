@@ -118,7 +118,7 @@ function loadedFrom(
   const { value: resolved, findings: unset } = interpolate(raw, { variables, files });
   const effective = overridden(resolved, env);
   const decoded = gatewayCodec.decode(effective);
-  const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved)];
+  const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved, raw)];
   const unfilled = new Set(unset.map(({ path }) => renderPath(path)));
   const findings = [...unset, ...wrong.filter(({ path }) => !unfilled.has(renderPath(path)))];
   const problems = [...overrideProblems(env), ...findings.map((each) => toProblem(each, locate))];

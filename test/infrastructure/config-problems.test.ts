@@ -346,6 +346,28 @@ describe('a wrong file', () => {
   });
 
   it.each([
+    ['models[0].routes[0].provider', 'models: [{id: m, routes: [{provider: "${K}", upstream_model: x}]}]'],
+    ['users[0].team', 'users: [{email: a@example.com, name: A, team: "t-${K}"}]'],
+    ['service_accounts[0].team', 'service_accounts: [{id: s, name: S, team: "${K}"}]'],
+    ['api_keys[0].owner', 'api_keys: [{name: k, owner: "user:${K}@example.com", value: "${V}"}]'],
+    ['api_keys[0].owner', 'api_keys: [{name: k, owner: "team:${K}", value: "${V}"}]'],
+    [
+      'api_keys[0].allowed_models[0]',
+      'teams: [{id: t}]\napi_keys: [{name: k, owner: "team:t", value: "${V}", allowed_models: ["${K}"]}]',
+    ],
+  ])('quotes an unknown name as it is written, for it may stand for a secret: %s', (path, text) => {
+    const variables = { K: 'hunter2', V: aKey };
+    const named = problemsOf(text, variables).find((each) => each.path === path);
+    expect(named?.message).toMatch(/^unknown .*`[^`]*\$\{K\}[^`]*`$/);
+    const known = 'providers: [{id: "${K}"}]\nteams: [{id: "${K}"}]\n';
+    const near = problemsOf(
+      `${known}models: [{id: m, routes: [{provider: hunter, upstream_model: x}]}]`,
+      variables,
+    );
+    expect(JSON.stringify([named, near])).not.toContain('hunter2');
+  });
+
+  it.each([
     ['gwk_short.'.concat('s'.repeat(32))],
     [`gwk_public00.${'s'.repeat(31)}`],
     [`key_public00.${'s'.repeat(32)}`],
