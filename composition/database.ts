@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
+import { coordinatorUrl } from '../infrastructure/postgres/citus/coordinator-url.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 
 /** The database of a configuration: reachable, and stopped again if this process started it. */
@@ -14,15 +15,17 @@ export interface Database {
 
 const migrations = path.join(import.meta.dirname, '..', 'migrations');
 
-/** An embedded server that ends is started again when `keepRunning` says so. */
+/** An embedded server that ends is started again when `keepRunning` says so. Of a cluster it is the coordinator. */
 export async function openDatabase(
   config: DatabaseConfig,
   log: (line: string) => void,
   keepRunning = false,
 ): Promise<Database> {
   const { distribution } = config;
-  if (config.kind === 'external')
-    return { url: config.url, distribution, migrations, stop: async () => undefined };
+  if (config.kind === 'external') {
+    const url = distribution === 'citus' ? await coordinatorUrl(config.url) : config.url;
+    return { url, distribution, migrations, stop: async () => undefined };
+  }
   const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log, keepRunning });
   return { url: embedded.url, distribution, migrations, stop: () => embedded.stop() };
 }

@@ -17,7 +17,7 @@ const databaseFields = object({
   distribution: withDefault(
     choice(['none', 'citus']),
     'none',
-    'How the rows lie: none, in one PostgreSQL; citus, on the nodes of a Citus cluster, whose coordinator url leads to.',
+    'How the rows lie: none, in one PostgreSQL; citus, on the nodes of a Citus cluster, to any of which url leads.',
   ),
   // A PostgreSQL server seldom allows more connections than this in all.
   max_connections: withDefault(

@@ -7,6 +7,13 @@ import type { Cadence } from '../../domain/budget/budget.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import { type Journal, localJournal } from '../../infrastructure/journal/journal.ts';
+import { openCluster } from '../../infrastructure/postgres/citus/cluster.ts';
+import {
+  endJournaledHolds,
+  placeOfScope,
+  shardedLedger,
+} from '../../infrastructure/postgres/citus/sharded-ledger.ts';
+import type { Distribution } from '../../infrastructure/postgres/distribution.ts';
 import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
 import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
@@ -69,8 +76,17 @@ export interface OpenActor extends Actor {
 /** Between admission and settlement. */
 const upstreamMs = 15;
 
-/** Without a `folder` what the database cannot take is lost, and nobody is asked before. */
-export async function openActor(url: string, connections: number, folder?: string): Promise<OpenActor> {
+interface ActorOptions {
+  /** Of its journal. Without one what the database cannot take is lost, and nobody is asked before. */
+  readonly folder?: string;
+  readonly distribution?: Distribution;
+}
+
+export async function openActor(
+  url: string,
+  connections: number,
+  { folder, distribution = 'none' }: ActorOptions = {},
+): Promise<OpenActor> {
   const pool = await openPool(url, connections);
   const journal = folder === undefined ? undefined : openJournal(folder);
   const ignore = (): void => undefined;
@@ -78,14 +94,23 @@ export async function openActor(url: string, connections: number, folder?: strin
     closeOnBlock: () => false,
     mailReady: () => true,
     claimSeconds: () => 60,
-    process: gatewayProcess(pool, { onWriting: ignore }),
     journal: journal?.keep ?? (async () => false),
     onFault: ignore,
   };
-  const ledger = ledgerStore(pool, options);
+  const cluster =
+    distribution === 'citus'
+      ? await openCluster(pool, url, { maxConnections: connections, onWriting: ignore })
+      : undefined;
+  const ledger =
+    cluster === undefined
+      ? ledgerStore(pool, { ...options, process: gatewayProcess(pool, { onWriting: ignore }) })
+      : shardedLedger(cluster, options);
   const budgets = budgetsStore(pool, () => true);
   const seeds = seedStore(pool);
-  const replay = replayJournaled(oneDatabase(pool), options);
+  const replay =
+    cluster === undefined
+      ? replayJournaled(oneDatabase(pool), options)
+      : replayJournaled(placeOfScope(cluster), options, endJournaledHolds(cluster));
   let open = true;
   const recovering = journal === undefined ? undefined : recoverAgainAndAgain(journal, replay, () => open);
 
@@ -141,6 +166,7 @@ export async function openActor(url: string, connections: number, folder?: strin
       open = false;
       await recovering;
       await journal?.close();
+      await cluster?.end();
       await pool.end();
     },
   };

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { Pool } from 'pg';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { budgetWindow } from '../../domain/budget/budget-window.ts';
+import { clockKind, onCitus, onEveryNode } from '../support/citus-database.ts';
+import { runAll } from '../support/test-server.ts';
 import type { Answer, Submission } from './budget-actor.ts';
 
 export type Sql = <Row extends object = Record<string, unknown>>(
@@ -24,56 +26,109 @@ export function openSql(url: string): { readonly query: Sql; readonly end: () =>
 /** One unit of `amount_10000`, in picodollars. */
 const unit = 100_000_000n;
 
-/**
- * Everything that is committed under a scope's lock, numbered in the order of the commits: the number is drawn while
- * the lock is held. `gateway_now` runs ahead of the real clock by what `test_clock` says.
- */
-const history = `
-  create table test_clock (shift interval not null);
-  insert into test_clock values ('0');
-  create or replace function gateway_now() returns timestamptz language sql volatile
-    as 'select clock_timestamp() + (select shift from test_clock)';
-  create table test_history (
-    number bigserial primary key, scope text not null, kind text not null, entry json not null
-  );
-  create index on test_history (scope);
+/** What is noted, by a trigger of each table. */
+const notes = `
   create function note_row() returns trigger language plpgsql as $$ begin
-    insert into test_history (scope, kind, entry) values (new.ownership_scope_key, 'row', json_build_object(
+    perform note(new.ownership_scope_key, 'row', json_build_object(
       'id', new.request_log_id, 'status', new.pricing_status, 'cost', new.cost_picousd::text, 'at', new.occurred_at));
     return null;
   end $$;
-  create trigger note after insert on usage_cost_events for each row execute function note_row();
   create function note_log() returns trigger language plpgsql as $$ begin
-    insert into test_history (scope, kind, entry)
-    select coalesce('user:' || new.user_id, 'team:' || new.team_id || ':actor:none'), 'blocked', json_build_object(
-      'id', new.request_log_id, 'cost', new.metadata_json -> 'accounting' ->> 'blocked_cost_usd', 'at', new.occurred_at)
-    where new.metadata_json -> 'accounting' ? 'blocked_cost_usd';
+    if new.metadata_json -> 'accounting' ? 'blocked_cost_usd' then
+      perform note(coalesce('user:' || new.user_id, 'team:' || new.team_id || ':actor:none'), 'blocked', json_build_object(
+        'id', new.request_log_id, 'cost', new.metadata_json -> 'accounting' ->> 'blocked_cost_usd', 'at', new.occurred_at));
+    end if;
     return null;
   end $$;
-  create trigger note after insert on request_logs for each row execute function note_log();
   create function note_budget() returns trigger language plpgsql as $$ begin
-    insert into test_history (scope, kind, entry)
-    values (coalesce('user:' || (to_json(new) ->> 'user_id'), 'team:' || (to_json(new) ->> 'team_id') || ':actor:none'),
-            'budget', json_build_object('id', new.budget_id, 'active', new.active, 'cadence', new.cadence,
-              'amount', new.amount_10000::text, 'hard', new.hard_limit, 'at', new.created_at));
+    perform note(
+      coalesce('user:' || (to_json(new) ->> 'user_id'), 'team:' || (to_json(new) ->> 'team_id') || ':actor:none'),
+      'budget', json_build_object('id', new.budget_id, 'active', new.active, 'cadence', new.cadence,
+        'amount', new.amount_10000::text, 'hard', new.hard_limit, 'at', new.created_at));
     return null;
   end $$;
-  create trigger note after insert or update on user_budgets for each row execute function note_budget();
-  create trigger note after insert or update on team_budgets for each row execute function note_budget();
   create function note_alert() returns trigger language plpgsql as $$ begin
-    insert into test_history (scope, kind, entry)
-    values (coalesce('user:' || new.user_id, 'team:' || new.team_id || ':actor:none'), 'alert', json_build_object(
+    perform note(coalesce('user:' || new.user_id, 'team:' || new.team_id || ':actor:none'), 'alert', json_build_object(
       'budget', new.budget_id, 'amount', new.amount_10000::text, 'starts', new.window_start, 'ends', new.window_end,
       'before', new.spend_before_picousd::text, 'after', new.spend_after_picousd::text));
     return null;
-  end $$;
-  create trigger note after insert on budget_alerts for each row execute function note_alert();
-`;
+  end $$`;
 
-/** Makes a database keep its own history, and lets its clock be moved. */
-export const keepHistory = async (query: Sql): Promise<void> => {
-  for (const statement of history.split(/;\n {2}(?=create|insert)/)) await query(statement);
-};
+/** Which function notes what comes into a table, and at which of its changes. */
+const noted = {
+  usage_cost_events: ['note_row', 'insert'],
+  request_logs: ['note_log', 'insert'],
+  user_budgets: ['note_budget', 'insert or update'],
+  team_budgets: ['note_budget', 'insert or update'],
+  budget_alerts: ['note_alert', 'insert'],
+} as const;
+
+const table = `
+  create table test_history (
+    number bigint not null, scope text not null, kind text not null, entry json not null, primary key (scope, number)
+  )`;
+
+const note = (into: string): string => `
+  create sequence test_numbers;
+  create function note(scope text, kind text, entry json) returns void language plpgsql as $$
+  begin
+    ${into}
+  end $$`;
+
+/** The shard of the scope, where it is on this node. */
+const noteOnNode = note(`
+    declare
+      shard text := 'test_history_' || get_shard_id_for_distribution_column('test_history', scope);
+    begin
+      if to_regclass(shard) is not null then
+        execute format('insert into %I values ($1, $2, $3, $4)', shard)
+        using nextval('test_numbers'), scope, kind, entry;
+      end if;
+    end;`);
+
+const trigger = (on: string, [notes, changes]: readonly [string, string]): string =>
+  `create trigger note after ${changes} on ${on} for each row execute function ${notes}()`;
+
+/** Of each table, what of it is on this node. */
+const triggersOnNode = Object.entries(noted).map(
+  ([name, each]) => `do $do$
+    declare
+      shard text;
+    begin
+      for shard in select '${name}_' || s.shardid from pg_dist_shard s where s.logicalrelid = '${name}'::regclass loop
+        continue when to_regclass(shard) is null;
+        execute format('${trigger('%I', each)}', shard);
+      end loop;
+    end $do$`,
+);
+
+const clock = `
+  create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
+    as 'select clock_timestamp() + (select shift from test_clock)'`;
+
+/**
+ * Makes a database keep its own history, and lets its clock be moved: `gateway_now` runs ahead of the real one by what
+ * `test_clock` says. Everything that is committed under a scope's lock is numbered in the order of the commits, as the
+ * number is drawn while the lock is held. On a cluster (`nodes`) each node notes what it has of a scope.
+ */
+export async function keepHistory(query: Sql, nodes: readonly string[] = []): Promise<void> {
+  await query('create table test_clock (shift interval not null)');
+  await onEveryNode(query, 'test_clock');
+  await query(`insert into test_clock values ('0')`);
+  await query(clock);
+  await query(table);
+  if (!onCitus()) {
+    await query(note("insert into test_history values (nextval('test_numbers'), scope, kind, entry);"));
+    await query(notes);
+    for (const [name, each] of Object.entries(noted)) await query(trigger(name, each));
+    return;
+  }
+  await query(
+    `select create_distributed_table('test_history', 'scope', colocate_with => 'usage_cost_events')`,
+  );
+  const alone = 'set citus.enable_ddl_propagation = off';
+  for (const url of nodes) await runAll(url, [alone, noteOnNode, notes, ...triggersOnNode]);
+}
 
 /** A submission, and what its sender was told; several answers when it was sent again. */
 export interface Told {
@@ -315,29 +370,32 @@ const fates: Readonly<Record<Told['answer'], readonly Fate[]>> = {
   killed: ['recorded', 'duplicate', 'blocked', 'nowhere'],
 };
 
-/** What is not the sum of its rows, over the whole database, and what is there more often than it may be. */
+/**
+ * What is not the sum of its rows, over the whole database, and what is there more often than it may be. `offset 0`: the
+ * sides of a join are each read by themselves, as a cluster wants them.
+ */
 const sums: Readonly<Record<string, string>> = {
   'day totals': `
     select coalesce(s.scope, d.ownership_scope_key), coalesce(s.day, d.day), s.amount, d.counted_picousd
     from (select ownership_scope_key as scope, (occurred_at at time zone 'UTC')::date as day, sum(cost_picousd) as amount
-          from usage_cost_events where pricing_status in ('priced', 'legacy_estimated') group by 1, 2) s
-    full join usage_daily_totals d on d.ownership_scope_key = s.scope and d.day = s.day
+          from usage_cost_events where pricing_status in ('priced', 'legacy_estimated') group by 1, 2 offset 0) s
+    full join (select * from usage_daily_totals offset 0) d on d.ownership_scope_key = s.scope and d.day = s.day
     where coalesce(s.amount, 0) <> coalesce(d.counted_picousd, 0)`,
   'usage rollups': `
     select * from (
       select date_bin('12 hours', occurred_at, timestamptz '2000-01-01 00:00:00+00') as b, ownership_scope_key as s,
              model_key as m, pricing_status as p, count(*) as c,
              coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0) as a
-      from usage_cost_events group by 1, 2, 3, 4) r
-    full join usage_rollups u on u.bucket_start = b and u.ownership_scope_key = s and u.model_key = m
+      from usage_cost_events group by 1, 2, 3, 4 offset 0) r
+    full join (select * from usage_rollups offset 0) u on u.bucket_start = b and u.ownership_scope_key = s and u.model_key = m
       and u.pricing_status = p
     where (c, a) is distinct from (u.request_count, u.counted_picousd)`,
   'harness rollups': `
     select * from (
       select date_bin('12 hours', occurred_at, timestamptz '2000-01-01 00:00:00+00') as b, agent_harness_key as k,
              count(*) as c
-      from request_logs group by 1, 2) r
-    full join (select bucket_start, agent_harness_key, sum(request_count) as counted from harness_rollups group by 1, 2) h
+      from request_logs group by 1, 2 offset 0) r
+    full join (select bucket_start, agent_harness_key, sum(request_count) as counted from harness_rollups group by 1, 2 offset 0) h
       on h.bucket_start = b and h.agent_harness_key = k
     where c is distinct from h.counted`,
   'tool rollups': `
@@ -345,9 +403,9 @@ const sums: Readonly<Record<string, string>> = {
       select user_id as u, date_bin('12 hours', occurred_at, timestamptz '2000-01-01 00:00:00+00') as b,
              coalesce(sum(exposed_tool_count), 0) as e, coalesce(sum(invoked_tool_count), 0) as i,
              count(exposed_tool_count) as c
-      from request_logs where user_id is not null group by 1, 2) r
+      from request_logs where user_id is not null group by 1, 2 offset 0) r
     full join (select user_id, bucket_start, sum(exposed_tool_sum) as es, sum(invoked_tool_sum) as "is",
-                      sum(exposed_tool_rows) as er from tool_cardinality_rollups group by 1, 2) t
+                      sum(exposed_tool_rows) as er from tool_cardinality_rollups group by 1, 2 offset 0) t
       on t.user_id = u and t.bucket_start = b
     where (e, i, c) is distinct from (es, "is", er)`,
   'budgets in force': `

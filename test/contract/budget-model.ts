@@ -203,15 +203,13 @@ export const aJump = fc.oneof(
 export type Jump = typeof aJump extends fc.Arbitrary<infer A> ? A : never;
 
 export async function jumpAhead(query: Sql, jump: Jump): Promise<void> {
-  if ('hours' in jump)
-    await query('update test_clock set shift = shift + make_interval(hours => $1)', [jump.hours]);
-  else
-    await query(
-      `update test_clock c set shift = greatest(c.shift,
-         c.shift + (budget_window_end($1, n.t) - n.t) - make_interval(secs => $2 / 1000.0))
-       from (select gateway_now() as t) n`,
-      [jump.endOf, jump.beforeMs],
-    );
+  const by =
+    'hours' in jump
+      ? 'make_interval(hours => $1)'
+      : '(select budget_window_end($1, t) - t - make_interval(secs => $2 / 1000.0) from gateway_now() t)';
+  const values = 'hours' in jump ? [jump.hours] : [jump.endOf, jump.beforeMs];
+  const [ahead] = await query<{ by: string }>(`select greatest(interval '0', ${by})::text as by`, values);
+  await query('update test_clock set shift = shift + $1::interval', [ahead?.by]);
 }
 
 /** An active budget matches the block of its owner; one whose block went from the file is deactivated. */

@@ -14,7 +14,8 @@ export type Order = { readonly id: number } & (
 );
 
 if (import.meta.main) {
-  const actor = await openActor(process.env['DATABASE_URL'] ?? '', 6, process.argv[2]);
+  const folder = process.argv[2];
+  const actor = await openActor(process.env['DATABASE_URL'] ?? '', 6, folder === undefined ? {} : { folder });
   const obey = (order: Order): Promise<unknown> => {
     if (order.do === 'settle') return actor.settle(order.submissions);
     if (order.do === 'settleLate') return actor.settleLate(order.submission, order.at);

@@ -17,6 +17,10 @@ export const onCitus = (): boolean => nodeUrls().length > 0;
 /** How the rows of the suites' databases lie. */
 export const testDistribution = () => (onCitus() ? 'citus' : 'none');
 
+/** The URLs of a suite's database, one for each node that has it. */
+export const onEachNode = (url: string): readonly string[] =>
+  onCitus() ? nodeUrls().map((node) => withDatabaseName(node, new URL(url).pathname.slice(1))) : [url];
+
 /** Has a table of a test's own on every node, where there are several. */
 export async function onEveryNode(
   query: (text: string, values?: unknown[]) => Promise<unknown>,

@@ -82,7 +82,8 @@ export async function whyNotDistributable(client: Client): Promise<string | unde
     `select groupid as group_id, exists (select from pg_dist_node where groupid = 0) as has_coordinator
      from pg_dist_local_group`,
   );
-  if (rows[0]?.group_id !== 0) return 'database.url leads to a worker of the cluster, not to its coordinator';
+  if (rows[0]?.group_id !== 0)
+    return 'database.url leads to a worker of the cluster that does not know its coordinator (select citus_set_coordinator_host(…))';
   return rows[0].has_coordinator
     ? undefined
     : 'its coordinator is no node of the cluster (select citus_set_coordinator_host(…))';

@@ -19,6 +19,7 @@ import { checkTables, readTables } from '../failover/checks.ts';
 import { anOwner, configOf, limitsOf } from '../failover/config.ts';
 import { type Gateway, runCommand, startGateway } from '../failover/gateways.ts';
 import { randomFrom } from '../../support/seeded.ts';
+import { withDatabaseName } from '../../support/test-server.ts';
 import { endConnections, idIn, type Try } from '../failover/load.ts';
 import { drained } from '../failover/rounds.ts';
 import { type CitusCluster, startCitus, whyNoCitus } from './cluster.ts';
@@ -100,7 +101,10 @@ async function onStage(cluster: CitusCluster, folder: string): Promise<readonly 
     const url = await cluster.makeDatabase('gateway');
     await migrate(url, path.join(root, 'migrations'), { distribution: 'citus' });
     const config = { ...configOf(upstream.url, owners), database: { distribution: 'citus' } };
-    const start = (index: number) => startGateway(path.join(folder, `gateway-${index + 1}`), config, url);
+    // Each is configured with another node: any of them leads to the cluster.
+    const urls = cluster.nodeUrls.map((node) => withDatabaseName(node, 'gateway'));
+    const start = (index: number) =>
+      startGateway(path.join(folder, `gateway-${index + 1}`), config, urls[index % urls.length] ?? url);
     for (let index = 0; index < replicas; index += 1) gateways.push(await start(index));
     problems.push(...(await rehearse({ cluster, url, gateways, startAgain: start }, folder, asked)));
   } catch (error) {

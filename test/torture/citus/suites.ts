@@ -8,6 +8,7 @@ export const suites: readonly string[] = [
   'test/contract/model-list.test.ts',
   'test/contract/object-list.test.ts',
   'test/contract/admin-objects.test.ts',
+  'test/contract/coordinator-url.test.ts',
   'test/contract/search.test.ts',
   'test/contract/session-store.test.ts',
   'test/contract/alert-delivery.test.ts',

@@ -1,0 +1,18 @@
+import { withClient } from '../client.ts';
+import { nodeUrl } from './node-url.ts';
+
+/**
+ * The URL of the coordinator of a cluster, whose URL of any node is given: each node knows the others. A server that is
+ * no worker of a cluster is left as it is.
+ */
+export const coordinatorUrl = (url: string): Promise<string> =>
+  withClient(url, async (client) => {
+    const { rowCount } = await client.query(`select from pg_extension where extname = 'citus'`);
+    if (rowCount !== 1) return url;
+    const { rows } = await client.query<{ host: string; port: number }>(
+      `select n.nodename as host, n.nodeport as port from pg_dist_local_group l
+       join pg_dist_node n on n.groupid = 0 where l.groupid <> 0`,
+    );
+    const [coordinator] = rows;
+    return coordinator === undefined ? url : nodeUrl(url, coordinator.host, coordinator.port);
+  });
