@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
-import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -20,6 +19,7 @@ import {
   withClock,
   withLedgers,
 } from './ledger-bench.ts';
+import { settleAlone } from './settle-alone.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -41,10 +41,7 @@ async function blockedOf({ keyOwner }: Caller) {
 
 /** Settles a record as one whose answer may have been lost before. */
 const settleAgain = async (record: ReturnType<typeof aRecord>) =>
-  query('select verdict from gateway_settle($1, $2, false, false, null, true)', [
-    JSON.stringify([recordRow(record, 1)]),
-    [],
-  ]);
+  settleAlone(database.url(), record, { again: true });
 
 describe('the blocked answers of an owner’s window', () => {
   it('are those whose cost a hard budget blocked, with their cost, and nothing else', async () => {

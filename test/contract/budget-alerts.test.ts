@@ -8,7 +8,6 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import { alertsStore } from '../../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
-import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import { anActor } from '../support/admin-actor.ts';
 import { withDatabase } from '../support/database.ts';
@@ -18,7 +17,6 @@ import {
   aRecord,
   aTeam,
   aUser,
-  holder,
   openLedger,
   type OpenLedger,
   scopeOf,
@@ -31,6 +29,7 @@ import {
   withClock,
   withLedgers,
 } from './ledger-bench.ts';
+import { openSettlement, settleAlone } from './settle-alone.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -173,12 +172,12 @@ describe('an alert', () => {
   it('is in the transaction of the ledger row: what is rolled back leaves neither', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
-    const { query: inTransaction, rollBack } = await holder(database.url());
-    await inTransaction(`select from gateway_settle($1::json, '{}', false, true)`, [
-      JSON.stringify([recordRow(aRecord(user, 9n * unit), 1)]),
-    ]);
+    const record = aRecord(user, 9n * unit);
+    const { query: inTransaction, rollBack } = await openSettlement(database.url(), record, {
+      mailReady: true,
+    });
     expect(
-      await inTransaction('select from budget_alerts where user_id = $1', [userIdOf(user)]),
+      await inTransaction('select from budget_alerts where ownership_scope_key = $1', [scopeOf(user)]),
     ).toMatchObject({
       rowCount: 1,
     });
@@ -190,9 +189,7 @@ describe('an alert', () => {
   it('of a record that came late is that of the window in which it was spent', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
-    await query(`select from gateway_settle($1::json, '{}', false, false, '2028-07-01T12:00:00Z')`, [
-      JSON.stringify([recordRow(aRecord(user, 9n * unit), 1)]),
-    ]);
+    await settleAlone(database.url(), aRecord(user, 9n * unit), { at: '2028-07-01T12:00:00Z' });
     expect(await alertsOf(query, user)).toMatchObject([{ window_start: new Date('2028-07-01T00:00:00Z') }]);
   });
 });

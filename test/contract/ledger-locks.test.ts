@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { SettlementRecord } from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
-import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -11,7 +10,6 @@ import {
   aRecord,
   aUser,
   holder,
-  type Holder,
   openLedger,
   type OpenLedger,
   pricedAt,
@@ -25,22 +23,13 @@ import {
   withLedgers,
   wordOf,
 } from './ledger-bench.ts';
+import { openSettlement } from './settle-alone.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
 const { ledgers } = withLedgers(database.url, 3);
 const clock = withClock(query);
 const ledger = () => ledgers[0]!;
-
-/** A settlement as another replica makes it, whose transaction stays open. */
-async function openSettlement(record: SettlementRecord): Promise<Holder> {
-  const held = await holder(database.url());
-  await held.query('select * from gateway_settle($1, $2, false, false)', [
-    JSON.stringify([recordRow(record, 1)]),
-    [],
-  ]);
-  return held;
-}
 
 describe('two settlements on both sides of midnight', () => {
   afterEach(() => clock.run());
@@ -55,7 +44,7 @@ describe('two settlements on both sides of midnight', () => {
     { cost = 6n * unit, asked = 'before' }: { readonly cost?: bigint; readonly asked?: string } = {},
   ): Promise<Awaited<ReturnType<OpenLedger['settle']>>> => {
     await clock.standAt(before);
-    const first = await openSettlement(aRecord(user, 6n * unit));
+    const first = await openSettlement(database.url(), aRecord(user, 6n * unit));
     if (asked === 'after') await clock.standAt(after);
     const second = ledger().settle(aRecord(user, cost));
     await untilWaiting(query, 1);

@@ -15,6 +15,7 @@ import type { RequestLog } from '../../domain/request-log/request-log.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
 import { aRecord, type Query, scopeOf, userIdOf } from './ledger-bench.ts';
+import { openSettlementOf } from './settle-alone.ts';
 
 /** Reports of the suite's database. */
 export function withReports(url: () => string): {
@@ -130,34 +131,31 @@ export const logRollupDifferences = (query: Query) =>
     using (bucket_start, key, n, a, b, c, d)
     where rollups is null or logs is null`);
 
-/** A row that this release does not write: an estimate of another time. */
-export const settleEstimate = async (
-  query: Query,
+/** A row that this release does not write: an estimate of another time. `url` is that of the suite's database. */
+export async function settleEstimate(
+  url: string,
   caller: Caller,
   modelKey: string,
   cost: bigint,
   at?: Date,
-) =>
-  query(`select * from gateway_settle($1::json, '{}', false, false, $2)`, [
-    JSON.stringify([
-      {
-        ord: 1,
-        charged: true,
-        request_log_id: randomUUID(),
-        request_id: randomUUID(),
-        scope: scopeOf(caller),
-        api_key_id: caller.apiKeyId,
-        user_id: userIdOf(caller) === '' ? undefined : userIdOf(caller),
-        team_id: caller.keyOwner.kind === 'user' ? undefined : caller.keyOwner.teamId,
-        model_key: modelKey,
-        provider_key: 'up',
-        upstream_model: 'simulated-fast',
-        prompt_tokens: 1,
-        completion_tokens: 1,
-        total_tokens: 2,
-        pricing_status: 'legacy_estimated',
-        cost_picousd: cost.toString(),
-      },
-    ]),
-    at,
-  ]);
+): Promise<void> {
+  const row = {
+    ord: 1,
+    charged: true,
+    request_log_id: randomUUID(),
+    request_id: randomUUID(),
+    scope: scopeOf(caller),
+    api_key_id: caller.apiKeyId,
+    user_id: userIdOf(caller) === '' ? undefined : userIdOf(caller),
+    team_id: caller.keyOwner.kind === 'user' ? undefined : caller.keyOwner.teamId,
+    model_key: modelKey,
+    provider_key: 'up',
+    upstream_model: 'simulated-fast',
+    prompt_tokens: 1,
+    completion_tokens: 1,
+    total_tokens: 2,
+    pricing_status: 'legacy_estimated',
+    cost_picousd: cost.toString(),
+  };
+  await (await openSettlementOf(url, caller, row, { at })).commit();
+}

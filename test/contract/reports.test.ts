@@ -99,7 +99,7 @@ describe('reports over what was settled', () => {
             });
           await settle(...records);
           for (const { caller, model } of requests.filter(({ estimate }) => estimate))
-            await settleEstimate(query, callers[caller]!, model, 7n);
+            await settleEstimate(database.url(), callers[caller]!, model, 7n);
         }
         await clock.standAt(now);
         const rows = await rawRows(query);
@@ -247,7 +247,7 @@ describe('whose spend it is', () => {
       aRequest(user, usageMissing, 'b'),
       aRequest(user, pricedAt(9n), 'a'),
     );
-    await settleEstimate(query, user, 'a', 4n);
+    await settleEstimate(database.url(), user, 'a', 4n);
     const { leaders } = await reportLeaderboard(reports)('7d');
     expect(leaders).toMatchObject([
       { userId: userIdOf(user), requestCount: 4, spend: 13n, dominantModel: 'a' },
@@ -269,7 +269,7 @@ describe('what comes late, out of a journal', () => {
   it('is in the bucket of the time that it carries', async () => {
     const user = await aUser(query);
     const at = new Date(Date.now() - 4 * 86_400_000);
-    await settleEstimate(query, user, 'fast', 6n, at);
+    await settleEstimate(database.url(), user, 'fast', 6n, at);
     const { series } = await reportLeaderboard(reports)('7d');
     expect(series.filter(({ values }) => values.some(({ spend }) => spend > 0n))).toEqual([
       {

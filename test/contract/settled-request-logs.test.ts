@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
-import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import type { TokenOverheadRecord } from '../../application/ports/mcp-invocations.ts';
 import { tokenOverheads } from '../../infrastructure/postgres/mcp-overheads.ts';
 import { withDatabase } from '../support/database.ts';
@@ -19,6 +18,7 @@ import {
   withLedgers,
 } from './ledger-bench.ts';
 import { withRequestLogs, idsOf } from './request-log-rows.ts';
+import { settleAlone } from './settle-alone.ts';
 
 describe('what was settled', () => {
   const database = withDatabase();
@@ -71,10 +71,7 @@ describe('what was settled', () => {
       idsOf((await logs.page({ tag, statusCode }, { page: 1, pageSize: 10 })).items);
     expect(await found(429)).toHaveLength(2);
     await setUserBudget(query, userIdOf(user), undefined);
-    await query('select verdict from gateway_settle($1, $2, false, false, null, true)', [
-      JSON.stringify([recordRow(records[0]!, 1)]),
-      [],
-    ]);
+    await settleAlone(database.url(), records[0]!, { again: true });
     expect(await found(200)).toEqual([records[0]!.charge.requestLogId]);
     expect(await found(429)).toEqual([records[1]!.charge.requestLogId]);
   });

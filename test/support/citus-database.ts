@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { shardSchema } from '../../infrastructure/postgres/citus/shard-functions.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { connected, withDatabaseName } from './test-server.ts';
 
@@ -20,6 +21,30 @@ export const testDistribution = () => (onCitus() ? 'citus' : 'none');
 /** The URLs of a suite's database, one for each node that has it. */
 export const onEachNode = (url: string): readonly string[] =>
   onCitus() ? nodeUrls().map((node) => withDatabaseName(node, new URL(url).pathname.slice(1))) : [url];
+
+/** Where functions over the rows of an owner are called, for a suite that calls one by itself. */
+export interface OwnersPlace {
+  readonly url: string;
+  readonly named: (name: string) => string;
+}
+
+/** The database, or on a cluster the shard of the scope. `url` is that of the suite's database. */
+export async function ownersPlace(url: string, scope: string): Promise<OwnersPlace> {
+  if (!onCitus()) return { url, named: (name) => name };
+  return connected(url, async (client) => {
+    const { rows } = await client.query<{ shard: string; port: number }>(
+      `select s.shard, n.nodeport as port
+       from (select get_shard_id_for_distribution_column('usage_daily_totals', $1::text) as shard) s
+       join pg_dist_placement p on p.shardid = s.shard join pg_dist_node n on n.groupid = p.groupid`,
+      [scope],
+    );
+    const [found] = rows;
+    const node = onEachNode(url).find((each) => new URL(each).port === String(found?.port));
+    if (found === undefined || node === undefined)
+      throw new Error(`nothing is known of the place of ${scope}`);
+    return { url: node, named: (name) => `${shardSchema(found.shard)}.${name}` };
+  });
+}
 
 /** Has a table of a test's own on every node, where there are several. */
 export async function onEveryNode(
