@@ -4,6 +4,7 @@ import type { DatabasePool } from 'slonik';
 import { verifyLedger } from '../../application/verify-ledger.ts';
 import { ledgerAuditStore } from '../../infrastructure/postgres/ledger-audit-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { besideRows } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { aRecord, aUser, pricedAt, settleTogether, withLedgers } from './ledger-bench.ts';
@@ -21,13 +22,13 @@ beforeAll(async () => {
   );
   await query('alter table usage_cost_events drop constraint usage_cost_events_counted_check');
   await query('create table kept as select * from usage_cost_events');
+  await besideRows(query, 'kept');
 });
 afterAll(() => pool.end());
 beforeEach(async () => {
-  await query(`update usage_cost_events e set (prompt_tokens, completion_tokens, total_tokens, cost_picousd,
-      input_picousd_per_token, output_picousd_per_token)
-    = (select prompt_tokens, completion_tokens, total_tokens, cost_picousd, input_picousd_per_token,
-         output_picousd_per_token from kept k where k.request_log_id = e.request_log_id)`);
+  const set = [...tokens, ...amounts].map((column) => `${column} = k.${column}`).join(', ');
+  await query(`update usage_cost_events e set ${set} from kept k
+    where k.request_log_id = e.request_log_id and k.ownership_scope_key = e.ownership_scope_key`);
 });
 
 const tokens = ['prompt_tokens', 'completion_tokens', 'total_tokens'];

@@ -98,7 +98,8 @@ describe('log rows', () => {
     expect(await settle(unpaid(502, first))).toEqual(['recorded']);
     expect(await settle(unpaid(503, first), unpaid(504, second))).toEqual(['recorded', 'recorded']);
     const found = await query(
-      `select status_code, (select count(*)::integer from request_log_tags t where t.request_log_id = l.request_log_id) as tags
+      `select status_code, (select count(*)::integer from request_log_tags t where t.request_log_id = l.request_log_id
+          and t.ownership_scope_key = l.ownership_scope_key) as tags
        from request_logs l where user_id = $1 order by 1`,
       [userIdOf(user)],
     );

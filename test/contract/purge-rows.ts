@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
+import { everyPlace, type OwnersPlace } from '../support/citus-database.ts';
 import { type Query, withClient } from './ledger-bench.ts';
 
 export const now = new Date('2031-05-20T09:00:00Z');
@@ -127,13 +128,19 @@ export const idsIn = async (query: Query, table: string): Promise<readonly strin
   );
 
 /** Calls the function over and over, as the store does, in batches of another size. */
-export const purgeInBatches = (url: string, cutoff: Date, size: number): Promise<number> =>
+export async function purgeInBatches(url: string, cutoff: Date, size: number): Promise<number> {
+  let deleted = 0;
+  for (const place of await everyPlace(url)) deleted += await purgePlace(place, cutoff, size);
+  return deleted;
+}
+
+const purgePlace = ({ url, named }: OwnersPlace, cutoff: Date, size: number): Promise<number> =>
   withClient(url, async (ask) => {
     let deleted = 0;
     let since = '-infinity';
     for (;;) {
       const [batch] = await ask<{ deleted: string; reached: Date | null }>(
-        'select * from gateway_purge_request_logs($1, $2, $3)',
+        `select * from ${named('gateway_purge_request_logs')}($1, $2, $3)`,
         [cutoff, since, size],
       );
       deleted += Number(batch!.deleted);

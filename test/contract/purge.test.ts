@@ -6,9 +6,11 @@ import { reportHarnessUsage } from '../../application/reports/report-harness-usa
 import { reportLeaderboard } from '../../application/reports/report-leaderboard.ts';
 import { reportSpend } from '../../application/reports/report-spend.ts';
 import { purgeRows } from '../../application/retention/purge-rows.ts';
+import { purgeShards } from '../../infrastructure/postgres/citus/aged-shards.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { purgeAlone, purgeBatchRows, agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
+import { itOnOneServer, onCitus, ownersPlace, testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -57,23 +59,37 @@ describe('the purge of request logs', () => {
   beforeEach(() => query(`truncate ${[...logTables, ...logRollups].join(', ')}`));
 
   const holders: Holder[] = [];
-  const aHolder = async (): Promise<Holder> => {
-    const made = await holder(database.url());
+  const aHolder = async (url = database.url()): Promise<Holder> => {
+    const made = await holder(url);
     holders.push(made);
     return made;
+  };
+  /** A purge by itself, over rows of the usual user, whose transaction stays open. */
+  const openPurge = async (since: Date | string, rows: number) => {
+    const { url, named } = await ownersPlace(database.url(), rowScope);
+    const held = await aHolder(url);
+    const call = `select * from ${named('gateway_purge_request_logs')}($1, $2, $3)`;
+    const answer = (await held.query(call, [hoursAgo(72), since, rows])) as {
+      readonly rows: readonly object[];
+    };
+    return { ...held, rows: answer.rows };
   };
   // One that is left in the middle by a test that failed would stop all others.
   afterEach(async () => {
     for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
   });
 
-  const purge = (over: { readonly dryRun?: boolean; readonly goOn?: () => boolean } = {}) =>
-    purgeRows({
-      rows: agedRequestLogs(pool),
-      clock: { now: () => performance.now() },
-      pause: async () => undefined,
-    })({ retention: '3d', dryRun: false, goOn: () => true, ...over });
+  const purge = (over: { readonly dryRun?: boolean; readonly goOn?: () => boolean } = {}) => {
+    const run = (rows: AgedRows) =>
+      purgeRows({
+        rows,
+        clock: { now: () => performance.now() },
+        pause: async () => undefined,
+      })({ retention: '3d', dryRun: false, goOn: () => true, ...over });
+    return onCitus() ? purgeShards(database.url(), run) : run(agedRequestLogs(pool));
+  };
 
+  const rowScope = `user:${users[0]}`;
   const row: Row = {
     offset: -1,
     user: users[0]!,
@@ -207,18 +223,21 @@ describe('the purge of request logs', () => {
     expect(await dump()).toEqual(before);
   });
 
-  it('goes on batch after batch until nothing is left, or until it is told to stop', async () => {
-    const rows = Array.from({ length: 2 * purgeBatchRows + 1 }, (_, index) => ({
-      ...row,
-      offset: -1 - index,
-    }));
-    await fill(query, hoursAgo(72), rows);
-    const matched = rows.length;
-    expect(await purge({ goOn: once() })).toMatchObject({ matched, deleted: purgeBatchRows });
-    expect(await rollupDifferences(query)).toEqual([]);
-    expect(await purge()).toMatchObject({ matched: matched - purgeBatchRows, deleted: purgeBatchRows + 1 });
-    expect(await purge()).toMatchObject({ matched: 0, deleted: 0 });
-  });
+  itOnOneServer()(
+    'goes on batch after batch until nothing is left, or until it is told to stop',
+    async () => {
+      const rows = Array.from({ length: 2 * purgeBatchRows + 1 }, (_, index) => ({
+        ...row,
+        offset: -1 - index,
+      }));
+      await fill(query, hoursAgo(72), rows);
+      const matched = rows.length;
+      expect(await purge({ goOn: once() })).toMatchObject({ matched, deleted: purgeBatchRows });
+      expect(await rollupDifferences(query)).toEqual([]);
+      expect(await purge()).toMatchObject({ matched: matched - purgeBatchRows, deleted: purgeBatchRows + 1 });
+      expect(await purge()).toMatchObject({ matched: 0, deleted: 0 });
+    },
+  );
 
   /** Agrees to the start and to nothing more. */
   function once(): () => boolean {
@@ -232,7 +251,10 @@ describe('the purge of request logs', () => {
       { ...row, offset: -29 * hourMs },
     ]);
     const other = await aHolder();
-    await other.query('select from request_logs where request_log_id = $1 for update', [ids[0]]);
+    await other.query(
+      'select from request_logs where request_log_id = $1 and ownership_scope_key = $2 for update',
+      [ids[0], rowScope],
+    );
     expect(await purge()).toMatchObject({ matched: 2, deleted: 1 });
     expect(await idsIn(query, 'request_logs')).toEqual([ids[0]]);
     expect(await rollupDifferences(query)).toEqual([]);
@@ -247,9 +269,7 @@ describe('the purge of request logs', () => {
       hoursAgo(72),
       Array.from({ length: 4 }, (_, index) => ({ ...row, offset: index - 9 })),
     );
-    const purges = [await aHolder(), await aHolder()];
-    for (const each of purges)
-      await each.query(`select * from gateway_purge_request_logs($1, '-infinity', 2)`, [hoursAgo(72)]);
+    const purges = [await openPurge('-infinity', 2), await openPurge('-infinity', 2)];
     await purges[1]?.commit();
     await purges[0]?.rollBack();
     expect(await idsIn(query, 'request_logs')).toHaveLength(2);
@@ -263,9 +283,9 @@ describe('the purge of request logs', () => {
       { ...row, offset: -1 },
     ]);
     const since = new Date(hoursAgo(72).getTime() - 2);
-    expect(await query('select * from gateway_purge_request_logs($1, $2, 1)', [hoursAgo(72), since])).toEqual(
-      [{ deleted: '1', reached: since }],
-    );
+    const purging = await openPurge(since, 1);
+    expect(purging.rows).toEqual([{ deleted: '1', reached: since }]);
+    await purging.commit();
     expect(await idsIn(query, 'request_logs')).toEqual([ids[0]!, ids[2]!].toSorted());
   });
 
@@ -276,8 +296,7 @@ describe('the purge of request logs', () => {
     // What a settlement of that time, out of a journal, holds until its commit.
     const values = `values (rollup_bucket($1), 'codex', pg_backend_pid(), '${scopeOf(user)}', 'CODEX', 1)`;
     await settling.query(`insert into harness_rollups ${values}`, [hoursAgo(73)]);
-    const purging = await aHolder();
-    await purging.query(`select * from gateway_purge_request_logs($1, '-infinity', 10)`, [hoursAgo(72)]);
+    const purging = await openPurge('-infinity', 10);
     await clock.standAt(hoursAgo(73));
     expect(await settleTogether(ledgers[0]!, [aRecord(user, 1n)])).toEqual(['recorded']);
     await clock.standAt(now);
@@ -286,32 +305,35 @@ describe('the purge of request logs', () => {
     expect(await rollupDifferences(query)).toEqual([]);
   });
 
-  it('has plans that read no table whole, even when they were made while the tables were small', async () => {
-    const scans = () =>
-      query(
-        `select relname, seq_scan from pg_stat_user_tables
+  itOnOneServer()(
+    'has plans that read no table whole, even when they were made while the tables were small',
+    async () => {
+      const scans = () =>
+        query(
+          `select relname, seq_scan from pg_stat_user_tables
          where relname ~ '^request_log' or relname = any ($1) order by 1`,
-        [logRollups],
+          [logRollups],
+        );
+      await fill(
+        query,
+        hoursAgo(72),
+        Array.from({ length: 30 }, (_, index) => ({ ...row, offset: -index - 1 })),
       );
-    await fill(
-      query,
-      hoursAgo(72),
-      Array.from({ length: 30 }, (_, index) => ({ ...row, offset: -index - 1 })),
-    );
-    await query('select pg_stat_force_next_flush()');
-    const before = await scans();
-    await withClient(database.url(), async (ask) => {
-      for (let turn = 0; turn < 15; turn += 1)
-        await ask(`select * from gateway_purge_request_logs($1, '-infinity', 2)`, [hoursAgo(72)]);
-      await ask('select pg_stat_force_next_flush()');
-    });
-    expect(await scans()).toEqual(before);
-    expect(await query('select * from request_log_tags')).toEqual([]);
-  });
+      await query('select pg_stat_force_next_flush()');
+      const before = await scans();
+      await withClient(database.url(), async (ask) => {
+        for (let turn = 0; turn < 15; turn += 1)
+          await ask(`select * from gateway_purge_request_logs($1, '-infinity', 2)`, [hoursAgo(72)]);
+        await ask('select pg_stat_force_next_flush()');
+      });
+      expect(await scans()).toEqual(before);
+      expect(await query('select * from request_log_tags')).toEqual([]);
+    },
+  );
 
   describe('seen by reports', () => {
     it('averages and harness usage are from the request logs as retained, spend is not', async () => {
-      const reports = reportStore(pool);
+      const reports = reportStore(pool, testDistribution());
       const user = await aUser(query);
       const request = (harness: string, exposedToolCount: number) => {
         const record = aRecord(user, pricedAt(5n));

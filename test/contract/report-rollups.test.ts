@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { reportHarnessUsage } from '../../application/reports/report-harness-usage.ts';
@@ -196,7 +197,7 @@ describe('usage rollups', () => {
       [`update usage_rollups set counted_picousd = counted_picousd + 1 where ${whichIs}`, 1],
       [`update usage_rollups set request_count = request_count - 1 where ${whichIs}`, 1],
       [`delete from usage_rollups where ${whichIs}`, 1],
-      [`update usage_rollups set user_id = gen_random_uuid() where ${whichIs}`, 2],
+      [`update usage_rollups set user_id = '${randomUUID()}' where ${whichIs}`, 2],
       [`update usage_rollups set team_id = 'other' where ${whichIs}`, 2],
     ] as const) {
       const differences = await differencesWith(change);

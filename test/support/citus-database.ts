@@ -1,5 +1,7 @@
 import path from 'node:path';
+import { it } from '@jest/globals';
 import { shardSchema } from '../../infrastructure/postgres/citus/shard-functions.ts';
+import { leadingTable } from '../../infrastructure/postgres/citus/tables.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { connected, withDatabaseName } from './test-server.ts';
 
@@ -14,6 +16,9 @@ const nodeUrls = (): readonly string[] =>
 
 /** The suites run on a Citus cluster. */
 export const onCitus = (): boolean => nodeUrls().length > 0;
+
+/** A test of what only one server has: its plans, its partitions, its order of batches. */
+export const itOnOneServer = () => (onCitus() ? it.skip : it);
 
 /** How the rows of the suites' databases lie. */
 export const testDistribution = () => (onCitus() ? 'citus' : 'none');
@@ -30,19 +35,34 @@ export interface OwnersPlace {
 
 /** The database, or on a cluster the shard of the scope. `url` is that of the suite's database. */
 export async function ownersPlace(url: string, scope: string): Promise<OwnersPlace> {
-  if (!onCitus()) return { url, named: (name) => name };
-  return connected(url, async (client) => {
-    const { rows } = await client.query<{ shard: string; port: number }>(
+  const [place] = await placesWhere(
+    url,
+    `s.shard = get_shard_id_for_distribution_column(${leading}, $1::text)`,
+    [scope],
+  );
+  if (place === undefined) throw new Error(`nothing is known of the place of ${scope}`);
+  return place;
+}
+
+/** The database, or every shard of a cluster. */
+export const everyPlace = (url: string): Promise<readonly OwnersPlace[]> => placesWhere(url, 'true', []);
+
+const leading = `'${leadingTable}'`;
+
+async function placesWhere(url: string, which: string, values: unknown[]): Promise<readonly OwnersPlace[]> {
+  if (!onCitus()) return [{ url, named: (name) => name }];
+  const { rows } = await connected(url, (client) =>
+    client.query<{ shard: string; port: number }>(
       `select s.shard, n.nodeport as port
-       from (select get_shard_id_for_distribution_column('usage_daily_totals', $1::text) as shard) s
-       join pg_dist_placement p on p.shardid = s.shard join pg_dist_node n on n.groupid = p.groupid`,
-      [scope],
-    );
-    const [found] = rows;
-    const node = onEachNode(url).find((each) => new URL(each).port === String(found?.port));
-    if (found === undefined || node === undefined)
-      throw new Error(`nothing is known of the place of ${scope}`);
-    return { url: node, named: (name) => `${shardSchema(found.shard)}.${name}` };
+       from (select shardid as shard from pg_dist_shard where logicalrelid = ${leading}::regclass) s
+       join pg_dist_placement p on p.shardid = s.shard join pg_dist_node n on n.groupid = p.groupid where ${which}`,
+      values,
+    ),
+  );
+  return rows.map(({ shard, port }) => {
+    const node = onEachNode(url).find((each) => new URL(each).port === String(port));
+    if (node === undefined) throw new Error(`there is no node with the port ${port}`);
+    return { url: node, named: (name) => `${shardSchema(shard)}.${name}` };
   });
 }
 
@@ -52,6 +72,17 @@ export async function onEveryNode(
   table: string,
 ): Promise<void> {
   if (onCitus()) await query('select create_reference_table($1)', [table]);
+}
+
+/** Has a table of a test's own, with scopes, lie as those of the ledger do. */
+export async function besideRows(
+  query: (text: string, values?: unknown[]) => Promise<unknown>,
+  table: string,
+): Promise<void> {
+  if (onCitus())
+    await query(`select create_distributed_table($1, 'ownership_scope_key', colocate_with => ${leading})`, [
+      table,
+    ]);
 }
 
 /** A clock that a test moves, as statements of a cluster take it: it reads a table wherever it is asked. */
