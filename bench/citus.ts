@@ -1,6 +1,7 @@
 /**
- * `npm run bench:citus [-- --requests N --rounds R]`: CPU of the database for admission and settlement of a request, over
- * all nodes of a Citus cluster of a coordinator and two workers, beside one server of the same PostgreSQL. Both are
+ * `npm run bench:citus [-- --requests N --rounds R --shards S]`: CPU of the database for admission and settlement of a
+ * request, over all nodes of a Citus cluster of a coordinator and two workers, beside one server of the same PostgreSQL:
+ * with as many requests at once, and with as many for each shard. Both are
  * started here; it needs what `npm run torture:citus` needs.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -29,9 +30,11 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '4000' },
     rounds: { type: 'string', default: '3' },
     owners: { type: 'string', default: '200' },
+    shards: { type: 'string', default: '4' },
   },
 });
 const [requests, rounds, owners] = [Number(values.requests), Number(values.rounds), Number(values.owners)];
+const shards = Number(values.shards);
 const clock = systemClock();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -113,27 +116,33 @@ async function main(): Promise<void> {
   if (missing !== undefined) throw new Error(`bench:citus did not run: ${missing}`);
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-citus-'));
   await chmod(folder, 0o755);
-  const [one, three] = [await startCitus(folder, 0, 'one'), await startCitus(folder, 2, 'three')];
+  const [one, three] = [
+    await startCitus(folder, 0, 'one'),
+    await startCitus(folder, 2, 'three', { 'citus.shard_count': shards }),
+  ];
   try {
-    const sides = [await side(one, 'none'), await side(three, 'citus')];
+    const sides = [await side(one, 'none'), await side(three, 'citus')] as const;
     out(
-      '| at once | | CPU of the first node | CPU of all nodes | requests per second |\n|---|---|---|---|---|',
+      `${shards} shards\n\n| at once | | CPU of the first node | CPU of all nodes | requests per second |\n|---|---|---|---|---|`,
     );
     for (const atOnce of [1, 32, 200]) {
-      const costs = sides.map((): Awaited<ReturnType<typeof measured>>[] => []);
+      const loads = [
+        { on: sides[0], atOnce },
+        { on: sides[1], atOnce },
+        { on: sides[1], atOnce: atOnce * shards },
+      ].map((load) => ({ ...load, costs: [] as Awaited<ReturnType<typeof measured>>[] }));
       // The first round is for warmth.
       for (let round = 0; round <= rounds; round += 1)
-        for (const [index, on] of sides.entries()) {
-          const cost = await measured(on, atOnce, requests);
-          if (round > 0) costs[index]?.push(cost);
+        for (const load of loads) {
+          const cost = await measured(load.on, load.atOnce, requests);
+          if (round > 0) load.costs.push(cost);
         }
-      const all = costs.map((each) => median(each.map((cost) => cost.all)));
-      for (const [index, on] of sides.entries()) {
-        const of = (key: 'first' | 'perSecond'): number =>
-          median(costs[index]?.map((cost) => cost[key]) ?? []);
+      const all = loads.map(({ costs }) => median(costs.map((cost) => cost.all)));
+      for (const [index, load] of loads.entries()) {
+        const of = (key: 'first' | 'perSecond'): number => median(load.costs.map((cost) => cost[key]));
         const ratio = ((all[index] ?? 0) / (all[0] ?? 1)).toFixed(2);
         out(
-          `| ${atOnce} | ${on.name} | ${of('first').toFixed(0)} µs | ${all[index]?.toFixed(0)} µs (${ratio}) | ` +
+          `| ${load.atOnce} | ${load.on.name} | ${of('first').toFixed(0)} µs | ${all[index]?.toFixed(0)} µs (${ratio}) | ` +
             `${of('perSecond').toFixed(0)} |`,
         );
       }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Pool } from 'pg';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { budgetWindow } from '../../domain/budget/budget-window.ts';
-import { clockKind, onCitus, onEveryNode } from '../support/citus-database.ts';
+import { clockKind, onEveryNode } from '../support/citus-database.ts';
 import { runAll } from '../support/test-server.ts';
 import type { Answer, Submission } from './budget-actor.ts';
 
@@ -102,8 +102,8 @@ const triggersOnNode = Object.entries(noted).map(
     end $do$`,
 );
 
-const clock = `
-  create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
+const clock = (kind: string): string => `
+  create or replace function gateway_now() returns timestamptz language sql ${kind}
     as 'select clock_timestamp() + (select shift from test_clock)'`;
 
 /**
@@ -113,16 +113,17 @@ const clock = `
  */
 export async function keepHistory(query: Sql, nodes: readonly string[] = []): Promise<void> {
   await query('create table test_clock (shift interval not null)');
-  await onEveryNode(query, 'test_clock');
   await query(`insert into test_clock values ('0')`);
-  await query(clock);
   await query(table);
-  if (!onCitus()) {
+  if (nodes.length === 0) {
+    await query(clock('volatile'));
     await query(note("insert into test_history values (nextval('test_numbers'), scope, kind, entry);"));
     await query(notes);
     for (const [name, each] of Object.entries(noted)) await query(trigger(name, each));
     return;
   }
+  await onEveryNode(query, 'test_clock');
+  await query(clock(clockKind()));
   await query(
     `select create_distributed_table('test_history', 'scope', colocate_with => 'usage_cost_events')`,
   );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { onEachNode, testDistribution } from '../support/citus-database.ts';
+import { onCitus, onEachNode, testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { tortureSeed } from '../support/seeded.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -21,7 +21,7 @@ describe('budgets over four processes, whatever is done with them at the same ti
   let sql: ReturnType<typeof openSql>;
   beforeAll(async () => {
     sql = openSql(database.url());
-    await keepHistory(sql.query, onEachNode(database.url()));
+    await keepHistory(sql.query, onCitus() ? onEachNode(database.url()) : []);
     for (let index = 0; index < 4; index += 1)
       actors.push(await openActor(database.url(), 6, { distribution: testDistribution() }));
   });

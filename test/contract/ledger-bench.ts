@@ -303,13 +303,13 @@ export async function holder(url: string): Promise<Holder> {
 const waitingHere = `select count(*) as waiting from pg_locks l join pg_database d on d.oid = l.database
   where not granted and locktype = 'advisory' and datname = current_database()`;
 
-const sumOverWorkers = (text: string): string =>
-  `select sum(result::bigint) as waiting from run_command_on_workers($of$${text}$of$)`;
+const sumOverNodes = (text: string): string =>
+  `select sum(result::bigint) as waiting from run_command_on_all_nodes($of$${text}$of$)`;
 
 /** Until so many statements wait for a scope's lock. */
 export async function untilWaiting(query: Query, count: number): Promise<void> {
   for (let tries = 0; tries < 400; tries += 1) {
-    const [row] = await query<{ waiting: string }>(onCitus() ? sumOverWorkers(waitingHere) : waitingHere);
+    const [row] = await query<{ waiting: string }>(onCitus() ? sumOverNodes(waitingHere) : waitingHere);
     if (Number(row?.waiting) >= count) return;
     await sleep(5);
   }

@@ -71,7 +71,9 @@ export interface CitusCluster {
 const urlOf = (port: number, database = 'postgres'): string =>
   `postgres://gateway@127.0.0.1:${port}/${database}`;
 
-async function startNode(folder: string, name: string): Promise<CitusNode> {
+type Settings = Readonly<Record<string, string | number>>;
+
+async function startNode(folder: string, name: string, more: Settings): Promise<CitusNode> {
   const own = path.join(folder, name);
   await mkdir(own, { mode: 0o700 });
   const user = unprivileged();
@@ -85,7 +87,7 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     options,
   );
   const port = await freePort();
-  const lines = Object.entries({ ...settings, port, unix_socket_directories: `'${own}'` }).map(
+  const lines = Object.entries({ ...settings, ...more, port, unix_socket_directories: `'${own}'` }).map(
     ([key, value]) => `${key} = ${value}\n`,
   );
   await appendFile(path.join(data, 'postgresql.conf'), lines.join(''));
@@ -122,12 +124,17 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
   return node;
 }
 
-/** `name` tells it from others in the same folder. */
-export async function startCitus(folder: string, workerCount = 2, name = 'cluster'): Promise<CitusCluster> {
-  const coordinator = await startNode(folder, `${name}-coordinator`);
+/** `name` tells it from others in the same folder; `more` are settings of PostgreSQL. */
+export async function startCitus(
+  folder: string,
+  workerCount = 2,
+  name = 'cluster',
+  more: Settings = {},
+): Promise<CitusCluster> {
+  const coordinator = await startNode(folder, `${name}-coordinator`, more);
   const workers: CitusNode[] = [];
   for (let number = 1; number <= workerCount; number += 1)
-    workers.push(await startNode(folder, `${name}-worker${number}`));
+    workers.push(await startNode(folder, `${name}-worker${number}`, more));
   return {
     nodeUrls: [coordinator, ...workers].map(({ port }) => urlOf(port)),
     workers,
