@@ -10,8 +10,9 @@ import { purgeShards } from '../../infrastructure/postgres/citus/aged-shards.ts'
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { purgeAlone, purgeBatchRows, agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
-import { itOnOneServer, onCitus, ownersPlace, testDistribution } from '../support/citus-database.ts';
+import { onCitus, ownersPlace, testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
+import { itOnOneServer } from '../support/one-server.ts';
 import { queries } from '../support/gateway.ts';
 import {
   aRecord,

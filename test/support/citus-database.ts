@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { it } from '@jest/globals';
 import { shardSchema } from '../../infrastructure/postgres/citus/shard-functions.ts';
 import { leadingTable } from '../../infrastructure/postgres/citus/tables.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
@@ -16,9 +15,6 @@ const nodeUrls = (): readonly string[] =>
 
 /** The suites run on a Citus cluster. */
 export const onCitus = (): boolean => nodeUrls().length > 0;
-
-/** A test of what only one server has: its plans, its partitions, its order of batches. */
-export const itOnOneServer = () => (onCitus() ? it.skip : it);
 
 /** How the rows of the suites' databases lie. */
 export const testDistribution = () => (onCitus() ? 'citus' : 'none');

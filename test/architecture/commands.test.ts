@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { importedBy, resolved } from './import-rules.ts';
+
+const root = path.join(import.meta.dirname, '..', '..');
+const textOf = (file: string): string => readFileSync(path.join(root, file), 'utf8');
+const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Readonly<Record<string, string>> };
+
+/** The files that `npm run …` starts with Node, by the names of their commands. */
+const commands = Object.entries(scripts).flatMap(([name, line]) => {
+  const file = /^node .*?(\S+\.ts)\b/.exec(line)?.[1];
+  return file === undefined ? [] : [[name, file] as const];
+});
+
+/** What Node loads of a file: an import of types alone is gone by then. */
+const loadedBy = (text: string): readonly string[] =>
+  importedBy(text.replaceAll(/^import type [^;]*;/gm, ''));
+
+/** The way to each module of a package that is loaded from a file on, by the last file of the project. */
+function reached(from: string): ReadonlyMap<string, string> {
+  const packages = new Map<string, string>();
+  const seen = new Set([from]);
+  for (const file of seen)
+    for (const specifier of loadedBy(textOf(file))) {
+      if (!specifier.startsWith('.')) packages.set(specifier, file);
+      else if (existsSync(path.join(root, resolved(file, specifier)))) seen.add(resolved(file, specifier));
+    }
+  return packages;
+}
+
+describe('a command of package.json', () => {
+  it('is found', () => {
+    expect(commands.length).toBeGreaterThan(30);
+  });
+
+  it.each(commands)('%s loads nothing of the test runner, which is there in suites alone', (_, file) => {
+    expect(reached(file).get('@jest/globals')).toBeUndefined();
+  });
+});
