@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { nodeUrl } from '../../infrastructure/postgres/citus/node-url.ts';
 import { shardSchema } from '../../infrastructure/postgres/citus/shard-functions.ts';
 import { leadingTable } from '../../infrastructure/postgres/citus/tables.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
@@ -48,18 +49,17 @@ const leading = `'${leadingTable}'`;
 async function placesWhere(url: string, which: string, values: unknown[]): Promise<readonly OwnersPlace[]> {
   if (!onCitus()) return [{ url, named: (name) => name }];
   const { rows } = await connected(url, (client) =>
-    client.query<{ shard: string; port: number }>(
-      `select s.shard, n.nodeport as port
+    client.query<{ shard: string; host: string; port: number }>(
+      `select s.shard, n.nodename as host, n.nodeport as port
        from (select shardid as shard from pg_dist_shard where logicalrelid = ${leading}::regclass) s
        join pg_dist_placement p on p.shardid = s.shard join pg_dist_node n on n.groupid = p.groupid where ${which}`,
       values,
     ),
   );
-  return rows.map(({ shard, port }) => {
-    const node = onEachNode(url).find((each) => new URL(each).port === String(port));
-    if (node === undefined) throw new Error(`there is no node with the port ${port}`);
-    return { url: node, named: (name) => `${shardSchema(shard)}.${name}` };
-  });
+  return rows.map(({ shard, host, port }) => ({
+    url: nodeUrl(url, host, port),
+    named: (name) => `${shardSchema(shard)}.${name}`,
+  }));
 }
 
 /** Has a table of a test's own on every node, where there are several. */

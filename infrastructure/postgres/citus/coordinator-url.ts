@@ -1,4 +1,5 @@
 import { withClient } from '../client.ts';
+import { hasCitus } from './distribute.ts';
 import { nodeUrl } from './node-url.ts';
 
 /**
@@ -7,8 +8,7 @@ import { nodeUrl } from './node-url.ts';
  */
 export const coordinatorUrl = (url: string): Promise<string> =>
   withClient(url, async (client) => {
-    const { rowCount } = await client.query(`select from pg_extension where extname = 'citus'`);
-    if (rowCount !== 1) return url;
+    if (!(await hasCitus(client))) return url;
     const { rows } = await client.query<{ host: string; port: number }>(
       `select n.nodename as host, n.nodeport as port from pg_dist_local_group l
        join pg_dist_node n on n.groupid = 0 where l.groupid <> 0`,

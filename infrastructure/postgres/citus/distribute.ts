@@ -89,7 +89,8 @@ export async function whyNotDistributable(client: Client): Promise<string | unde
     : 'its coordinator is no node of the cluster (select citus_set_coordinator_host(…))';
 }
 
-async function hasCitus(client: Client): Promise<boolean> {
+/** Whether the database has the extension. */
+export async function hasCitus(client: Client): Promise<boolean> {
   const { rowCount } = await client.query(`select from pg_extension where extname = 'citus'`);
   return rowCount === 1;
 }
