@@ -1,6 +1,7 @@
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
+import { collectStart } from '../infrastructure/collect-start.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
@@ -80,6 +81,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
     await refuseOtherIsolation(pool);
     await follower.start();
     await partitions.make();
+    collectStart();
     return openListeners(parts, config, log, alone);
   };
   const doors = await start().catch(async (error: unknown) => {

@@ -16,8 +16,9 @@ import { ownAccessStore } from '../infrastructure/postgres/own-access-store.ts';
 import { loginAttemptsStore, sessionStore } from '../infrastructure/postgres/session-store.ts';
 import { signInStore, vouchedPeopleStore } from '../infrastructure/postgres/sign-in-store.ts';
 import { sessionTokens as tokens } from '../infrastructure/session-tokens.ts';
+import { identityProvider } from '../infrastructure/sign-in/identity-provider.ts';
 import { oneTimeCodes as codes } from '../infrastructure/sign-in/one-time-codes.ts';
-import { openIdProvider, signInKeys } from '../infrastructure/sign-in/openid-provider.ts';
+import { signInKeys } from '../infrastructure/sign-in/sign-in-keys.ts';
 import type { AdminEndpointPorts } from '../interfaces/http/admin/admin-endpoint.ts';
 import type { OpenRoutesPorts } from '../interfaces/http/admin/open-routes.ts';
 import { callbackPath } from '../interfaces/http/admin/sign-in-routes.ts';
@@ -91,7 +92,7 @@ function providerOf(config: LiveConfig): SignInPorts['provider'] {
     if (oidc === undefined || publicBaseUrl === undefined) return undefined;
     const settings = JSON.stringify([oidc, publicBaseUrl]);
     if (kept?.settings !== settings) {
-      const identity = openIdProvider(oidc, `${publicBaseUrl}${callbackPath}`);
+      const identity = identityProvider(oidc, `${publicBaseUrl}${callbackPath}`);
       kept = { settings, provider: { terms: oidc, identity } };
     }
     return kept.provider;

@@ -42,6 +42,8 @@ class Supervisor {
     });
     void stopped.then(() => this.stop());
     void forced.then(() => this.end());
+    // With the collection that frees what a start leaves (`collectStart`).
+    cluster.setupPrimary({ execArgv: [...process.execArgv, '--expose-gc'] });
     this.fork();
     return this.ended.promise;
   }

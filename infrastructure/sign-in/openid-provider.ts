@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as client from 'openid-client';
@@ -10,16 +9,6 @@ import type { OidcConfig } from '../config/admin-auth-config.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { Discovered } from './discovered.ts';
 import { providerFault } from './provider-fault.ts';
-
-/**
- * The nonce and the PKCE verifier of a sign-in, made of what the browser alone keeps: nothing that is stored could
- * finish a sign-in, and a state in another browser makes other keys.
- */
-export const signInKeys = (browserToken: string, state: string): SignInKeys => {
-  const made = (what: string): string =>
-    createHmac('sha256', browserToken).update(`${what} ${state}`).digest('base64url');
-  return { state, nonce: made('nonce'), codeVerifier: made('code verifier') };
-};
 
 /** One identity provider under one configuration, and where it sends browsers back to. */
 export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {

@@ -11,10 +11,11 @@ if (major < 24 || (major === 24 && minor < 9)) {
 }
 const { existsSync } = await import('node:fs');
 const { enableCompileCache } = await import('node:module');
-enableCompileCache();
 const { default: cluster } = await import('node:cluster');
 // A clone runs its sources, a package what was built of them: below node_modules Node strips no types.
 const isClone = existsSync(new URL('../../main.ts', import.meta.url));
+// What a cache saves a worker of the package at its start, it takes in memory for as long as that worker serves.
+if (isClone || cluster.isPrimary) enableCompileCache();
 const built = '../../dist';
 const [command] = process.argv.slice(2);
 // A process that serves may die, of its memory too: one that holds nothing watches over it.

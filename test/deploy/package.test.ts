@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { importedBy } from '../architecture/import-rules.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
+import { layOutPackage } from '../support/laid-out-package.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import { fileOf, ran, root, textOf } from './files.ts';
 
@@ -84,18 +85,9 @@ describe('what is built for the package', () => {
   let folder = '';
   let script = '';
 
-  // As `npm install` lays it: below node_modules, beside the packages that it imports.
   beforeAll(async () => {
     folder = await makeTestFolder('package');
-    const modules = path.join(folder, 'node_modules');
-    const installed = path.join(modules, 'model-gateway');
-    script = path.join(installed, manifest.bin.gateway);
-    await mkdir(path.dirname(script), { recursive: true });
-    for (const name of await readdir(fileOf('node_modules')))
-      await symlink(fileOf(`node_modules/${name}`), path.join(modules, name));
-    await cp(fileOf(manifest.bin.gateway), script);
-    const built = ran(process.execPath, [fileOf('tools/package/build.ts'), path.join(installed, 'dist')]);
-    expect(built).toEqual({ code: 0, out: '', err: '' });
+    script = await layOutPackage(folder);
   }, 120_000);
 
   it('says its version', () => {
@@ -107,6 +99,34 @@ describe('what is built for the package', () => {
   });
 
   it('is a gateway: it migrates, answers, works on large bodies in its thread, and stops', async () => {
+    const { url, stop } = await started();
+    for (const content of ['Hello', 'x'.repeat(2_000_000)]) {
+      const answer = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content }] }),
+      });
+      expect({ status: answer.status, text: await answer.text() }).toEqual({
+        status: 200,
+        text: expect.stringContaining('This is a simulated answer'),
+      });
+    }
+    const { code, out } = await stop();
+    expect(code).toBe(0);
+    expect(out).not.toContain('"level":"error"');
+  });
+
+  // What a start leaves is freed before anybody is let in, and what few replicas use is loaded when it is used.
+  it('takes little memory while it is idle', async () => {
+    const { serving, stop } = await started();
+    const mebibytes = residentKib(serving) / 1024;
+    await stop();
+    expect(mebibytes).toBeGreaterThan(50);
+    expect(mebibytes).toBeLessThan(125);
+  });
+
+  /** The package as a gateway of its own with a simulated upstream, from the line that says where it listens. */
+  async function started() {
     const upstream = await startSimulatedUpstream({ port: 0 });
     const config = path.join(folder, 'gateway.yaml');
     await writeFile(config, readFileSync(fileOf('config/quickstart.yaml')));
@@ -124,33 +144,30 @@ describe('what is built for the package', () => {
     child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => void (out += chunk.toString()));
     const ended = once(child, 'close');
-    try {
-      const url = await listening(() => out);
-      for (const content of ['Hello', 'x'.repeat(2_000_000)]) {
-        const answer = await fetch(`${url}/v1/chat/completions`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content }] }),
-        });
-        expect({ status: answer.status, text: await answer.text() }).toEqual({
-          status: 200,
-          text: expect.stringContaining('This is a simulated answer'),
-        });
-      }
-    } finally {
+    const stop = async () => {
       child.kill('SIGTERM');
+      const [code] = await ended;
+      await upstream.close();
+      return { code, out };
+    };
+    try {
+      const { url, pid } = await listening(() => out);
+      return { url, serving: pid, stop };
+    } catch (error) {
+      await stop();
+      throw error;
     }
-    expect(await ended).toEqual([0, null]);
-    expect(out).not.toContain('"level":"error"');
-    await upstream.close();
-  });
+  }
 });
 
-/** Where a gateway listens, once it says so. */
-async function listening(out: () => string): Promise<string> {
+const residentKib = (pid: number): number =>
+  Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+/** Where a gateway listens, and the process that does, once it says so. */
+async function listening(out: () => string): Promise<{ readonly url: string; readonly pid: number }> {
   for (let tries = 0; tries < 400; tries += 1) {
-    const [, url] = /"msg":"listening","url":"([^"]+)"/.exec(out()) ?? [];
-    if (url !== undefined) return url;
+    const [, line] = /^(\{.*"msg":"listening".*)\n/m.exec(out()) ?? [];
+    if (line !== undefined) return JSON.parse(line) as { readonly url: string; readonly pid: number };
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`The gateway does not listen: ${out()}`);

@@ -1,0 +1,21 @@
+import type { IdentityProvider } from '../../application/ports/sign-in.ts';
+import type { OidcConfig } from '../config/admin-auth-config.ts';
+
+/**
+ * One identity provider under one configuration, and where it sends browsers back to. Its library is loaded with the
+ * first sign-in: most replicas never see one, and would hold it in memory all the same.
+ */
+export function identityProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
+  let loaded: Promise<IdentityProvider> | undefined;
+  const provider = (): Promise<IdentityProvider> => (loaded ??= load(oidc, redirectUri));
+  return {
+    authorizationUrl: async (keys) => (await provider()).authorizationUrl(keys),
+    claims: async (query, keys) => (await provider()).claims(query, keys),
+    endSessionUrl: async () => (await provider()).endSessionUrl(),
+  };
+}
+
+async function load(oidc: OidcConfig, redirectUri: string): Promise<IdentityProvider> {
+  const { openIdProvider } = await import('./openid-provider.ts');
+  return openIdProvider(oidc, redirectUri);
+}
