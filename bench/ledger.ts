@@ -108,7 +108,7 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const gateway = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 const upstream = await start([gateway, 'simulate-upstream', '--port', '0']);
-const bare = await start([path.join(root, 'bench', 'bare-proxy.ts'), upstream.url]);
+const bare = await start([path.join(root, 'bench', 'bare-proxy.mjs'), upstream.url]);
 try {
   const callers = await users();
   const proxied = () => closedLoop({ url: bare.url, headers: {} }, proxiedBody, concurrent, requests);

@@ -58,7 +58,7 @@ const gateway = await start([path.join(root, 'interfaces', 'cli', 'gateway.mjs')
   DATABASE_URL: database.url,
   GATEWAY_DATA_DIR: folder,
 });
-const bare = await start([path.join(root, 'bench', 'bare-proxy.ts'), server.url]);
+const bare = await start([path.join(root, 'bench', 'bare-proxy.mjs'), server.url]);
 const accept = 'application/json, text/event-stream';
 const side = (name: string, measured: Measured, at: string, headers: Target['headers']): Side => ({
   name,

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { layOutPackage } from '../test/support/laid-out-package.ts';
 import { type Answered, closedLoop, openLoop, percentile, type Target } from './load.ts';
 import { startOtlpSink } from './otlp-sink.ts';
 import { type InstalledPeer, startPeer } from './peers.ts';
@@ -27,7 +28,6 @@ export interface Side {
 }
 
 const root = path.join(import.meta.dirname, '..');
-const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
 
 /** How a gateway is set up. */
@@ -174,6 +174,7 @@ const committed = (client: Client): Side => ({
 export class Stage {
   private readonly ends: AsyncDisposableStack;
   private readonly folder: string;
+  private readonly script: string;
   private readonly upstreamUrl: string;
   private readonly sinkUrl: string;
   private readonly peer: InstalledPeer | undefined;
@@ -182,11 +183,12 @@ export class Stage {
 
   private constructor(
     ends: AsyncDisposableStack,
-    at: { readonly folder: string; readonly upstreamUrl: string; readonly sinkUrl: string },
+    at: Readonly<Record<'folder' | 'script' | 'upstreamUrl' | 'sinkUrl', string>>,
     peer: InstalledPeer | undefined,
   ) {
     this.ends = ends;
     this.folder = at.folder;
+    this.script = at.script;
     this.upstreamUrl = at.upstreamUrl;
     this.sinkUrl = at.sinkUrl;
     this.peer = peer;
@@ -196,11 +198,13 @@ export class Stage {
     const ends = new AsyncDisposableStack();
     const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
     ends.defer(() => rm(folder, { recursive: true, force: true }));
+    // As operators run it: a clone also holds what strips its types.
+    const script = await layOutPackage(folder);
     const sink = await startOtlpSink();
     ends.defer(sink.close);
-    const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
+    const upstream = await start([script, 'simulate-upstream', '--port', '0']);
     ends.defer(upstream.stop);
-    return new Stage(ends, { folder, upstreamUrl: upstream.url, sinkUrl: sink.url }, peer);
+    return new Stage(ends, { folder, script, upstreamUrl: upstream.url, sinkUrl: sink.url }, peer);
   }
 
   /** However often it is asked for: all wait for the one end. */
@@ -237,7 +241,7 @@ export class Stage {
     const file = path.join(this.folder, name, 'gateway.yaml');
     await writeFile(file, stringify(config(this.upstreamUrl, this.sinkUrl, profile)));
     const process = await start(
-      ['--max-semi-space-size=64', gatewayScript, 'serve', '--workers', String(profile.workers)],
+      ['--max-semi-space-size=64', this.script, 'serve', '--workers', String(profile.workers)],
       {
         GATEWAY_CONFIG: file,
         DATABASE_URL: url,
@@ -251,7 +255,7 @@ export class Stage {
   }
 
   private async bareProxy(): Promise<Server> {
-    const process = await start([path.join(root, 'bench', 'bare-proxy.ts'), this.upstreamUrl]);
+    const process = await start([path.join(root, 'bench', 'bare-proxy.mjs'), this.upstreamUrl]);
     this.ends.defer(process.stop);
     return { process, databaseMicros: undefined };
   }
