@@ -1,12 +1,14 @@
 /**
- * `npm run bench:citus [-- --requests N --rounds R --shards S]`: CPU of the database for admission and settlement of a
- * request, over all nodes of a Citus cluster of a coordinator and two workers, beside one server of the same PostgreSQL:
- * with as many requests at once, and with as many for each shard. Both are
+ * `npm run bench:citus [-- --requests N --rounds R --shards S --upstream-ms M]`: CPU of the database for admission and
+ * settlement of a request, over all nodes of a Citus cluster of a coordinator and two workers, beside one server of the
+ * same PostgreSQL: with as many requests at once, and with as many for each shard. Between its admission and its
+ * settlement a request takes between nothing and twice M milliseconds (5), as upstreams do not answer in step. Both are
  * started here; it needs what `npm run torture:citus` needs.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
@@ -31,10 +33,12 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     owners: { type: 'string', default: '200' },
     shards: { type: 'string', default: '4' },
+    'upstream-ms': { type: 'string', default: '5' },
   },
 });
 const [requests, rounds, owners] = [Number(values.requests), Number(values.rounds), Number(values.owners)];
 const shards = Number(values.shards);
+const upstreamMs = Number(values['upstream-ms']);
 const clock = systemClock();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -91,6 +95,7 @@ async function serve({ ledger, callers }: Side): Promise<void> {
   if (caller === undefined) throw new Error('there are no callers');
   const id = clock.newId();
   if (E.isLeft(await ledger.admit(askOf(caller, id)))) throw new Error('not admitted');
+  if (upstreamMs > 0) await sleep(Math.random() * 2 * upstreamMs);
   const record = recordOf(caller, id, { logged: true, captured: false });
   if (E.isLeft(await ledger.settle(record))) throw new Error('not settled');
 }

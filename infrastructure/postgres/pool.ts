@@ -11,6 +11,7 @@ import {
   sql,
 } from 'slonik';
 import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
+import { withSessionSetting } from './session-setting.ts';
 import type { SecuredUrl } from './tls.ts';
 import { answeredWithin, giveUpMs } from './within-time.ts';
 
@@ -146,12 +147,8 @@ export async function openPool(
  * The hard limit reads its sums after its lock is held, by statements that must see what was committed meanwhile:
  * READ COMMITTED, whatever the default of the database is.
  */
-function withIsolation(url: string): string {
-  const target = new URL(url);
-  const given = target.searchParams.get('options') ?? '';
-  target.searchParams.set('options', `${given} -c default_transaction_isolation=read\\ committed`.trim());
-  return target.href;
-}
+const withIsolation = (url: string): string =>
+  withSessionSetting(url, 'default_transaction_isolation=read\\ committed');
 
 const isolationRow = t.type({ isolation: t.string });
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
-import { type GatewayProcess, gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
+import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
@@ -40,71 +39,7 @@ beforeEach(async () => {
   await query('truncate gateway_processes, request_claims');
 });
 
-/** Moves what was seen of a process into the past. */
-const seen = (process: GatewayProcess, secondsAgo: number, unbrokenForSeconds = secondsAgo) =>
-  query(
-    `update gateway_processes set seen_at = clock_timestamp() - make_interval(secs => $2),
-       unbroken_since = clock_timestamp() - make_interval(secs => $3) where process_id = $1`,
-    [process.id, secondsAgo, unbrokenForSeconds],
-  );
-
 describe('a claim on a request id', () => {
-  it('ends with its process: once it was not seen for 5 seconds by one who was there all the time', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(0, 3, 4, 6, 7, 100),
-        fc.constantFrom(0, 3, 4, 6, 7, 100),
-        fc.constantFrom(0, 3, 6, 100),
-        async (holderSeen, observerSeen, observerThere) => {
-          await query('truncate gateway_processes, request_claims');
-          const caller = await aUser(query);
-          const requestId = randomUUID();
-          const [holder, observer] = [aProcess(pool), aProcess(pool)];
-          const claim = () => anAsk(caller, { requestId, claim: true });
-          expect((await admitted(holder.ledger, claim())).claimed).toBe(true);
-          await observer.process.beat();
-          await seen(holder.process, holderSeen);
-          await seen(observer.process, observerSeen, Math.max(observerSeen, observerThere));
-          const gone = holderSeen > 5 && observerSeen < 5 && Math.max(observerSeen, observerThere) > 5;
-          expect((await admitted(observer.ledger, claim())).claimed).toBe(gone);
-          expect((await admitted(holder.ledger, claim())).claimed).toBe(false);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
-  it('outlives an outage in which nobody was seen', async () => {
-    const caller = await aUser(query);
-    const requestId = randomUUID();
-    const [holder, observer] = [aProcess(pool), aProcess(pool)];
-    const claim = () => anAsk(caller, { requestId, claim: true });
-    await admitted(holder.ledger, claim());
-    await observer.process.beat();
-    for (const { process } of [holder, observer]) await seen(process, 60, 3600);
-    await observer.process.beat();
-    expect((await admitted(observer.ledger, claim())).claimed).toBe(false);
-    await holder.process.beat();
-    await seen(observer.process, 0, 60);
-    expect((await admitted(observer.ledger, claim())).claimed).toBe(false);
-  });
-
-  it('and its process are tidied away after a minute, those of others are not', async () => {
-    const caller = await aUser(query);
-    const [gone, there, observer] = [aProcess(pool), aProcess(pool), aProcess(pool)];
-    for (const { ledger } of [gone, there])
-      await admitted(ledger, anAsk(caller, { requestId: randomUUID(), claim: true }));
-    await observer.process.beat();
-    await seen(observer.process, 0, 3600);
-    await seen(gone.process, 50);
-    await observer.process.beat();
-    expect(await query('select from request_claims')).toHaveLength(2);
-    await seen(gone.process, 70);
-    await observer.process.beat();
-    expect(await query('select process_id from request_claims')).toEqual([{ process_id: there.process.id }]);
-    expect(await query('select from gateway_processes')).toHaveLength(2);
-  });
-
   it('is released with a refusal that the database did not take, at the next beat', async () => {
     const caller = await aUser(query);
     const proxy = await tcpProxy();

@@ -21,7 +21,7 @@ import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestLog } from '../../domain/request-log/request-log.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { DatabaseFault } from '../../infrastructure/postgres/database-fault.ts';
-import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
+import { type GatewayProcess, gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { type LedgerOptions, ledgerStore } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { openCluster } from '../../infrastructure/postgres/citus/cluster.ts';
@@ -37,12 +37,14 @@ export type Query = ReturnType<typeof queries>;
 /** A ledger over a pool of its own, as each gateway process has one. */
 export interface OpenLedger extends Ledger {
   readonly pool: DatabasePool;
+  /** As the database knows it; a beat is done when each node has heard it. */
+  readonly process: GatewayProcess;
   readonly faults: DatabaseFault[];
 }
 
 export async function openLedger(
   url: string,
-  over: Partial<LedgerOptions> & {
+  over: Partial<Omit<LedgerOptions, 'process'>> & {
     readonly connections?: number;
     /** The way to another node of a cluster. */
     readonly nodeUrl?: (url: string) => string;
@@ -66,10 +68,14 @@ export async function openLedger(
       ...(over.nodeUrl === undefined ? {} : { nodeUrl: over.nodeUrl }),
     });
     const end = async (): Promise<void> => void (await Promise.all([cluster.end(), pool.end()]));
-    return { ...shardedLedger(cluster, options), pool: { ...pool, end }, faults };
+    const beat = async (): Promise<void> => {
+      await Promise.all(cluster.nodes().map((node) => node.process.beat()));
+    };
+    const process = { ...cluster.coordinator.process, beat };
+    return { ...shardedLedger(cluster, options), pool: { ...pool, end }, process, faults };
   }
   const process = gatewayProcess(pool, { onWriting: () => undefined });
-  return { ...ledgerStore(pool, { process, ...options }), pool, faults };
+  return { ...ledgerStore(pool, { process, ...options }), pool, process, faults };
 }
 
 /** So many ledgers for the calling suite, each like one gateway process's. */

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { type LimitTerms, minuteOf, type RateLimit, subjectKey } from '../../domain/limits/rate-limit.ts';
-import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
-import { clockKind, onEveryNode } from '../support/citus-database.ts';
+import { clockKind, onEachNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
+import { runAll } from '../support/test-server.ts';
 import { openSql } from './budget-audit.ts';
 import { admitted, aTeam, aUser, openLedger, type OpenLedger, type Query } from './ledger-bench.ts';
 import { aLimit, askTogether, endOf, limitedAsk, noTerms, setLimit } from './limits-bench.ts';
@@ -170,9 +169,10 @@ async function audit(world: World): Promise<void> {
 describe('rate limits over four replicas', () => {
   const ledgers: OpenLedger[] = [];
   beforeAll(async () => {
-    await query('create table test_clock (shift interval)');
-    await onEveryNode(query, 'test_clock');
-    await query(`insert into test_clock values ('0')`);
+    // Each node has a clock of its own, and limits are counted by one of them: a shift that all nodes shared would be
+    // seen by one before the other, and time would go back.
+    for (const url of onEachNode(database.url()))
+      await runAll(url, ['create table test_clock (shift interval)', `insert into test_clock values ('0')`]);
     await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
       as 'select clock_timestamp() + (select shift from test_clock)'`);
     for (let index = 0; index < 4; index += 1)
@@ -241,9 +241,7 @@ describe('rate limits over four replicas', () => {
 describe('the requests in flight of a replica that dies', () => {
   /** A replica that says each second that it is there, until it dies. */
   async function aReplica() {
-    const pool = await openPool(database.url(), 2);
-    const process = gatewayProcess(pool, { onWriting: () => undefined });
-    const { pool: own, ...ledger } = await openLedger(database.url(), { process, connections: 2 });
+    const { pool, process, ...ledger } = await openLedger(database.url(), { connections: 4 });
     await process.beat();
     const beats = setInterval(() => void process.beat(), 1000);
     return {
@@ -251,7 +249,6 @@ describe('the requests in flight of a replica that dies', () => {
       process,
       die: async () => {
         clearInterval(beats);
-        await own.end();
         await pool.end();
       },
     };

@@ -200,7 +200,7 @@ it('no token is in a kept answer that repeats it, though no configuration holds 
       const payload = await eventually(async () => {
         const [row] = await query<{ readonly json: string }>(
           `select p.response_json::text as json from request_logs l join request_log_payloads p
-           using (request_log_id) where l.request_id = $1`,
+           using (request_log_id, ownership_scope_key) where l.request_id = $1`,
           [answer.requestId],
         );
         return row?.json;

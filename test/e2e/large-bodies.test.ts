@@ -21,7 +21,7 @@ const large = {
 const payloadOf = async (requestId: string) => {
   const [row] = await query<{ text: string; response: string }>(
     `select request_json::text as text, response_json::text as response
-     from request_logs join request_log_payloads using (request_log_id) where request_id = $1`,
+     from request_logs join request_log_payloads using (request_log_id, ownership_scope_key) where request_id = $1`,
     [requestId],
   );
   return row;

@@ -79,7 +79,7 @@ describe('the final byte cap', () => {
   const bytesOf = async ({ requestId }: Answer): Promise<Loose> => {
     const [row] = await query<Loose>(
       `select octet_length(request_json::text) as request, octet_length(response_json::text) as response
-       from request_log_payloads join request_logs using (request_log_id) where request_id = $1`,
+       from request_log_payloads join request_logs using (request_log_id, ownership_scope_key) where request_id = $1`,
       [requestId],
     );
     return row;

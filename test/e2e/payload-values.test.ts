@@ -55,7 +55,7 @@ async function kept({ requestId }: Answer): Promise<Stored> {
   for (let tries = 0; tries < 500; tries += 1) {
     const [row] = await query<Loose>(
       `select l.*, p.request_json::text as request, p.response_json::text as response from request_logs l
-       join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+       join request_log_payloads p using (request_log_id, ownership_scope_key) where l.request_id = $1`,
       [requestId],
     );
     if (row !== undefined) return { request: row.request, response: row.response, log: row };
@@ -68,7 +68,7 @@ async function kept({ requestId }: Answer): Promise<Stored> {
 async function expectReadable({ requestId }: Answer): Promise<void> {
   const rows = await query<{ request: string; response: string }>(
     `select request_json->>'body' as request, json_typeof(response_json) as response from request_log_payloads
-     join request_logs using (request_log_id) where request_id = $1`,
+     join request_logs using (request_log_id, ownership_scope_key) where request_id = $1`,
     [requestId],
   );
   expect(rows).toEqual([expect.objectContaining({ response: 'object' })]);

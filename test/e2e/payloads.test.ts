@@ -155,7 +155,7 @@ describe('`has_payload`', () => {
     await kept(answer);
     const [same] = await query<Loose>(
       `select l.xmin::text = p.xmin::text as same from request_logs l
-       join request_log_payloads p using (request_log_id) where request_id = $1`,
+       join request_log_payloads p using (request_log_id, ownership_scope_key) where request_id = $1`,
       [answer.requestId],
     );
     expect(same).toEqual({ same: true });
@@ -356,7 +356,7 @@ describe('duplicates', () => {
     await ask(chat, whole(chat.upstream.whole), { stream: false, ...again });
     await kept(await asked({ talk: chat, stream: false }));
     const rows = await query<Loose>(
-      `select p.request_json, l.has_payload from request_logs l join request_log_payloads p using (request_log_id)
+      `select p.request_json, l.has_payload from request_logs l join request_log_payloads p using (request_log_id, ownership_scope_key)
        where l.request_id = $1 order by l.occurred_at`,
       [first.requestId],
     );

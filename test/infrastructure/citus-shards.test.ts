@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { nodeUrl } from '../../infrastructure/postgres/citus/node-url.ts';
+import { nodeUrl, withKeptPlans } from '../../infrastructure/postgres/citus/node-url.ts';
 import {
   copiesFor,
   functionsOfShards,
@@ -156,5 +156,13 @@ describe('the URL of a node', () => {
 
   it('may be of an address with colons', () => {
     expect(nodeUrl('postgres://one/db', '::1', 5432)).toBe('postgres://[::1]:5432/db');
+  });
+
+  it('keeps plans, beside what the URL asks for', () => {
+    const options = (url: string) => new URL(withKeptPlans(url)).searchParams.get('options');
+    expect(options('postgres://one/db')).toBe('-c plan_cache_mode=force_generic_plan');
+    expect(options('postgres://one/db?options=-c%20work_mem%3D8MB')).toBe(
+      '-c work_mem=8MB -c plan_cache_mode=force_generic_plan',
+    );
   });
 });

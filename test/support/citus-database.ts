@@ -70,17 +70,6 @@ export async function onEveryNode(
   if (onCitus()) await query('select create_reference_table($1)', [table]);
 }
 
-/** Has a table of a test's own, with scopes, lie as those of the ledger do. */
-export async function besideRows(
-  query: (text: string, values?: unknown[]) => Promise<unknown>,
-  table: string,
-): Promise<void> {
-  if (onCitus())
-    await query(`select create_distributed_table($1, 'ownership_scope_key', colocate_with => ${leading})`, [
-      table,
-    ]);
-}
-
 /** A clock that a test moves, as statements of a cluster take it: it reads a table wherever it is asked. */
 export const clockKind = () =>
   onCitus() ? 'stable set citus.allow_nested_distributed_execution = on' : 'volatile';

@@ -5,7 +5,7 @@ import type { Distribution } from '../distribution.ts';
 import { type GatewayProcess, gatewayProcess, type WriteTrouble } from '../gateway-process.ts';
 import type { LedgerPlace } from '../ledger-place.ts';
 import { openPool } from '../pool.ts';
-import { nodeUrl } from './node-url.ts';
+import { nodeUrl, withKeptPlans } from './node-url.ts';
 import { movedState, shardSchema } from './shard-functions.ts';
 import { type NodeAddress, readShards, type Shard } from './shard-map.ts';
 
@@ -68,7 +68,10 @@ function openNodes(pool: DatabasePool, url: string, options: ClusterOptions) {
       const name = `${address.host}:${address.port}`;
       const known = workers.get(name);
       if (known !== undefined) return known;
-      const connections = await openPool(way(nodeUrl(url, address.host, address.port)), maxConnections);
+      const connections = await openPool(
+        way(withKeptPlans(nodeUrl(url, address.host, address.port))),
+        maxConnections,
+      );
       const node = nodeOf(name, connections, coordinator.process.id);
       workers.set(name, node);
       return node;

@@ -1,3 +1,5 @@
+import { withSessionSetting } from '../session-setting.ts';
+
 /** Scheme and login, the hosts, and what follows them. */
 const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)[^/?#]*(.*)$/s;
 
@@ -11,3 +13,10 @@ export function nodeUrl(url: string, host: string, port: number): string {
   for (const name of ofThePlace) target.searchParams.delete(name);
   return target.href;
 }
+
+/**
+ * Sessions at a node keep the plan of each statement. By itself PostgreSQL would weigh the kept plan against a new one,
+ * and plan most statements of the money path anew at each call: on a node each of them goes through the hooks of Citus.
+ */
+export const withKeptPlans = (url: string): string =>
+  withSessionSetting(url, 'plan_cache_mode=force_generic_plan');

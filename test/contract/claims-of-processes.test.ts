@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { GatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
+import { onEachNode } from '../support/citus-database.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { connected, runAll } from '../support/test-server.ts';
+import { admitted, anAsk, aUser, withLedgers } from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+/** Each is a process of its own. */
+const { ledgers } = withLedgers(database.url, 3);
+
+/** Nobody was seen, and nothing is claimed. */
+async function begin(): Promise<void> {
+  await query('truncate request_claims');
+  for (const url of onEachNode(database.url())) await runAll(url, ['truncate gateway_processes']);
+}
+beforeEach(begin);
+
+/** Moves what was seen of a process into the past, wherever it was seen. */
+async function seen(process: GatewayProcess, secondsAgo: number, unbrokenForSeconds = secondsAgo) {
+  for (const url of onEachNode(database.url()))
+    await connected(url, (client) =>
+      client.query(
+        `update gateway_processes set seen_at = clock_timestamp() - make_interval(secs => $2),
+           unbroken_since = clock_timestamp() - make_interval(secs => $3) where process_id = $1`,
+        [process.id, secondsAgo, unbrokenForSeconds],
+      ),
+    );
+}
+
+/** The processes that any node knows. */
+async function known(): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (const url of onEachNode(database.url())) {
+    const text = 'select process_id as id from gateway_processes';
+    const { rows } = await connected(url, (client) => client.query<{ id: string }>(text));
+    for (const { id } of rows) ids.add(id);
+  }
+  return ids;
+}
+
+describe('a claim on a request id', () => {
+  it('ends with its process: once it was not seen for 5 seconds by one who was there all the time', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(0, 3, 4, 6, 7, 100),
+        fc.constantFrom(0, 3, 4, 6, 7, 100),
+        fc.constantFrom(0, 3, 6, 100),
+        async (holderSeen, observerSeen, observerThere) => {
+          await begin();
+          const caller = await aUser(query);
+          const requestId = randomUUID();
+          const [holder, observer] = [ledgers[0]!, ledgers[1]!];
+          const claim = () => anAsk(caller, { requestId, claim: true });
+          expect((await admitted(holder, claim())).claimed).toBe(true);
+          await observer.process.beat();
+          await seen(holder.process, holderSeen);
+          await seen(observer.process, observerSeen, Math.max(observerSeen, observerThere));
+          const gone = holderSeen > 5 && observerSeen < 5 && Math.max(observerSeen, observerThere) > 5;
+          expect((await admitted(observer, claim())).claimed).toBe(gone);
+          expect((await admitted(holder, claim())).claimed).toBe(false);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('outlives an outage in which nobody was seen', async () => {
+    const caller = await aUser(query);
+    const requestId = randomUUID();
+    const [holder, observer] = [ledgers[0]!, ledgers[1]!];
+    const claim = () => anAsk(caller, { requestId, claim: true });
+    await admitted(holder, claim());
+    await observer.process.beat();
+    for (const { process } of [holder, observer]) await seen(process, 60, 3600);
+    await observer.process.beat();
+    expect((await admitted(observer, claim())).claimed).toBe(false);
+    await holder.process.beat();
+    await seen(observer.process, 0, 60);
+    expect((await admitted(observer, claim())).claimed).toBe(false);
+  });
+
+  it('and its process are tidied away after a minute, those of others are not', async () => {
+    const caller = await aUser(query);
+    const [gone, there, observer] = [ledgers[0]!, ledgers[1]!, ledgers[2]!];
+    for (const ledger of [gone, there])
+      await admitted(ledger, anAsk(caller, { requestId: randomUUID(), claim: true }));
+    await observer.process.beat();
+    await seen(observer.process, 0, 3600);
+    await seen(gone.process, 50);
+    await observer.process.beat();
+    expect(await query('select from request_claims')).toHaveLength(2);
+    await seen(gone.process, 70);
+    await observer.process.beat();
+    expect(await query('select process_id from request_claims')).toEqual([{ process_id: there.process.id }]);
+    expect(await known()).toEqual(new Set([there.process.id, observer.process.id]));
+  });
+});
