@@ -73,10 +73,8 @@ const conditions: Conditions = {
   ...(peer === undefined ? {} : { peer: `${peer.name} ${peer.version}` }),
 };
 
-/** What a process does at its start is over in this time. */
-const startedMs = 3000;
-/** A gateway that is idle has given back what a load took of memory in this time (`collectWhenIdle`). */
-const idleMs = 70_000;
+/** What a process does at its start, and what it frees after a load, is over in this time. */
+const quietMs = 3000;
 const mib = (kib: number): number => Math.round(kib / 1024);
 
 /** Rounds for warmth where nothing was asked of anybody before: some 20,000 requests, until nothing is compiled any more. */
@@ -106,7 +104,7 @@ async function run(stage: Stage): Promise<Results> {
   const residents = [...sides.values()].flatMap(({ name, resident }) =>
     resident === undefined ? [] : [{ side: name, resident }],
   );
-  await sleep(startedMs);
+  await sleep(quietMs);
   const idle = residents.map(({ resident }) => resident());
   for (const scenario of measured) for (const side of among(sidesOf(scenario))) await side.tried(scenario);
   const results = [];
@@ -122,7 +120,7 @@ async function run(stage: Stage): Promise<Results> {
     out(`\n${scenarioTable(scenario, result, conditions)}`);
     results.push(result);
   }
-  await sleep(idleMs);
+  await sleep(quietMs);
   const memory = residents.map(({ side, resident }, index): Memory => {
     const { servingKib, supervisorKib } = resident();
     return {

@@ -1,7 +1,7 @@
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
-import { collectStart, collectWhenIdle } from '../infrastructure/idle-memory.ts';
+import { collectStart } from '../infrastructure/collect-start.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
@@ -235,13 +235,10 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
   );
   const beats = heartbeat(parts.process, log);
   const days = keyDays(parts.keyUse, log);
-  const memory = collectWhenIdle((error) =>
-    log.error({ error: causeOf(error) }, 'memory was not given back'),
-  );
   return {
     stop: async (withinMs: number): Promise<void> => {
       const deadline = performance.now() + withinMs;
-      await Promise.all([alerts.stop(), recovery.stop(), beats.stop(), days.stop(), memory.stop()]);
+      await Promise.all([alerts.stop(), recovery.stop(), beats.stop(), days.stop()]);
       await lastRecovery(parts, log, () => performance.now() < deadline);
     },
   };
