@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
-import { layOutPackage } from '../test/support/laid-out-package.ts';
+import { layOutPackage } from '../test/deploy/laid-out-package.ts';
 import { type Answered, closedLoop, openLoop, percentile, type Target } from './load.ts';
 import { startOtlpSink } from './otlp-sink.ts';
 import { type InstalledPeer, startPeer } from './peers.ts';

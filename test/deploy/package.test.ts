@@ -8,9 +8,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { importedBy } from '../architecture/import-rules.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
-import { layOutPackage } from '../support/laid-out-package.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import { fileOf, ran, root, textOf } from './files.ts';
+import { layOutPackage } from './laid-out-package.ts';
 
 interface Manifest {
   readonly version: string;
@@ -99,34 +99,35 @@ describe('what is built for the package', () => {
   });
 
   it('is a gateway: it migrates, answers, works on large bodies in its thread, and stops', async () => {
-    const { url, stop } = await started();
-    for (const content of ['Hello', 'x'.repeat(2_000_000)]) {
-      const answer = await fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content }] }),
-      });
-      expect({ status: answer.status, text: await answer.text() }).toEqual({
-        status: 200,
-        text: expect.stringContaining('This is a simulated answer'),
-      });
-    }
-    const { code, out } = await stop();
-    expect(code).toBe(0);
+    const { ended, out } = await whileServing(async ({ url }) => {
+      for (const content of ['Hello', 'x'.repeat(2_000_000)]) {
+        const answer = await fetch(`${url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content }] }),
+        });
+        expect({ status: answer.status, text: await answer.text() }).toEqual({
+          status: 200,
+          text: expect.stringContaining('This is a simulated answer'),
+        });
+      }
+    });
+    expect(ended).toEqual([0, null]);
     expect(out).not.toContain('"level":"error"');
   });
 
   // What a start leaves is freed before anybody is let in, and what few replicas use is loaded when it is used.
   it('takes little memory while it is idle', async () => {
-    const { serving, stop } = await started();
-    const mebibytes = residentKib(serving) / 1024;
-    await stop();
-    expect(mebibytes).toBeGreaterThan(50);
-    expect(mebibytes).toBeLessThan(125);
+    let kib = Number.NaN;
+    await whileServing(async ({ pid }) => {
+      kib = residentKib(pid);
+    });
+    expect(kib / 1024).toBeGreaterThan(50);
+    expect(kib / 1024).toBeLessThan(125);
   });
 
-  /** The package as a gateway of its own with a simulated upstream, from the line that says where it listens. */
-  async function started() {
+  /** The package as a gateway of its own before a simulated upstream; how it ended, and what it said. */
+  async function whileServing(use: (gateway: Listening) => Promise<void>) {
     const upstream = await startSimulatedUpstream({ port: 0 });
     const config = path.join(folder, 'gateway.yaml');
     await writeFile(config, readFileSync(fileOf('config/quickstart.yaml')));
@@ -143,31 +144,32 @@ describe('what is built for the package', () => {
     let out = '';
     child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => void (out += chunk.toString()));
-    const ended = once(child, 'close');
-    const stop = async () => {
-      child.kill('SIGTERM');
-      const [code] = await ended;
-      await upstream.close();
-      return { code, out };
-    };
+    const closed = once(child, 'close');
     try {
-      const { url, pid } = await listening(() => out);
-      return { url, serving: pid, stop };
-    } catch (error) {
-      await stop();
-      throw error;
+      await use(await listening(() => out));
+    } finally {
+      child.kill('SIGTERM');
+      await closed;
+      await upstream.close();
     }
+    return { ended: await closed, out };
   }
 });
+
+/** Where a gateway listens, and the process that does. */
+interface Listening {
+  readonly url: string;
+  readonly pid: number;
+}
 
 const residentKib = (pid: number): number =>
   Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
-/** Where a gateway listens, and the process that does, once it says so. */
-async function listening(out: () => string): Promise<{ readonly url: string; readonly pid: number }> {
+/** What a gateway says once it listens. */
+async function listening(out: () => string): Promise<Listening> {
   for (let tries = 0; tries < 400; tries += 1) {
     const [, line] = /^(\{.*"msg":"listening".*)\n/m.exec(out()) ?? [];
-    if (line !== undefined) return JSON.parse(line) as { readonly url: string; readonly pid: number };
+    if (line !== undefined) return JSON.parse(line) as Listening;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`The gateway does not listen: ${out()}`);

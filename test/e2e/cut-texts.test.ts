@@ -53,7 +53,8 @@ async function keptOf(requestId: string): Promise<string> {
       `select l.*, p.request_json::text, p.response_json::text,
          (select json_agg(a) from request_log_attempts a where a.request_log_id = l.request_log_id
            and a.ownership_scope_key = l.ownership_scope_key) as attempts
-       from request_logs l left join request_log_payloads p using (request_log_id, ownership_scope_key) where l.request_id = $1`,
+       from request_logs l left join request_log_payloads p using (request_log_id, ownership_scope_key)
+       where l.request_id = $1`,
       [requestId],
     );
     if (rows[0]?.has_payload === true) return JSON.stringify(rows) + JSON.stringify(gateway().log.lines);
@@ -116,8 +117,8 @@ describe('no half of a secret stays where a text is cut off', () => {
   /** The text of the events that are kept of a stream. */
   const keptText = async (talk: Talk, requestId: string): Promise<string> => {
     const [row] = await query<{ readonly events: readonly unknown[] }>(
-      `select response_json->'events' as events from request_log_payloads join request_logs using (request_log_id, ownership_scope_key)
-       where request_id = $1`,
+      `select response_json->'events' as events from request_log_payloads
+       join request_logs using (request_log_id, ownership_scope_key) where request_id = $1`,
       [requestId],
     );
     const events = (row?.events ?? []).map((event) => ({ event: undefined, data: JSON.stringify(event) }));

@@ -356,8 +356,8 @@ describe('duplicates', () => {
     await ask(chat, whole(chat.upstream.whole), { stream: false, ...again });
     await kept(await asked({ talk: chat, stream: false }));
     const rows = await query<Loose>(
-      `select p.request_json, l.has_payload from request_logs l join request_log_payloads p using (request_log_id, ownership_scope_key)
-       where l.request_id = $1 order by l.occurred_at`,
+      `select p.request_json, l.has_payload from request_logs l
+       join request_log_payloads p using (request_log_id, ownership_scope_key) where l.request_id = $1 order by l.occurred_at`,
       [first.requestId],
     );
     expect(rows).toEqual([

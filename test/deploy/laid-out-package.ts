@@ -1,26 +1,25 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { fileOf, ran } from './files.ts';
 
-const root = path.join(import.meta.dirname, '..', '..');
 const program = path.join('interfaces', 'cli', 'gateway.mjs');
 
 /**
  * Builds the package and lays it into a folder as `npm install` does: below `node_modules`, beside the packages that it
- * imports. Gives the path of its program.
+ * imports. Gives the path of its program; fails where the build says anything.
  */
 export async function layOutPackage(folder: string): Promise<string> {
   const modules = path.join(folder, 'node_modules');
   const installed = path.join(modules, 'model-gateway');
   const script = path.join(installed, program);
   await mkdir(path.dirname(script), { recursive: true });
-  for (const name of await readdir(path.join(root, 'node_modules')))
-    await symlink(path.join(root, 'node_modules', name), path.join(modules, name));
-  await cp(path.join(root, program), script);
-  await promisify(execFile)(process.execPath, [
-    path.join(root, 'tools', 'package', 'build.ts'),
+  for (const name of await readdir(fileOf('node_modules')))
+    await symlink(fileOf(`node_modules/${name}`), path.join(modules, name));
+  await cp(fileOf(program), script);
+  const { code, out, err } = ran(process.execPath, [
+    fileOf('tools/package/build.ts'),
     path.join(installed, 'dist'),
   ]);
+  if (code !== 0 || out !== '' || err !== '') throw new Error(`the build ended with ${code}: ${out}${err}`);
   return script;
 }
