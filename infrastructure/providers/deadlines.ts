@@ -1,3 +1,5 @@
+import { LiveList } from '../../domain/shared/live-list.ts';
+
 /** How often deadlines are looked at: time-outs are in seconds, so a tenth of one is exact enough. */
 const sweepMs = 100;
 
@@ -9,31 +11,31 @@ export interface Timed {
 
 /** One timer for all calls in flight, instead of one for each; it stands still when there are none. */
 export class Deadlines {
-  private readonly calls = new Set<Timed>();
+  private readonly calls = new LiveList<Timed>();
   private timer: NodeJS.Timeout | undefined;
   private lastAt = Number.POSITIVE_INFINITY;
 
-  add(call: Timed): void {
+  /** Returns how the call is no longer looked at. */
+  add(call: Timed): () => void {
     call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);
-    this.calls.add(call);
+    const leave = this.calls.add(call);
     this.timer ??= setInterval(() => this.sweep(), sweepMs).unref();
-  }
-
-  delete(call: Timed): void {
-    this.calls.delete(call);
-    if (this.calls.size > 0 || this.timer === undefined) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
+    return () => {
+      leave();
+      if (this.calls.size > 0 || this.timer === undefined) return;
+      clearInterval(this.timer);
+      this.timer = undefined;
+    };
   }
 
   /** From now on no call lasts longer than this, those that are yet to come included. */
   endAll(withinMs: number): void {
     this.lastAt = performance.now() + withinMs;
-    for (const call of this.calls) call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);
+    for (const call of this.calls.values()) call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);
   }
 
   private sweep(): void {
     const now = performance.now();
-    for (const call of this.calls) if (call.deadlineAt <= now) call.expire();
+    for (const call of this.calls.values()) if (call.deadlineAt <= now) call.expire();
   }
 }

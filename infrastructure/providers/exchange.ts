@@ -66,6 +66,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private arrived = 0;
   private chunks: Buffer[] = [];
   private bytes = 0;
+  private readonly forgetDeadline: () => void;
   private ended = false;
   private lingering = false;
 
@@ -75,7 +76,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.reply = new Promise((resolve) => {
       this.answer = resolve;
     });
-    options.deadlines.add(this);
+    this.forgetDeadline = options.deadlines.add(this);
   }
 
   accepted(): boolean {
@@ -171,7 +172,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (this.ended) return;
     this.ended = true;
     this.decompression?.cancel();
-    this.options.deadlines.delete(this);
+    this.forgetDeadline();
     if (this.stream !== undefined) this.stream.end(endingOf(fault));
     else this.answer(fault === undefined ? this.wholeReply() : E.left(fault));
   }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { LiveList } from '../../domain/shared/live-list.ts';
 
 /** A body that is arriving. */
 export interface Arriving {
@@ -37,7 +38,7 @@ interface Watched {
  * for a long silence. One timer for all bodies, which stands still when there are none.
  */
 export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): Arrivals {
-  const bodies = new Set<Watched>();
+  const bodies = new LiveList<Watched>();
   let timer: NodeJS.Timeout | undefined;
   let lookedAt = 0;
 
@@ -50,12 +51,11 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
       clearInterval(timer);
       timer = undefined;
     }
-    for (const body of bodies) {
+    for (const body of bodies.values()) {
       const given = stoodStillMs + (body.unseen * 1000) / bytesPerSec;
       body.until = Math.min(now + firstMs, body.until + given);
       body.unseen = 0;
       if (now < body.until) continue;
-      bodies.delete(body);
       body.stop(tooSlow);
     }
   };
@@ -66,13 +66,20 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
       lookedAt = now;
       timer = setInterval(look, lookMs).unref();
     }
-    const body: Watched = { until: now + firstMs, unseen: 0, stop };
-    bodies.add(body);
+    const body: Watched = {
+      until: now + firstMs,
+      unseen: 0,
+      stop: (why) => {
+        over();
+        stop(why);
+      },
+    };
+    const over = bodies.add(body);
     return {
       received: (bytes) => {
         body.unseen += bytes;
       },
-      over: () => void bodies.delete(body),
+      over,
     };
   };
 }

@@ -1,3 +1,5 @@
+import { LiveList } from '../../domain/shared/live-list.ts';
+
 /** The end of the grace: what is in flight then is cut off by the gateway, not left by its caller. */
 export interface CutOff {
   /** Cuts off everything in flight, and what comes after. */
@@ -8,17 +10,16 @@ export interface CutOff {
 
 export function cutOff(): CutOff {
   let cut = false;
-  const callbacks = new Set<() => void>();
+  const callbacks = new LiveList<() => void>();
   return {
     now: () => {
       cut = true;
-      for (const callback of callbacks) callback();
-      callbacks.clear();
+      for (const callback of callbacks.values()) callback();
     },
     whenCut: (callback) => {
-      if (cut) callback();
-      else callbacks.add(callback);
-      return () => void callbacks.delete(callback);
+      if (!cut) return callbacks.add(callback);
+      callback();
+      return () => undefined;
     },
   };
 }

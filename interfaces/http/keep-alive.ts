@@ -1,3 +1,5 @@
+import { LiveList } from '../../domain/shared/live-list.ts';
+
 /** One stream that is kept alive. */
 export interface Alive {
   /** Something was sent. */
@@ -23,12 +25,12 @@ const lookMs = 250;
  * timer for all streams, which stands still when there are none; 0 seconds = off.
  */
 export function streamKeepAlive(seconds: () => number): KeepAlive {
-  const streams = new Set<Watched>();
+  const streams = new LiveList<Watched>();
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
     const now = Date.now();
     const periodMs = seconds() * 1000;
-    for (const stream of streams) {
+    for (const stream of streams.values()) {
       if (periodMs === 0 || now - stream.sentAt < periodMs) continue;
       stream.sentAt = now;
       stream.silent();
@@ -38,14 +40,14 @@ export function streamKeepAlive(seconds: () => number): KeepAlive {
     watch: (silent) => {
       if (seconds() === 0) return unwatched;
       const stream: Watched = { sentAt: Date.now(), silent };
-      streams.add(stream);
+      const leave = streams.add(stream);
       timer ??= setInterval(look, lookMs).unref();
       return {
         touch: () => {
           stream.sentAt = Date.now();
         },
         over: () => {
-          streams.delete(stream);
+          leave();
           if (streams.size > 0) return;
           clearInterval(timer);
           timer = undefined;
