@@ -34,5 +34,5 @@ VOLUME /var/lib/model-gateway
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["/usr/local/bin/node", "-e", "fetch(`http://127.0.0.1:${process.env.GATEWAY_BIND.split(':').at(-1)}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=64", "/app/interfaces/cli/gateway.mjs"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/interfaces/cli/gateway.mjs"]
 CMD ["serve"]

@@ -66,7 +66,7 @@ const postmaster = Number(
 const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
 const configFile = path.join(folder, 'gateway.yaml');
 await writeFile(configFile, stringify(config(upstream.url)));
-const gateway = await start(['--max-semi-space-size=64', gatewayScript, 'serve'], {
+const gateway = await start([gatewayScript, 'serve'], {
   GATEWAY_CONFIG: configFile,
   DATABASE_URL: database.url,
 });

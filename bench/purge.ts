@@ -150,7 +150,7 @@ try {
   const configFile = path.join(folder, 'gateway.yaml');
   await writeFile(configFile, stringify(config(upstream.url)));
   const env = { GATEWAY_CONFIG: configFile, DATABASE_URL: database.url, GATEWAY_DATA_DIR: folder };
-  const gateway = await start(['--max-semi-space-size=64', gatewayScript, 'serve'], env);
+  const gateway = await start([gatewayScript, 'serve'], env);
   const target: Target = { url: gateway.url, headers: { authorization: `Bearer ${key}` } };
   try {
     await loadFor(target, 15);

@@ -240,14 +240,11 @@ export class Stage {
     const { url, micros } = await this.database(name);
     const file = path.join(this.folder, name, 'gateway.yaml');
     await writeFile(file, stringify(config(this.upstreamUrl, this.sinkUrl, profile)));
-    const process = await start(
-      ['--max-semi-space-size=64', this.script, 'serve', '--workers', String(profile.workers)],
-      {
-        GATEWAY_CONFIG: file,
-        DATABASE_URL: url,
-        GATEWAY_DATA_DIR: path.join(this.folder, name, 'data'),
-      },
-    );
+    const process = await start([this.script, 'serve', '--workers', String(profile.workers)], {
+      GATEWAY_CONFIG: file,
+      DATABASE_URL: url,
+      GATEWAY_DATA_DIR: path.join(this.folder, name, 'data'),
+    });
     this.ends.defer(process.stop);
     const server = { process, databaseMicros: micros };
     this.gateways.set(name, server);

@@ -77,7 +77,7 @@ try {
     const file = path.join(folder, `gateway-${index}.yaml`);
     await writeFile(file, stringify(config(upstream.url, sink.url, ratio)));
     gateways.push(
-      await start(['--max-semi-space-size=64', gatewayScript, 'serve'], {
+      await start([gatewayScript, 'serve'], {
         GATEWAY_CONFIG: file,
         DATABASE_URL: database.url,
         GATEWAY_DATA_DIR: path.join(folder, `data-${index}`),

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { stopRequests } from '../infrastructure/stop-requests.ts';
 import { endMs, type WorkerOrder, type Report, type Serving } from './orders.ts';
+import { workerFlags, workerVariables } from './worker-memory.ts';
 
 // Loaded beside nothing but Node itself: what a supervisor does not hold cannot bring it down.
 
@@ -42,14 +43,13 @@ class Supervisor {
     });
     void stopped.then(() => this.stop());
     void forced.then(() => this.end());
-    // With the collection that frees what a start leaves (`collectStart`).
-    cluster.setupPrimary({ execArgv: [...process.execArgv, '--expose-gc'] });
+    cluster.setupPrimary({ execArgv: workerFlags(process.execArgv) });
     this.fork();
     return this.ended.promise;
   }
 
   private fork(): void {
-    this.servingSince.set(cluster.fork(), undefined);
+    this.servingSince.set(cluster.fork(workerVariables()), undefined);
   }
 
   private hear(worker: Worker, report: Report, ask: () => void): void {

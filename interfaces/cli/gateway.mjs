@@ -1,5 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=64
-// A young generation of 64 MB: requests live for milliseconds to seconds, and a small one copies them again and again.
+#!/usr/bin/env node
 // Plain JavaScript, so that an older Node gets a sentence instead of a syntax error.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 9)) {

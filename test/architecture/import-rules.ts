@@ -247,8 +247,11 @@ export const rules: readonly Rule[] = [
     instead: 'Commands get what they need from composition/commands.ts.',
   },
   {
-    of: /^composition\/(?:supervise|orders)\.ts$/,
-    files: [/^composition\/orders\.ts$/, /^infrastructure\/stop-requests\.ts$/],
+    of: /^composition\/(?:supervise|orders|worker-memory)\.ts$/,
+    files: [
+      /^composition\/(?:orders|worker-memory)\.ts$/,
+      /^infrastructure\/(?:stop-requests|config\/process-variables)\.ts$/,
+    ],
     packages: [node],
     instead: 'A supervisor holds nothing that could bring it down.',
   },

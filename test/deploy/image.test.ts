@@ -55,11 +55,9 @@ describe('the image', () => {
     expect(of('USER')).toEqual(['65532:65532']);
   });
 
-  it('starts the gateway with the flags that it starts itself with', () => {
-    const [flag] = /--max-[\w-]+=\d+/.exec(textOf(manifest.bin.gateway).split('\n')[0] ?? '') ?? [];
+  it('starts the gateway itself', () => {
     expect(JSON.parse(of('ENTRYPOINT')[0] ?? '')).toEqual([
       '/usr/local/bin/node',
-      flag,
       `/app/${manifest.bin.gateway}`,
     ]);
     expect(of('CMD')).toEqual(['["serve"]']);

@@ -125,7 +125,7 @@ export async function startStage(
   const serve = async (name: string, file: object, url: string): Promise<string> => {
     const configFile = path.join(folder, `${name}.yaml`);
     await writeFile(configFile, stringify(file));
-    return launch(['--max-semi-space-size=64', gatewayScript, 'serve'], {
+    return launch([gatewayScript, 'serve'], {
       GATEWAY_CONFIG: configFile,
       DATABASE_URL: url,
       GATEWAY_ADMIN_EMAIL: account.email,

@@ -115,7 +115,7 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
   await writeFile(configFile, stringify(config));
   const cli = path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs');
   const variables = { GATEWAY_CONFIG: configFile, DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
-  const gateway = await start(['--max-semi-space-size=64', cli, 'serve'], variables);
+  const gateway = await start([cli, 'serve'], variables);
   let worst = 0;
   const tried = async (name: string, order: Omit<Send, 'url' | 'key'>): Promise<void> => {
     if (names.length > 0 && !names.some((each) => name.includes(each))) return;
