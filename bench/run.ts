@@ -77,13 +77,10 @@ const conditions: Conditions = {
 const quietMs = 3000;
 const mib = (kib: number): number => Math.round(kib / 1024);
 
-/** Rounds for warmth where nothing was asked of anybody before: some 20,000 requests, until nothing is compiled any more. */
-const firstWarmRounds = 5;
-
 /** All sides in turn, round by round. */
 async function takenOf(scenario: Scenario, sides: readonly Side[]): Promise<readonly Taken[]> {
   const samples = new Map<SideName, Sample[]>(sides.map(({ name }) => [name, []]));
-  const warmRounds = Math.max(scenario.warmRounds, scenario === measured[0] ? firstWarmRounds : 0);
+  const { warmRounds } = scenario;
   for (let round = -warmRounds; round < rounds; round += 1)
     for (let turn = 0; turn < sides.length; turn += 1) {
       // Each round begins with another side, so that none always follows the same.
@@ -107,6 +104,7 @@ async function run(stage: Stage): Promise<Results> {
   await sleep(quietMs);
   const idle = residents.map(({ resident }) => resident());
   for (const scenario of measured) for (const side of among(sidesOf(scenario))) await side.tried(scenario);
+  for (const side of sides.values()) await side.warmedUp();
   const results = [];
   for (const scenario of measured) {
     const compared = sidesOf(scenario);

@@ -138,8 +138,7 @@ export const scenarios: readonly Scenario[] = [
     beside: [],
     withPeer: false,
     measures: ['cpu', 'database'],
-    // The one worker has served all scenarios so far, the two nothing.
-    warmRounds: 4,
+    warmRounds: 1,
   },
   {
     name: 'messages-small',

@@ -22,6 +22,8 @@ export interface Side {
   readonly name: SideName;
   /** Fails at once where a request of the scenario is not answered: not in the middle of a long run. */
   readonly tried: (scenario: Scenario) => Promise<void>;
+  /** Is asked until nothing is compiled any more: before that it takes up to three times the CPU. */
+  readonly warmedUp: () => Promise<void>;
   readonly sample: (scenario: Scenario, scale: number) => Promise<Sample>;
   /** Undefined of what has no process of its own. */
   readonly resident: (() => Resident) | undefined;
@@ -94,6 +96,7 @@ const config = (upstreamUrl: string, sinkUrl: string, { capture, budgeted, telem
 /** A process that serves, and what it keeps its rows in. */
 interface Server {
   readonly process: Measured;
+  readonly workers: number;
   readonly databaseMicros: (() => number) | undefined;
 }
 
@@ -116,9 +119,12 @@ const under = (load: Load, target: Target, body: Buffer): Promise<readonly Answe
     ? closedLoop(target, body, load.callers, load.requests)
     : openLoop(target, body, load.perSecond, load.seconds);
 
+/** Small chats, of each process that serves. */
+const warmingRequests = 30_000;
+
 function served(
   name: SideName,
-  { process, databaseMicros }: Server,
+  { process, databaseMicros, workers }: Server,
   { family, headers, nameOf }: Manner,
 ): Side {
   const target = { url: process.url, path: familyPaths[family], headers };
@@ -129,6 +135,9 @@ function served(
       await closedLoop(target, bodyOf(request, family, nameOf), 1, 1).catch((error: unknown) => {
         throw new Error(`${name} does not take the requests of ${scenario}`, { cause: error });
       });
+    },
+    warmedUp: async () => {
+      await closedLoop(target, bodyOf('small', family, nameOf), 32, workers * warmingRequests);
     },
     sample: async ({ load, request, unitsPerRequest, measures }, scale) => {
       const body = bodyOf(request, family, nameOf);
@@ -157,6 +166,7 @@ const committed = (client: Client): Side => ({
   name: 'a commit',
   resident: undefined,
   tried: async () => undefined,
+  warmedUp: async () => undefined,
   sample: async (_scenario, scale) => {
     const times: number[] = [];
     for (let n = 0; n < commits * scale; n += 1) {
@@ -246,7 +256,7 @@ export class Stage {
       GATEWAY_DATA_DIR: path.join(this.folder, name, 'data'),
     });
     this.ends.defer(process.stop);
-    const server = { process, databaseMicros: micros };
+    const server = { process, workers: profile.workers, databaseMicros: micros };
     this.gateways.set(name, server);
     return server;
   }
@@ -254,14 +264,14 @@ export class Stage {
   private async bareProxy(): Promise<Server> {
     const process = await start([path.join(root, 'bench', 'bare-proxy.mjs'), this.upstreamUrl]);
     this.ends.defer(process.stop);
-    return { process, databaseMicros: undefined };
+    return { process, workers: 1, databaseMicros: undefined };
   }
 
   private async peerSide(name: SideName): Promise<Side> {
     if (this.peer === undefined) throw new Error(`${name} was not looked for`);
     const { process, headers } = await startPeer(this.peer, this.upstreamUrl);
     this.ends.defer(process.stop);
-    return served(name, { process, databaseMicros: undefined }, { ...toUpstream, headers });
+    return served(name, { process, workers: 1, databaseMicros: undefined }, { ...toUpstream, headers });
   }
 
   private async client(): Promise<Client> {
