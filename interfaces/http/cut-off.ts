@@ -13,6 +13,7 @@ export function cutOff(): CutOff {
   const callbacks = new LiveList<() => void>();
   return {
     now: () => {
+      if (cut) return;
       cut = true;
       for (const callback of callbacks.values()) callback();
     },
