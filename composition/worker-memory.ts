@@ -1,15 +1,15 @@
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 
 /**
- * The young generation, in MB. Requests live for milliseconds to seconds, and each collection costs a millisecond or two
- * however little is left. Twice as much saves up to a tenth of the CPU of a process that is busy all the time, and takes
+ * Each half of the young generation, in MB. Requests live for milliseconds to seconds, and each collection costs a
+ * millisecond or two however little is left. Twice as much saves up to a tenth of the CPU of a process that is busy all the time, and takes
  * 60 to 180 MiB more.
  */
-const youngMb = 32;
+const youngHalfMb = 32;
 
 /** How the processes that serve use V8; `own` are the flags of the command line, which come later and so count. */
 export const workerFlags = (own: readonly string[]): string[] => [
-  `--max-semi-space-size=${youngMb}`,
+  `--max-semi-space-size=${youngHalfMb}`,
   ...own,
   // With the collection that frees what a start leaves (`collectStart`).
   '--expose-gc',
