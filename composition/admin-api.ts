@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { DatabasePool } from 'slonik';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
 import { searchWithServers } from '../application/mcp/search-servers.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -16,6 +15,7 @@ import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/dat
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
+import type { ServicePool } from '../infrastructure/postgres/pool.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { type Cluster, distributionOf } from '../infrastructure/postgres/citus/cluster.ts';
@@ -81,7 +81,7 @@ export const adminRoutesOf = (
 
 export interface AdminFoundations {
   readonly config: LiveConfig;
-  readonly pool: DatabasePool;
+  readonly pool: ServicePool;
   /** The nodes that the rows of owners are on, where it is a Citus cluster; `pool` leads to its coordinator. */
   readonly cluster: Cluster | undefined;
   /** Of that database. */

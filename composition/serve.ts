@@ -204,10 +204,7 @@ const watchedParts = (
   payloads: parts.payloads.counts,
   invocations: parts.mcp.counts,
   alertMails: parts.alerting.counts,
-  connections: () => {
-    const { acquiredConnections, idleConnections, waitingClients } = pool.state();
-    return { used: acquiredConnections, idle: idleConnections, waiting: waitingClients, max };
-  },
+  connections: () => ({ ...pool.connections.counts(), max }),
 });
 
 /** What every replica does beside serving: mails that wait, records that wait. */

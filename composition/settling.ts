@@ -20,6 +20,7 @@ import {
 import { placeOfScope } from '../infrastructure/postgres/citus/sharded-ledger.ts';
 import { type LedgerPlaces, oneDatabase } from '../infrastructure/postgres/ledger-place.ts';
 import { type KeyUse, keyUse } from '../infrastructure/postgres/key-use.ts';
+import type { ServicePool } from '../infrastructure/postgres/pool.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
@@ -56,7 +57,7 @@ export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log:
 
 /** The nodes of a Citus cluster, each with connections of its own. */
 export const clusterOf = (
-  pool: DatabasePool,
+  pool: ServicePool,
   url: string,
   maxConnections: number,
   log: Log,
@@ -67,7 +68,7 @@ export const clusterOf = (
   });
 
 /** Where the rows of each owner are. */
-export const placesOf = (pool: DatabasePool, cluster: Cluster | undefined): LedgerPlaces =>
+export const placesOf = (pool: ServicePool, cluster: Cluster | undefined): LedgerPlaces =>
   cluster === undefined ? oneDatabase(pool) : placeOfScope(cluster);
 
 /** The days on which keys were used, written where the keys are. */

@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { sql } from 'slonik';
 import type {
   ActiveBudget,
   Admission,
@@ -24,7 +23,6 @@ import { instantText, int8 } from './codecs.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { LedgerPlace } from './ledger-place.ts';
 import { askRow, scopeRow } from './ledger-rows.ts';
-import { row } from './pool.ts';
 import { prepared } from './prepared.ts';
 import { limitColumns, termsOf } from './rate-limit-rows.ts';
 import { storedJson } from './stored-text.ts';
@@ -87,6 +85,22 @@ const limitedResult = t.intersection([
   }),
 ]);
 
+const admitOwners = prepared(
+  t.type({ result: scopesResult }),
+  (named) => `select ${named('gateway_admit_scopes')}($1::text[], $2::uuid[], $3::text[]) as result`,
+);
+
+const admit = prepared(
+  t.type({ result: admissionResult }),
+  (named) => `select ${named('gateway_admit')}($1::json, $2::json, $3, $4) as result`,
+);
+
+const admitLimited = prepared(
+  t.type({ result: limitedResult }),
+  (named) =>
+    `select ${named('gateway_admit_limited')}($1::json, $2::json, $3, $4, $5::text[], $6::json) as result`,
+);
+
 type Admitted = Either<StoreUnavailable, Admission>;
 
 export async function admitBatch(
@@ -102,12 +116,7 @@ export async function admitBatch(
       options,
     );
   const { scopes, chosen } = askedOf(asks);
-  const statement = sql.type(row(t.type({ result: admissionResult })))`
-    select ${place.named('gateway_admit')}(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}) as result
-  `;
-  const { result } = await place.ask((pool) =>
-    prepared(pool, statement, (connection, named) => connection.one(named)),
-  );
+  const { result } = await admit.row(place, [scopes, chosen, options.claimSeconds(), options.process.id]);
   return admissions(asks, result, [], options);
 }
 
@@ -117,21 +126,11 @@ async function admitScopes(
   asks: readonly AdmissionAsk[],
 ): Promise<t.TypeOf<typeof scopesResult>> {
   const scopes = scopesOf(asks);
-  const statement = sql.type(row(t.type({ result: scopesResult })))`
-    select ${place.named('gateway_admit_scopes')}(${sql.array(
-      scopes.map(({ scope }) => scope),
-      'text',
-    )}, ${sql.array(
-      scopes.map(({ user_id }) => user_id ?? null),
-      'uuid',
-    )}, ${sql.array(
-      scopes.map(({ team_id }) => team_id ?? null),
-      'text',
-    )}) as result
-  `;
-  const { result } = await place.ask((pool) =>
-    prepared(pool, statement, (connection, named) => connection.one(named)),
-  );
+  const { result } = await admitOwners.row(place, [
+    scopes.map(({ scope }) => scope),
+    scopes.map(({ user_id }) => user_id ?? null),
+    scopes.map(({ team_id }) => team_id ?? null),
+  ]);
   return result;
 }
 
@@ -153,13 +152,14 @@ export async function admitLimitedBatch(
     request_log_id: requestLogId,
     at: limits.map((limit) => placeOf.get(keyOf(limit))),
   }));
-  const statement = sql.type(row(t.type({ result: limitedResult })))`
-    select ${place.named('gateway_admit_limited')}(
-      ${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}, ${sql.array(keys, 'text')}, ${storedJson(limited)}::json) as result
-  `;
-  const { result } = await place.ask((pool) =>
-    prepared(pool, statement, (connection, named) => connection.one(named)),
-  );
+  const { result } = await admitLimited.row(place, [
+    scopes,
+    chosen,
+    options.claimSeconds(),
+    options.process.id,
+    keys,
+    storedJson(limited),
+  ]);
   const verdicts = verdictsOf(asks, standingsBefore(subjects, result.limits), result.refused);
   for (const { now } of verdicts) options.standings?.note(now, result.database_time);
   return admissions(

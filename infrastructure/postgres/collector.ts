@@ -20,6 +20,8 @@ export interface CollectorOptions<Item, Result> {
   readonly size: (item: Item) => number;
   /** Whose items go together: a batch is of one group. Without it all do. */
   readonly group?: (item: Item) => object;
+  /** The result of an item that nobody answers for; without it, it is rejected with the reason. */
+  readonly unanswered?: (why: WaitedTooLong | LastCall) => Result;
 }
 
 /** Items of a batch: 50 give most of the gain in throughput, 200 all of it (rule 37.13). */
@@ -39,8 +41,11 @@ const maxWaitMs = 10_000;
 /** A suspect lane whose batch ends in this time is not stuck: it is half of the database's `lock_timeout`. */
 const clearedMs = 1000;
 
-/** The rejection of an item that no batch has taken in `maxWaitMs`. */
+/** No batch has taken the item in `maxWaitMs`. */
 export class WaitedTooLong extends Error {}
+
+/** The process ends, and nothing waits any longer. */
+class LastCall extends Error {}
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -63,7 +68,8 @@ export class Collector<Item, Result> {
   /** Lanes that held up a batch, or were in one that was held up. */
   private readonly suspects = new Set<string | undefined>();
   private waiting: Waiting<Item, Result>[] = [];
-  private underWay = 0;
+  private readonly underWay: (readonly Waiting<Item, Result>[])[] = [];
+  private over = false;
   private suspectsUnderWay = 0;
   private lastStart = 0;
   private scheduled = false;
@@ -83,10 +89,26 @@ export class Collector<Item, Result> {
     return new Promise((resolve, reject) => {
       const lane = this.options.lane(item);
       const group = this.options.group?.(item);
-      this.waiting.push({ item, addedAt: performance.now(), lane, group, resolve, reject });
+      const waiting = { item, addedAt: performance.now(), lane, group, resolve, reject };
+      if (this.over) return this.leave(waiting, new LastCall('the process ends'));
+      this.waiting.push(waiting);
       this.watchWait();
       this.schedule();
     });
+  }
+
+  /** The process ends: from now on nothing waits, neither for a batch nor for one that is under way. */
+  lastCall(): void {
+    this.over = true;
+    const why = new LastCall('the process ends');
+    for (const each of [...this.underWay.flat(), ...this.waiting]) this.leave(each, why);
+    this.waiting = [];
+  }
+
+  private leave({ resolve, reject }: Waiting<Item, Result>, why: WaitedTooLong | LastCall): void {
+    const { unanswered } = this.options;
+    if (unanswered === undefined) reject(why);
+    else resolve(unanswered(why));
   }
 
   /** One timer for all items: it rejects those that waited too long, then is set for the oldest that is left. */
@@ -100,7 +122,8 @@ export class Collector<Item, Result> {
         const since = performance.now() - maxWaitMs;
         const tooOld = this.waiting.filter(({ addedAt }) => addedAt <= since);
         this.waiting = this.waiting.filter(({ addedAt }) => addedAt > since);
-        for (const { reject } of tooOld) reject(new WaitedTooLong('no statement took the item up in time'));
+        const why = new WaitedTooLong('no statement took the item up in time');
+        for (const each of tooOld) this.leave(each, why);
         this.watchWait();
       },
       Math.max(1, Math.ceil(left)),
@@ -108,9 +131,9 @@ export class Collector<Item, Result> {
   }
 
   private schedule(): void {
-    if (this.scheduled || this.waiting.length === 0 || this.underWay >= maxBatches) return;
+    if (this.scheduled || this.waiting.length === 0 || this.underWay.length >= maxBatches) return;
     const lasted = performance.now() - this.lastStart;
-    if (this.underWay > 0 && lasted < slowBatchMs) return this.lookAgain(slowBatchMs - lasted);
+    if (this.underWay.length > 0 && lasted < slowBatchMs) return this.lookAgain(slowBatchMs - lasted);
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
@@ -134,7 +157,7 @@ export class Collector<Item, Result> {
     const first = batch[0]?.lane;
     const suspect = this.suspects.has(first);
     const startedAt = performance.now();
-    this.underWay += 1;
+    this.underWay.push(batch);
     if (suspect) this.suspectsUnderWay += 1;
     this.lastStart = startedAt;
     for (const { lane } of batch) if (lane !== undefined) this.busyLanes.add(lane);
@@ -146,7 +169,7 @@ export class Collector<Item, Result> {
       },
     );
     void ended.then(() => {
-      this.underWay -= 1;
+      this.underWay.splice(this.underWay.indexOf(batch), 1);
       if (suspect) this.suspectsUnderWay -= 1;
       if (suspect && performance.now() - startedAt < clearedMs) this.suspects.delete(first);
       for (const { lane } of batch) if (lane !== undefined) this.busyLanes.delete(lane);

@@ -11,8 +11,8 @@ import { type ExportDay, windowOfDay } from '../../domain/export/export-day.ts';
 import type { ExportTotals } from '../../domain/export/manifest.ts';
 import { alone } from './alone.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
-import { anyTime, openPool, row } from './pool.ts';
-import { answeredWithin } from './within-time.ts';
+import { openPool, row } from './pool.ts';
+import { anyTime, answeredWithin } from './within-time.ts';
 
 /** Rows of one page. With request ids and user agents as long as headers may be, that is 64 MB. */
 const pageRows = 1000;

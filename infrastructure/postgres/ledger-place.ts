@@ -1,9 +1,10 @@
-import { type DatabasePool, type IdentifierSqlToken, sql } from 'slonik';
+import { type IdentifierSqlToken, sql } from 'slonik';
+import type { ServicePool } from './pool.ts';
 
 /** Where rows of the ledger are, and the functions that write them. */
 export interface LedgerPlace {
   /** Runs a statement where the rows are at the moment. */
-  readonly ask: <A>(statement: (pool: DatabasePool) => Promise<A>) => Promise<A>;
+  readonly ask: <A>(statement: (pool: ServicePool) => Promise<A>) => Promise<A>;
   /** A function of the money path, by the name that it has there. */
   readonly named: (name: string) => IdentifierSqlToken;
 }
@@ -12,7 +13,7 @@ export interface LedgerPlace {
 export type LedgerPlaces = (scope: string) => LedgerPlace;
 
 /** One database has them all. */
-export function oneDatabase(pool: DatabasePool): LedgerPlaces {
+export function oneDatabase(pool: ServicePool): LedgerPlaces {
   const place: LedgerPlace = {
     ask: (statement) => statement(pool),
     named: (name) => sql.identifier([name]),

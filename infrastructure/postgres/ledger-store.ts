@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { sql } from 'slonik';
 import type {
   Admission,
   AdmissionAsk,
@@ -26,10 +26,9 @@ import {
 import { timestamp, int8, nullable } from './codecs.ts';
 import { Collector, type CollectorOptions, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault, sqlState } from './database-fault.ts';
-import { LastCall } from './last-call.ts';
 import { type LedgerPlace, type LedgerPlaces, oneDatabase } from './ledger-place.ts';
 import { recordRow } from './ledger-rows.ts';
-import { row } from './pool.ts';
+import type { ServicePool } from './pool.ts';
 import { prepared } from './prepared.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
@@ -56,7 +55,7 @@ export interface LedgerStore extends Ledger {
 const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
-export const ledgerStore = (pool: DatabasePool, options: LedgerOptions): LedgerStore =>
+export const ledgerStore = (pool: ServicePool, options: LedgerOptions): LedgerStore =>
   ledgerAt(oneDatabase(pool), options, {});
 
 /** The same on a server where owners have places of their own: requests of one place share a statement. */
@@ -82,10 +81,15 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
     placeOf(first === undefined ? '' : scopeOf(first.caller));
   const placeOfRecord = ([first]: readonly SettlementRecord[]): LedgerPlace =>
     placeOf(first === undefined ? '' : scopeOfRecord(first));
+  const unanswered = (why: Error): Either<StoreUnavailable, never> => {
+    if (why instanceof WaitedTooLong) options.onFault('late', why);
+    return E.left(storeUnavailable());
+  };
   const admissions = new Collector<AdmissionAsk, Admitted>({
     run: (batch) => admitting(batch, options, () => admitBatch(placeOfAsk(batch), batch, options)),
     lane: () => undefined,
     size: sizeOfAsk,
+    unanswered,
     ...asks,
   });
   // Statements of their own: who has no limits does not wait for the locks of those who have.
@@ -93,38 +97,30 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
     run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfAsk(batch), batch, options)),
     lane: ({ caller }) => scopeOf(caller),
     size: sizeOfAsk,
+    unanswered,
     ...asks,
   });
   const settlements = new Collector<SettlementRecord, Settled>({
     run: (batch) => settleBatch(placeOfRecord(batch), batch, options),
     lane: laneOf,
     size: ({ logged }) => 2048 + 2 * (logged?.log.requestId.length ?? 0),
+    unanswered,
     ...records,
   });
-  const given = async <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> => {
-    try {
-      return await waiting;
-    } catch (error) {
-      if (!(error instanceof WaitedTooLong)) throw error;
-      options.onFault('late', error);
-      return E.left(storeUnavailable());
-    }
-  };
-  const lastCall = new LastCall();
-  const answered = <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> =>
-    lastCall.within(given(waiting), () => E.left(storeUnavailable()));
   return {
     waiting: () => ({ admission: admissions.depth + limited.depth, settlement: settlements.depth }),
-    lastCall: () => lastCall.come(),
+    lastCall: () => {
+      for (const each of [admissions, limited, settlements]) each.lastCall();
+    },
     admit: async (ask) => {
       const isLimited = hasLimits(ask);
-      const admission = await answered(isLimited ? limited.add(ask) : admissions.add(ask));
+      const admission = await (isLimited ? limited.add(ask) : admissions.add(ask));
       // The statement may have taken effect before its answer was lost.
       if (E.isLeft(admission) && (ask.claim || isLimited)) options.process.release(ask.requestLogId);
       return admission;
     },
     settle: async (record) => {
-      const settled = await answered(settlements.add(record));
+      const settled = await settlements.add(record);
       if (E.isRight(settled)) {
         if (record.limited !== undefined) options.standings?.spent(record.limited);
         return settled;
@@ -201,6 +197,13 @@ const verdictResult = t.type({
 });
 type VerdictResult = t.TypeOf<typeof verdictResult>;
 
+const settleRecords = prepared(
+  verdictResult,
+  (named) => `
+    select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
+    from ${named('gateway_settle')}($1::json, $2::uuid[], $3, $4, null, $5)`,
+);
+
 type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
 
 /** `unique_violation`: to a statement that was not told so, that a row of the batch is there already. */
@@ -249,15 +252,13 @@ async function settleOnce(
   const releases = records.flatMap(({ release }) => (release === undefined ? [] : [release]));
   const rows = records.map((record, index) => recordRow(record, index + 1));
   const given = rows.length === 1 && !again ? rows[0] : rows;
-  const statement = sql.type(row(verdictResult))`
-    select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
-    from ${place.named('gateway_settle')}(${storedJson(given)}::json,
-                        ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()},
-                        null, ${again})
-  `;
-  const results = await place.ask((pool) =>
-    prepared(pool, statement, (connection, named) => connection.any(named)),
-  );
+  const results = await settleRecords.rows(place, [
+    storedJson(given),
+    releases,
+    options.closeOnBlock(),
+    options.mailReady(),
+    again,
+  ]);
   const verdicts = new Map(results.map((result) => [result.ord, verdictOf(result)]));
   return records.map((_, index) => E.right(verdicts.get(index + 1) ?? { kind: 'recorded' }));
 }

@@ -1,9 +1,7 @@
 import * as t from 'io-ts';
-import { sql } from 'slonik';
 import type { HeldByPayload, KeptPayload, PayloadOf, Payloads } from '../../application/ports/payloads.ts';
 import { int8 } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
-import { row } from './pool.ts';
 import type { LedgerPlace, LedgerPlaces } from './ledger-place.ts';
 import { prepared } from './prepared.ts';
 import { JsonBatch } from './json-batch.ts';
@@ -276,13 +274,8 @@ class PayloadWriter {
 
   /** Gives back what went wrong. */
   private async insert(place: LedgerPlace, items: Buffer, count: number): Promise<unknown> {
-    const statement = sql.type(
-      row(keptRow),
-    )`select ${place.named('gateway_keep_payloads')}(${sql.binary(items)}::json) as kept`;
     try {
-      const kept = await place.ask((pool) =>
-        prepared(pool, statement, async (connection, named) => Number((await connection.one(named)).kept)),
-      );
+      const kept = Number((await keepPayloads.row(place, [items])).kept);
       this.kept += kept;
       this.shed += count - kept;
       return undefined;
@@ -293,4 +286,7 @@ class PayloadWriter {
   }
 }
 
-const keptRow = t.type({ kept: int8 });
+const keepPayloads = prepared(
+  t.type({ kept: int8 }),
+  (named) => `select ${named('gateway_keep_payloads')}($1::json) as kept`,
+);

@@ -2,18 +2,13 @@ import { createPgDriverFactory } from '@slonik/pg-driver';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import {
-  createPool,
-  type DatabasePool,
-  type Driver,
-  type DriverFactory,
-  type Interceptor,
-  sql,
-} from 'slonik';
+import { createPool, type DatabasePool, type Driver, type Interceptor, sql } from 'slonik';
+import { type Connection, Connections } from './connections.ts';
 import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
+import { Seat } from './seat.ts';
 import { withSessionSetting } from './session-setting.ts';
 import type { SecuredUrl } from './tls.ts';
-import { answeredWithin, giveUpMs } from './within-time.ts';
+import { giveUpMs } from './within-time.ts';
 
 /** Paths and expected types only: values may be secrets. */
 const report = (errors: t.Errors): readonly string[] =>
@@ -42,6 +37,13 @@ export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> 
 /** A row that is not what the query declared: the schema and the code disagree, which is a defect. */
 class RowShapeError extends Error {}
 
+/** A row as its codec has it. */
+export function decodedRow<A>(codec: t.Type<A, unknown>, fields: unknown): A {
+  const decoded = codec.decode(fields);
+  if (E.isRight(decoded)) return decoded.right;
+  throw new RowShapeError(`A row has not the declared shape: ${report(decoded.left).join('; ')}`);
+}
+
 const checkRows: Interceptor = {
   name: 'io-ts-rows',
   transformRow: ({ resultParser }, _query, fields) => {
@@ -61,86 +63,93 @@ const statementTimeoutMs = 10_000;
 /** Connections wait this long for a server that does not answer. */
 const connectionTimeoutMs = 3_000;
 
+/** A transaction that stands still for so long is ended by the server, with its connection. */
+const idleInTransactionMs = 60_000;
+
+/** How long a connection that is closed may still wait for its last answer. */
+const closingMs = 5_000;
+
 /**
- * The driver of each host, which looks into the server when it is first used: so a pool of a server that is away opens.
+ * Connects to one of the hosts. The driver of each looks into its server when it is first used: so a pool of a server
+ * that is away opens.
  */
-const hostsDriver =
-  (hosts: DatabaseHosts, answerMs: number): DriverFactory =>
-  async ({ driverConfiguration }) => {
-    const drivers = new Map<SecuredUrl, Promise<Driver>>();
-    const driverOf = (host: SecuredUrl): Promise<Driver> => {
-      const known = drivers.get(host);
-      if (known !== undefined) return known;
-      const { url, ssl } = host;
-      const made = createPgDriverFactory()({
-        driverConfiguration: {
-          ...driverConfiguration,
-          connectionUri: withIsolation(url),
-          ...(ssl === undefined ? {} : { ssl }),
-        },
-      });
-      drivers.set(host, made);
-      made.catch(() => drivers.delete(host));
-      return made;
-    };
-    return {
-      createClient: connector(hosts, async (host) => {
-        const client = inTime(await (await driverOf(host)).createClient(), answerMs);
-        return {
-          connection: client,
-          isReadOnly: async () => {
-            client.acquire();
-            const { rows } = await client.query(transactionReadOnly);
-            await client.release();
-            return rows[0]?.['transaction_read_only'] === 'on';
-          },
-          close: () => client.destroy().catch(() => undefined),
-        };
-      }),
-    };
+function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
+  const drivers = new Map<SecuredUrl, Promise<Driver>>();
+  const driverOf = (host: SecuredUrl): Promise<Driver> => {
+    const known = drivers.get(host);
+    if (known !== undefined) return known;
+    const { url, ssl } = host;
+    const made = createPgDriverFactory()({
+      driverConfiguration: {
+        connectionUri: withIsolation(url),
+        connectionTimeout: connectionTimeoutMs,
+        statementTimeout: statementTimeoutMs,
+        idleInTransactionSessionTimeout: idleInTransactionMs,
+        gracefulTerminationTimeout: closingMs,
+        idleTimeout: 'DISABLE_TIMEOUT',
+        typeParsers: [],
+        ...(ssl === undefined ? {} : { ssl }),
+      },
+    });
+    drivers.set(host, made);
+    made.catch(() => drivers.delete(host));
+    return made;
   };
+  return connector(hosts, async (host) => {
+    const connection = await (await driverOf(host)).createClient();
+    // Once for all statements: whose turn it is, `Connections` knows.
+    connection.acquire();
+    return {
+      connection,
+      isReadOnly: async () => {
+        const { rows } = await connection.query(transactionReadOnly);
+        return rows[0]?.['transaction_read_only'] === 'on';
+      },
+      close: () => connection.destroy().catch(() => undefined),
+    };
+  });
+}
 
-type DriverClient = Awaited<ReturnType<Driver['createClient']>>;
-
-/** A connection of which a statement fails is closed by the library. */
-const inTime = (client: DriverClient, answerMs: number): DriverClient =>
-  answerMs === anyTime
-    ? client
-    : { ...client, query: (...asked) => answeredWithin(client.query(...asked), answerMs) };
-
-/** For a pool whose statements take as long as there are many rows. */
-export const anyTime = Number.POSITIVE_INFINITY;
+/** The service's pool, and the connections below it, which `prepared` statements take directly. */
+export interface ServicePool extends DatabasePool {
+  readonly connections: Connections;
+}
 
 /**
  * The service's pool. A statement that has no answer after `answerMs` is given up with its connection (`AnswerTooLate`):
- * on a dead network the server's own bound is never heard of, and each such connection would be one less. Values come as PostgreSQL's text, but for what the driver maps without loss: whole numbers
- * and money are read as text and parsed by each row's codec.
+ * on a dead network the server's own bound is never heard of, and each such connection would be one less. Values come
+ * as PostgreSQL's text, but for what the driver maps without loss: whole numbers and money are read as text and parsed by
+ * each row's codec. No statement leaves anything behind in its session, so connections go from one to the next as they
+ * are: a reset would drop the plans of our functions, with which an admission costs the server an eighth.
  */
 export async function openPool(
   url: string,
   maxConnections: number,
   answerMs: number = giveUpMs,
-): Promise<DatabasePool> {
+): Promise<ServicePool> {
+  const connections = new Connections(connectionsTo(await databaseHosts(url)), maxConnections);
   const pool = await createPool(url, {
-    driverFactory: hostsDriver(await databaseHosts(url), answerMs),
-    maximumPoolSize: maxConnections,
-    connectionTimeout: connectionTimeoutMs,
+    driverFactory: async () => ({ createClient: async () => new Seat(connections, answerMs) }),
+    // Seats are as many as are wanted at once; who waits, waits for a connection.
+    maximumPoolSize: Number.MAX_SAFE_INTEGER,
     connectionRetryLimit: 0,
     queryRetryLimit: 0,
     transactionRetryLimit: 0,
-    statementTimeout: statementTimeoutMs,
     idleTimeout: 60_000,
-    typeParsers: [],
     interceptors: [checkRows],
     // The library's spans hold SQL and error messages, which may quote values.
     tracing: false,
-    // No statement leaves anything behind in its session, and a reset would drop the plans of our functions:
-    // measured, an admission costs the server 8 times and a settlement 3 times as much with it.
-    resetConnection: async () => undefined,
   });
   // Each failed statement is thrown to whoever sent it; as an event without a listener it would be thrown twice.
   pool.on('error', () => undefined);
-  return pool;
+  return {
+    ...pool,
+    connections,
+    end: async () => {
+      await pool.end();
+      await connections.end();
+    },
+  };
 }
 
 /**

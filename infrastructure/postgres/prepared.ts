@@ -1,46 +1,91 @@
 import { createHash } from 'node:crypto';
-import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { DatabasePool, DatabasePoolConnection, QuerySqlToken } from 'slonik';
+import type * as t from 'io-ts';
+import type { Connection, Connections } from './connections.ts';
 import { sqlState } from './database-fault.ts';
-import { withinTime } from './within-time.ts';
+import type { LedgerPlace } from './ledger-place.ts';
+import { decodedRow } from './pool.ts';
+import { giveUpMs } from './within-time.ts';
+
+/** A statement that is sent many times, with other values each time. */
+interface NamedStatement<A> {
+  /** Its rows, where the rows of a scope are; within a bounded time, the wait for a connection included. */
+  readonly rows: (place: LedgerPlace, values: readonly unknown[]) => Promise<readonly A[]>;
+  /** The one row that it has. */
+  readonly row: (place: LedgerPlace, values: readonly unknown[]) => Promise<A>;
+}
 
 /**
- * Pools whose server knows no names: behind a pooler that shares sessions, and does not follow the names that clients
- * give to statements, a name may be unknown or taken.
+ * Connections to a server that knows no names: behind a pooler that shares sessions, and does not follow the names that
+ * clients give to statements, a name may be unknown or taken.
  */
-const withoutNames = new WeakSet<DatabasePool>();
-
-/** Names by their text. Few statements are prepared, and no value is part of a text. */
-const names = new Map<string, string>();
-
-/** A name is of its text alone, so that sessions which releases share never hold another statement under it. */
-function nameOf(text: string): string {
-  const known = names.get(text);
-  if (known !== undefined) return known;
-  const name = `gateway_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
-  names.set(text, name);
-  return name;
-}
+const withoutNames = new WeakSet<Connections>();
 
 /** `invalid_sql_statement_name` and `duplicate_prepared_statement`: nothing was executed. */
 const isOfTheName = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
 
 /**
- * Runs a statement within a bounded time (`withinTime`), by a name: a connection has it parsed once, which costs the
- * server more than many a statement itself. Its text must always be the same.
+ * A statement of the money path. It is sent by a name, so that a connection has it parsed once, which costs the server
+ * more than many a statement itself; and past the library, whose own work for a statement costs as much as the driver's.
+ * `text` gets the names of functions as a place has them.
  */
-export async function prepared<Parser extends StandardSchemaV1, A>(
-  pool: DatabasePool,
-  statement: QuerySqlToken<Parser>,
-  run: (connection: DatabasePoolConnection, statement: QuerySqlToken<Parser>) => Promise<A>,
-): Promise<A> {
-  const ask = (asked: QuerySqlToken<Parser>) => withinTime(pool, (connection) => run(connection, asked));
-  if (withoutNames.has(pool)) return ask(statement);
+export function prepared<A>(
+  codec: t.Type<A, unknown>,
+  text: (named: (name: string) => string) => string,
+): NamedStatement<A> {
+  const texts = new WeakMap<LedgerPlace, NamedText>();
+  const textFor = (place: LedgerPlace): NamedText => {
+    const known = texts.get(place);
+    if (known !== undefined) return known;
+    const made = namedText(text((name) => place.named(name).names.map(quoted).join('.')));
+    texts.set(place, made);
+    return made;
+  };
+  const rows: NamedStatement<A>['rows'] = async (place, values) => {
+    const statement = textFor(place);
+    const found = await place.ask(({ connections }) => sent(connections, statement, values));
+    return found.map((each) => decodedRow(codec, each));
+  };
+  return {
+    rows,
+    row: async (place, values) => {
+      const [only, ...others] = await rows(place, values);
+      if (only === undefined || others.length > 0) throw new TypeError('a statement has not the one row');
+      return only;
+    },
+  };
+}
+
+/** A name is of its text alone, so that sessions which releases share never hold another statement under it. */
+interface NamedText {
+  readonly text: string;
+  readonly name: string;
+}
+
+const namedText = (text: string): NamedText => ({
+  text,
+  name: `gateway_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`,
+});
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+type Rows = Awaited<ReturnType<Connection['query']>>['rows'];
+
+async function sent(
+  connections: Connections,
+  { text, name }: NamedText,
+  values: readonly unknown[],
+): Promise<Rows> {
+  const send = (options: Parameters<Connection['query']>[2]): Promise<Rows> =>
+    connections.use(
+      async (connection) => (await connection.query(text, [...values], options)).rows,
+      giveUpMs,
+    );
+  if (withoutNames.has(connections)) return send({});
   try {
-    return await ask({ ...statement, name: nameOf(statement.sql) });
+    return await send({ name });
   } catch (error) {
     if (!isOfTheName(error)) throw error;
-    withoutNames.add(pool);
-    return ask(statement);
+    withoutNames.add(connections);
+    return send({});
   }
 }

@@ -4,6 +4,9 @@ import { AnswerTooLate } from './database-fault.ts';
 /** A statement that does not come back, on a dead network, is given up after this long: the server's own bound is shorter. */
 export const giveUpMs = 12_000;
 
+/** For statements that take as long as there are many rows. */
+export const anyTime = Number.POSITIVE_INFINITY;
+
 /**
  * Runs a statement within a bounded time, the wait for a connection included. A connection that does not answer is
  * closed by its pool (`openPool`), and not used again.
@@ -14,10 +17,10 @@ export const withinTime = <A>(
 ): Promise<A> => answeredWithin(pool.connect(statement), giveUpMs);
 
 /** The answer, or a fault when it is later than this. */
-export async function answeredWithin<A>(answer: Promise<A>, withinMs: number): Promise<A> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), withinMs);
+export const answeredWithin = <A>(answer: Promise<A>, withinMs: number): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(tooLate()), withinMs);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
-}
+
+export const tooLate = (): AnswerTooLate => new AnswerTooLate('the database did not answer in time');

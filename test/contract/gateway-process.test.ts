@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { type DatabasePool, sql } from 'slonik';
+import { sql } from 'slonik';
 import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { aRecord, aUser, admitted, anAsk, pricedAt, unit } from './ledger-bench.ts';
@@ -16,7 +16,7 @@ const query = queries(database.url);
 const told: unknown[] = [];
 
 /** A process with a ledger of its own. */
-function aProcess(pool: DatabasePool, journal: (text: string) => Promise<boolean> = async () => false) {
+function aProcess(pool: ServicePool, journal: (text: string) => Promise<boolean> = async () => false) {
   const process = gatewayProcess(pool, { onWriting: (trouble) => void told.push(trouble) });
   const ledger = ledgerStore(pool, {
     closeOnBlock: () => false,
@@ -29,7 +29,7 @@ function aProcess(pool: DatabasePool, journal: (text: string) => Promise<boolean
   return { process, ledger };
 }
 
-let pool: DatabasePool;
+let pool: ServicePool;
 beforeAll(async () => {
   pool = await openPool(database.url(), 4);
 });

@@ -4,7 +4,6 @@ import { afterAll, beforeAll } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
-import type { DatabasePool } from 'slonik';
 import type {
   Admission,
   AdmissionAsk,
@@ -23,7 +22,7 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { DatabaseFault } from '../../infrastructure/postgres/database-fault.ts';
 import { type GatewayProcess, gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { type LedgerOptions, ledgerStore } from '../../infrastructure/postgres/ledger-store.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { openCluster } from '../../infrastructure/postgres/citus/cluster.ts';
 import { shardedLedger } from '../../infrastructure/postgres/citus/sharded-ledger.ts';
 import { clockKind, onCitus, onEveryNode } from '../support/citus-database.ts';
@@ -36,7 +35,7 @@ export type Query = ReturnType<typeof queries>;
 
 /** A ledger over a pool of its own, as each gateway process has one. */
 export interface OpenLedger extends Ledger {
-  readonly pool: DatabasePool;
+  readonly pool: ServicePool;
   /** As the database knows it; a beat is done when each node has heard it. */
   readonly process: GatewayProcess;
   readonly faults: DatabaseFault[];

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { testDistribution } from '../support/citus-database.ts';
-import type { DatabasePool } from 'slonik';
 import type { Reports } from '../../application/ports/reports.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import {
@@ -12,7 +11,7 @@ import {
 import type { Tally } from '../../domain/reports/spend-report.ts';
 import type { AgentHarness } from '../../domain/request-log/agent-harness.ts';
 import type { RequestLog } from '../../domain/request-log/request-log.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
 import { aRecord, type Query, scopeOf, userIdOf } from './ledger-bench.ts';
 import { openSettlementOf } from './settle-alone.ts';
@@ -20,9 +19,9 @@ import { openSettlementOf } from './settle-alone.ts';
 /** Reports of the suite's database. */
 export function withReports(url: () => string): {
   readonly reports: Reports;
-  readonly pool: () => DatabasePool;
+  readonly pool: () => ServicePool;
 } {
-  let pool: DatabasePool | undefined;
+  let pool: ServicePool | undefined;
   beforeAll(async () => {
     pool = await openPool(url(), 2);
   });

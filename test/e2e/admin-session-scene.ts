@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import type { DatabasePool } from 'slonik';
 import { createAdmin } from '../../application/admin/create-admin.ts';
 import { argon2Passwords } from '../../infrastructure/passwords.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
 import { withClock } from '../contract/ledger-bench.ts';
 import { withDatabase } from '../support/database.ts';
@@ -76,7 +75,7 @@ export function adminSessionScene() {
   const database = withDatabase();
   const query = queries(database.url);
   const clock = withClock(query);
-  let pool: DatabasePool;
+  let pool: ServicePool;
   let replicas: readonly TestGateway[] = [];
   let plain: TestGateway;
   const gateways = () => [...replicas, plain];

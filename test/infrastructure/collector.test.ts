@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { putBack, WaitedTooLong } from '../../infrastructure/postgres/collector.ts';
+import { Collector, putBack, WaitedTooLong } from '../../infrastructure/postgres/collector.ts';
 import { type Batch, type Item, laneOf, underTest } from './collector-bench.ts';
 
 const names = (count: number, prefix = 'i'): readonly Item[] =>
@@ -279,6 +279,43 @@ describe('a collector', () => {
       const waited = expect(collector.add('x:2')).rejects.toBeInstanceOf(WaitedTooLong);
       await pass(10_000);
       await waited;
+    });
+  });
+
+  describe('at the last call', () => {
+    it('answers all that waits, in a batch or for one, and all that comes later, at once; what was answered stays', async () => {
+      const { add, batches, fates, sent, collector } = underTest();
+      add('a');
+      await turn();
+      batches[0]!.succeed();
+      await turn();
+      add('x:1');
+      await turn();
+      add('x:2');
+      collector.lastCall();
+      add('x:3');
+      await turn();
+      const ends = ['x:1', 'x:2', 'x:3'].map((item) => [item, 'the process ends']);
+      expect([...fates]).toEqual([['a', 'a!'], ...ends]);
+      batches[1]!.succeed();
+      await pass(10_000);
+      expect([...fates]).toEqual([['a', 'a!'], ...ends]);
+      expect(sent()).toEqual([['a'], ['x:1']]);
+    });
+
+    it('by a result, where there is one for what nobody answers', async () => {
+      const collector = new Collector<string, string>({
+        run: () => new Promise(() => undefined),
+        lane: () => undefined,
+        size: () => 1,
+        unanswered: (why) => `nobody: ${why.message}`,
+      });
+      const first = collector.add('first');
+      await turn();
+      expect(collector.depth).toBe(0);
+      collector.lastCall();
+      const none = 'nobody: the process ends';
+      expect(await Promise.all([first, collector.add('second')])).toEqual([none, none]);
     });
   });
 

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { bringToEnd } from '../../composition/ending.ts';
-import { LastCall } from '../../infrastructure/postgres/last-call.ts';
 
 const never = new Promise<void>(() => undefined);
 /** The steps of an end, a hundred times as fast. */
@@ -58,18 +57,5 @@ describe('the end of a process', () => {
         expect([unsettled, at['lastCall'] !== undefined]).toEqual([1, true]);
       if (idleAfterMs <= graceOver) expect(unsettled).toBe(0);
     }
-  });
-});
-
-describe('a last call', () => {
-  it('answers all that waits, and all that comes later, at once; what was answered before stays', async () => {
-    const call = new LastCall();
-    const instead = (): string => 'instead';
-    expect(await call.within(Promise.resolve('done'), instead)).toBe('done');
-    await expect(call.within(Promise.reject(new Error('failed')), instead)).rejects.toThrow('failed');
-    const waiting = [1, 2].map(() => call.within(new Promise<string>(() => undefined), instead));
-    call.come();
-    expect(await Promise.all(waiting)).toEqual(['instead', 'instead']);
-    expect(await call.within(Promise.reject(new Error('later')), instead)).toBe('instead');
   });
 });

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabasePool } from 'slonik';
 import type { KeptPayload } from '../../application/ports/payloads.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import {
   maxQueuedBytes,
   type PayloadStore,
@@ -24,7 +23,7 @@ const mebibyte = 1024 * 1024;
 const of = (requestLogId: string) => ({ requestLogId, scope: 's' });
 
 let proxy: TcpProxy;
-let pool: DatabasePool;
+let pool: ServicePool;
 let store: PayloadStore;
 let faults: unknown[];
 let defects: unknown[];

@@ -1,8 +1,8 @@
 import type { AgedRows } from '../../../application/ports/aged-rows.ts';
 import { alone } from '../alone.ts';
-import { anyTime, openPool } from '../pool.ts';
+import { openPool } from '../pool.ts';
 import { agedRequestLogs, requestLogRows, rowBatches } from '../purge-store.ts';
-import { withinTime } from '../within-time.ts';
+import { anyTime, withinTime } from '../within-time.ts';
 import { openCluster } from './cluster.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DatabasePool, sql } from 'slonik';
+import { sql } from 'slonik';
 import { databaseFault, sqlState } from '../database-fault.ts';
 import type { Distribution } from '../distribution.ts';
 import { type GatewayProcess, gatewayProcess, type WriteTrouble } from '../gateway-process.ts';
 import type { LedgerPlace } from '../ledger-place.ts';
-import { openPool } from '../pool.ts';
+import { openPool, type ServicePool } from '../pool.ts';
 import { nodeUrl, withKeptPlans } from './node-url.ts';
 import { movedState, shardSchema } from './shard-functions.ts';
 import { type NodeAddress, readShards, type Shard } from './shard-map.ts';
@@ -13,7 +13,7 @@ import { type NodeAddress, readShards, type Shard } from './shard-map.ts';
 export interface ClusterNode {
   /** For people: `coordinator`, or the address of a worker. */
   readonly name: string;
-  readonly pool: DatabasePool;
+  readonly pool: ServicePool;
   /** This process as that server knows it. */
   readonly process: GatewayProcess;
 }
@@ -51,9 +51,9 @@ const lookMs = 100;
 const rereadMs = 1_000;
 
 /** The servers, each with connections of its own from when it is first needed. */
-function openNodes(pool: DatabasePool, url: string, options: ClusterOptions) {
+function openNodes(pool: ServicePool, url: string, options: ClusterOptions) {
   const { maxConnections, onWriting, nodeUrl: way = (direct) => direct } = options;
-  const nodeOf = (name: string, connections: DatabasePool, id?: string): ClusterNode => ({
+  const nodeOf = (name: string, connections: ServicePool, id?: string): ClusterNode => ({
     name,
     pool: connections,
     process: gatewayProcess(connections, { onWriting: (trouble) => onWriting(name, trouble), id }),
@@ -80,7 +80,7 @@ function openNodes(pool: DatabasePool, url: string, options: ClusterOptions) {
 }
 
 /** Where the shards are, as the coordinator said it last. */
-async function followShards(pool: DatabasePool, nodeAt: (address: NodeAddress) => Promise<ClusterNode>) {
+async function followShards(pool: ServicePool, nodeAt: (address: NodeAddress) => Promise<ClusterNode>) {
   let shards: readonly Shard[] = [];
   let nodes = new Map<string, ClusterNode>();
   let readAt = 0;
@@ -138,11 +138,7 @@ const placeIn = (
 });
 
 /** Reads where the shards are. `pool` leads to the coordinator, and `url` is its URL. */
-export async function openCluster(
-  pool: DatabasePool,
-  url: string,
-  options: ClusterOptions,
-): Promise<Cluster> {
+export async function openCluster(pool: ServicePool, url: string, options: ClusterOptions): Promise<Cluster> {
   const { coordinator, workers, at } = openNodes(pool, url, options);
   const followed = await followShards(pool, at);
   const { shards, nodeOf } = followed;

@@ -1,0 +1,187 @@
+import { ConnectionError, type Driver } from 'slonik';
+import { databaseFault } from './database-fault.ts';
+import { answeredWithin, tooLate } from './within-time.ts';
+
+/** A connection with a server, as the driver gives it. */
+export type Connection = Awaited<ReturnType<Driver['createClient']>>;
+
+/** A connection that nobody has used for so long is closed, at the next look. */
+const idleMs = 60_000;
+const lookMs = 15_000;
+
+/** How many connections there are, and how many statements wait for one. */
+export interface ConnectionCounts {
+  readonly used: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+interface Idle {
+  readonly connection: Connection;
+  readonly since: number;
+}
+
+/** Of one statement: the connection that it has. */
+interface Turn {
+  connection: Connection | undefined;
+  /** Nobody waits for it any longer. */
+  over: boolean;
+}
+
+interface Waiting {
+  readonly resolve: (connection: Connection) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The connections of a process with a database, which all its statements share. The one that was given back last is
+ * taken first: the caches of the processor still know its server process, and those that are not needed are closed. To
+ * take them in turn costs the server a seventh more for each statement.
+ */
+export class Connections {
+  private readonly connect: () => Promise<Connection>;
+  private readonly max: number;
+  /** Those that nobody has, the last one last. */
+  private readonly idle: Idle[] = [];
+  private readonly waiting: Waiting[] = [];
+  /** Those that are open, or are being opened. */
+  private open = 0;
+  private opening = 0;
+  private look: NodeJS.Timeout | undefined;
+  private over = false;
+
+  constructor(connect: () => Promise<Connection>, max: number) {
+    this.connect = connect;
+    this.max = max;
+  }
+
+  counts(): ConnectionCounts {
+    const idle = this.idle.length;
+    return { used: this.open - this.opening - idle, idle, waiting: this.waiting.length };
+  }
+
+  /** A connection, which has to be given back or dropped. Rejects where none can be had. */
+  take(): Promise<Connection> {
+    const connection = this.lastIdle();
+    if (connection !== undefined) return Promise.resolve(connection);
+    if (this.over) return Promise.reject(ended());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject });
+      this.openNext();
+    });
+  }
+
+  /** It is as it was when it was taken: nothing of a session stays behind. */
+  give(connection: Connection): void {
+    // It may have been closed from the other side meanwhile.
+    if (this.over || connection.state() !== 'ACQUIRED') return this.drop(connection);
+    const next = this.waiting.shift();
+    if (next !== undefined) return next.resolve(connection);
+    this.idle.push({ connection, since: performance.now() });
+    this.look ??= setInterval(() => this.closeUnused(), lookMs).unref();
+  }
+
+  /** Closes a connection that is not to be used again. Nobody waits for that: on a dead network it takes seconds. */
+  drop(connection: Connection): void {
+    this.open -= 1;
+    connection.destroy().catch(() => undefined);
+    this.openNext();
+  }
+
+  /**
+   * What `work` gives with a connection of its own, which is given back. Who has nothing after so many milliseconds, the
+   * wait for a connection included, gets a fault, and the connection is closed.
+   */
+  async use<A>(work: (connection: Connection) => Promise<A>, withinMs: number): Promise<A> {
+    const turn: Turn = { connection: undefined, over: false };
+    try {
+      return await answeredWithin(this.worked(turn, work), withinMs);
+    } catch (error) {
+      turn.over = true;
+      // A statement that the server has refused leaves its session as it was.
+      this.leave(turn, databaseFault(error) === 'refused' || databaseFault(error) === 'stuck');
+      throw error;
+    }
+  }
+
+  private async worked<A>(turn: Turn, work: (connection: Connection) => Promise<A>): Promise<A> {
+    const connection = await this.take();
+    turn.connection = connection;
+    if (turn.over) {
+      this.leave(turn, true);
+      throw tooLate();
+    }
+    const given = await work(connection);
+    this.leave(turn, true);
+    return given;
+  }
+
+  private leave(turn: Turn, isUsable: boolean): void {
+    const { connection } = turn;
+    turn.connection = undefined;
+    if (connection === undefined) return;
+    if (isUsable) this.give(connection);
+    else this.drop(connection);
+  }
+
+  /** Closes all of them; those that are in use when they come back. */
+  async end(): Promise<void> {
+    this.over = true;
+    clearInterval(this.look);
+    for (const { reject } of this.waiting.splice(0)) reject(ended());
+    const closing = this.idle.splice(0).map(({ connection }) => connection.destroy());
+    this.open -= closing.length;
+    await Promise.allSettled(closing);
+  }
+
+  private lastIdle(): Connection | undefined {
+    for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
+      if (last.connection.state() === 'ACQUIRED') return last.connection;
+      this.open -= 1;
+    }
+    return undefined;
+  }
+
+  /** Opens a connection for whoever waits longest, where there may be one more. */
+  private openNext(): void {
+    if (this.over || this.opening >= this.waiting.length || this.open >= this.max) return;
+    this.open += 1;
+    this.opening += 1;
+    this.connect().then(
+      (connection) => {
+        this.opening -= 1;
+        connection.on('destroy', () => this.forget(connection));
+        this.give(connection);
+      },
+      (error: unknown) => {
+        this.opening -= 1;
+        this.open -= 1;
+        this.waiting.shift()?.reject(connectionError(error));
+        this.openNext();
+      },
+    );
+  }
+
+  /** One that the server has closed while nobody had it. */
+  private forget(connection: Connection): void {
+    const at = this.idle.findIndex((each) => each.connection === connection);
+    if (at < 0) return;
+    this.idle.splice(at, 1);
+    this.open -= 1;
+  }
+
+  private closeUnused(): void {
+    const before = performance.now() - idleMs;
+    const kept = this.idle.findIndex(({ since }) => since > before);
+    const unused = this.idle.splice(0, kept < 0 ? this.idle.length : kept);
+    for (const { connection } of unused) this.drop(connection);
+  }
+}
+
+/** As the library has it for its own pool. */
+const connectionError = (error: unknown): Error =>
+  new ConnectionError(error instanceof Error ? error.message : String(error), {
+    cause: error instanceof Error ? error : new Error(String(error)),
+  });
+
+const ended = (): Error => new Error('Connection pool has ended.');

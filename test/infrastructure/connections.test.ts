@@ -1,0 +1,204 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { ConnectionError, sql } from 'slonik';
+import { type Connection, Connections } from '../../infrastructure/postgres/connections.ts';
+import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+
+/** A connection of the driver, as far as it is told here: whether it is open. */
+class Line implements Connection {
+  private readonly name: string;
+  private closed: (() => void)[] = [];
+  isOpen = true;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  readonly id = (): string => this.name;
+  readonly state = () => (this.isOpen ? 'ACQUIRED' : 'DESTROYED');
+  readonly on: Connection['on'] = ((event: string, listener: () => void) => {
+    if (event === 'destroy') this.closed.push(listener);
+  }) as unknown as Connection['on'];
+  readonly off = (() => undefined) as unknown as Connection['off'];
+  readonly removeListener = this.off;
+  readonly acquire = (): void => undefined;
+  readonly release = async (): Promise<void> => undefined;
+  readonly query = (() => Promise.reject(new Error('is not asked'))) as Connection['query'];
+  readonly stream = (): never => {
+    throw new Error('is not asked');
+  };
+  readonly destroy = async (): Promise<void> => {
+    this.isOpen = false;
+    for (const tell of this.closed.splice(0)) tell();
+  };
+}
+
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+};
+
+/** Connections to a server that lets in, or refuses, whoever waits, when the test says so. */
+function underTest(max: number) {
+  const opened: Line[] = [];
+  const atTheDoor: { readonly enter: () => void; readonly refuse: () => void }[] = [];
+  const connections = new Connections(
+    () =>
+      new Promise((resolve, reject) => {
+        atTheDoor.push({
+          enter: () => {
+            const line = new Line(`line ${opened.length}`);
+            opened.push(line);
+            resolve(line);
+          },
+          refuse: () => reject(new Error('connect ECONNREFUSED')),
+        });
+      }),
+    max,
+  );
+  const taken: { fate: Connection | Error | undefined }[] = [];
+  const take = (): { fate: Connection | Error | undefined } => {
+    const place: { fate: Connection | Error | undefined } = { fate: undefined };
+    taken.push(place);
+    connections.take().then(
+      (connection) => (place.fate = connection),
+      (error: unknown) => (place.fate = error instanceof Error ? error : new Error(String(error))),
+    );
+    return place;
+  };
+  return { connections, opened, atTheDoor, taken, take };
+}
+
+const isLine = (fate: Connection | Error | undefined): fate is Line => fate instanceof Line;
+
+type Scene = ReturnType<typeof underTest>;
+
+const inHands = ({ taken }: Scene): readonly Line[] => taken.map(({ fate }) => fate).filter(isLine);
+
+function happen(scene: Scene, what: string, at: number): void {
+  const { connections, atTheDoor, opened, taken, take } = scene;
+  const held = inHands(scene);
+  const line = held[at % Math.max(1, held.length)];
+  const leave = (how: (left: Line) => void): void => {
+    if (line === undefined) return;
+    for (const each of taken) if (each.fate === line) each.fate = new Error('left');
+    how(line);
+  };
+  const events: Readonly<Record<string, () => unknown>> = {
+    take,
+    enter: () => atTheDoor.shift()?.enter(),
+    refuse: () => atTheDoor.shift()?.refuse(),
+    give: () => leave((left) => connections.give(left)),
+    drop: () => leave((left) => connections.drop(left)),
+    'breaks idle': () => opened.find((each) => each.isOpen && !held.includes(each))?.destroy(),
+    'breaks in use': () => line?.destroy(),
+  };
+  events[what]?.();
+}
+
+function expectOrder(scene: Scene, max: number): void {
+  const { used, idle, waiting } = scene.connections.counts();
+  const atTheDoor = scene.atTheDoor.length;
+  const held = inHands(scene);
+  expect(new Set(held).size).toBe(held.length);
+  expect([used, waiting]).toEqual([held.length, scene.taken.filter(({ fate }) => fate === undefined).length]);
+  expect(used + idle + atTheDoor).toBeLessThanOrEqual(max);
+  if (waiting > 0) expect([idle, atTheDoor > 0 || used === max]).toEqual([0, true]);
+}
+
+describe('the connections of a process', () => {
+  it('are taken by the last one that was given back, and opened only where none is free', async () => {
+    const { connections, atTheDoor, take, opened } = underTest(3);
+    const first = take();
+    const second = take();
+    for (const { enter } of atTheDoor.splice(0)) enter();
+    await settled();
+    const [a, b] = [first.fate, second.fate];
+    if (!isLine(a) || !isLine(b)) throw new Error('nobody was let in');
+    connections.give(a);
+    connections.give(b);
+    const next = take();
+    await settled();
+    expect([next.fate, opened.length, connections.counts()]).toEqual([
+      b,
+      2,
+      { used: 1, idle: 1, waiting: 0 },
+    ]);
+  });
+
+  it('fail who waits longest where the server refuses one, and try again for the next', async () => {
+    const { atTheDoor, take } = underTest(1);
+    const [first, second] = [take(), take()];
+    atTheDoor.shift()?.refuse();
+    await settled();
+    expect([first.fate, second.fate]).toEqual([expect.any(ConnectionError), undefined]);
+    atTheDoor.shift()?.enter();
+    await settled();
+    expect(isLine(second.fate)).toBe(true);
+  });
+
+  it('are never more than they may be, never in two hands, and nobody waits while one is free, whatever happens', async () => {
+    const step = fc.constantFrom('take', 'enter', 'refuse', 'give', 'drop', 'breaks idle', 'breaks in use');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.tuple(step, fc.nat(5)), { maxLength: 60 }),
+        async (max, steps) => {
+          const scene = underTest(max);
+          for (const [what, at] of steps) {
+            happen(scene, what, at);
+            await settled();
+            expectOrder(scene, max);
+          }
+        },
+      ),
+    );
+  });
+
+  it('are closed at the end, those that are in use when they come back; who waits is told', async () => {
+    const { connections, atTheDoor, take } = underTest(1);
+    const [first, second] = [take(), take()];
+    atTheDoor.shift()?.enter();
+    await settled();
+    await connections.end();
+    if (!isLine(first.fate)) throw new Error('nobody was let in');
+    expect([first.fate.isOpen, second.fate]).toEqual([true, expect.any(Error)]);
+    connections.give(first.fate);
+    const third = take();
+    await settled();
+    expect([first.fate.isOpen, third.fate]).toEqual([false, expect.any(Error)]);
+  });
+});
+
+describe('what is sent past the library', () => {
+  const database = withDatabase();
+
+  it('shares its connections, and gives them back after an answer, a refusal and a time-out', async () => {
+    const pool = await openPool(database.url(), 1);
+    const { connections } = pool;
+    const ask = async (text: string, withinMs: number): Promise<unknown> =>
+      (await connections.use((connection) => connection.query(text), withinMs)).rows;
+    const pid = 'select pg_backend_pid() as pid';
+    try {
+      const first = await ask(pid, 5000);
+      const together = await Promise.all([
+        ask(pid, 5000),
+        pool.transaction(async (transaction) => {
+          await transaction.query(sql.unsafe`select pg_sleep(0.05)`);
+          return transaction.any(sql.unsafe`select pg_backend_pid() as pid`);
+        }),
+        ask('select 1 / 0', 5000).catch(E.left),
+        ask(pid, 5000),
+      ]);
+      expect(together).toEqual([first, first, expect.objectContaining({ _tag: 'Left' }), first]);
+      await expect(ask('select pg_sleep(0.5)', 100)).rejects.toBeInstanceOf(AnswerTooLate);
+      const next = await ask(pid, 5000);
+      expect(next).not.toEqual(first);
+      expect(connections.counts()).toEqual({ used: 0, idle: 1, waiting: 0 });
+    } finally {
+      await pool.end();
+    }
+  });
+});
