@@ -9,17 +9,20 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { deepMerge, type JsonObject } from '../shared/json.ts';
 import { editedMembers, exactMember } from '../shared/json-document.ts';
 import type { OutboundText } from '../shared/outbound-text.ts';
+import { perObject } from '../shared/per-object.ts';
 import type { ChatRequest } from './chat-request.ts';
 
 /** What a route changes in every outbound chat-completions body; `extra_body` comes after it. */
-const routeEdit = ({ upstreamModel, compatibility }: Route): BodyEdit =>
-  allOf([nameModel(upstreamModel), compatEdit(compatibility), routerEdit(compatibility)]);
+const routeEdit = perObject(
+  ({ upstreamModel, compatibility }: Route): BodyEdit =>
+    allOf([nameModel(upstreamModel), compatEdit(compatibility), routerEdit(compatibility)]),
+);
 
 /** The model's name is the one that the upstream accepts. */
-const nameModel =
-  (upstreamModel: string): BodyEdit =>
-  ({ value }) =>
-    value['model'] === upstreamModel ? noChanges : changesOf(['model', upstreamModel]);
+function nameModel(upstreamModel: string): BodyEdit {
+  const named = changesOf(['model', upstreamModel]);
+  return ({ value }) => (value['model'] === upstreamModel ? noChanges : named);
+}
 
 /**
  * The outbound chat body: the caller's own text, changed by as few edits as the route asks for. `extra_body` is the

@@ -21,18 +21,20 @@ export const changesOf = (
   ...changes: readonly (readonly [key: string, value: Json | undefined])[]
 ): Either<never, Changes> => E.right(new Map(changes));
 
+const nothing: Changes = new Map();
+
 /** The body stays as it is. */
-export const noChanges: Either<never, Changes> = changesOf();
+export const noChanges: Either<never, Changes> = E.right(nothing);
 
 /** The changes of all edits. Each has members of its own and reads the body as it came; the first error stands. */
 export const allOf =
   (edits: readonly BodyEdit[]): BodyEdit =>
   (body) => {
-    const all = new Map<string, Json | undefined>();
+    let all: Changes = nothing;
     for (const edit of edits) {
       const changes = edit(body);
       if (E.isLeft(changes)) return changes;
-      for (const [key, value] of changes.right) all.set(key, value);
+      if (changes.right.size > 0) all = all === nothing ? changes.right : new Map([...all, ...changes.right]);
     }
     return E.right(all);
   };

@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { pipe } from 'fp-ts/lib/function.js';
 import type { Changes } from '../routing/extra-body.ts';
 import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
@@ -114,11 +113,13 @@ const askForStreamUsage: Transform = ({ supportsStreamUsage }, { value, exact })
 };
 
 /** `empty_tools`: an explicit empty `tools` array is removed, or kept with its `tool_choice`. */
-const removeEmptyTools: Transform = (compat, { value }) =>
-  pipe(
-    emptyTools(compat.emptyTools, value, () => messagesHaveToolHistory(value['messages'])),
-    E.map((dropped): Changes => new Map(dropped.map((key) => [key, undefined]))),
-  );
+const removeEmptyTools: Transform = (compat, { value }) => {
+  const dropped = emptyTools(compat.emptyTools, value, () => messagesHaveToolHistory(value['messages']));
+  if (E.isLeft(dropped)) return dropped;
+  return dropped.right.length === 0
+    ? noChanges
+    : changesOf(...dropped.right.map((key) => [key, undefined] as const));
+};
 
 /** The rows of the block's table, in its order. */
 const transforms: readonly Transform[] = [

@@ -17,10 +17,11 @@ export interface RouterPreferences {
  * Serialized into the upstream chat-completions body as `provider`. A caller's own `provider` is replaced as a
  * whole: whom the route may reach, and at what price, is the operator's decision.
  */
-export const routerEdit =
-  ({ router }: Compatibility): BodyEdit =>
-  () =>
-    router?.['provider'] === undefined ? noChanges : changesOf(['provider', router['provider']]);
+export function routerEdit({ router }: Compatibility): BodyEdit {
+  const provider = router?.['provider'];
+  const changes = provider === undefined ? noChanges : changesOf(['provider', provider]);
+  return () => changes;
+}
 
 /** What is wrong with preferences that have the right shape; `path` begins below `provider`. */
 export interface RouterProblem {

@@ -16,8 +16,10 @@ export function overridden(
   changes: Changes,
   extraBody: JsonObject,
 ): Either<GatewayError, Changes> {
+  const overrides = Object.entries(extraBody);
+  if (overrides.length === 0) return E.right(changes);
   const over = new Map(changes);
-  for (const [key, value] of Object.entries(extraBody)) {
+  for (const [key, value] of overrides) {
     const present = changes.has(key) ? E.right(changes.get(key)) : ownMember(document, key, value);
     if (E.isLeft(present)) return present;
     over.set(key, deepMerge({ [key]: present.right }, { [key]: value })[key]);

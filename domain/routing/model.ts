@@ -1,5 +1,6 @@
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { JsonObject } from '../shared/json.ts';
+import { perObject } from '../shared/per-object.ts';
 import type { Capabilities } from './capabilities.ts';
 
 /** Who is behind a route. Each kind has its fields, its folder and its name in telemetry. */
@@ -76,4 +77,6 @@ export type Takes = 'as_written' | 'translated';
 
 /** Where the provider writes the body itself, it is the one that overrides it. */
 export const routeOfBody = ({ route, provider }: ResolvedRoute, family: ApiFamily): Route =>
-  provider.takes(route, family) === 'translated' ? { ...route, extraBody: {} } : route;
+  provider.takes(route, family) === 'translated' ? withoutOverride(route) : route;
+
+const withoutOverride = perObject((route: Route): Route => ({ ...route, extraBody: {} }));

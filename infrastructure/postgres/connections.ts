@@ -1,4 +1,4 @@
-import { ConnectionError, type Driver } from 'slonik';
+import type { Driver } from 'slonik';
 import { databaseFault } from './database-fault.ts';
 import { answeredWithin, tooLate } from './within-time.ts';
 
@@ -156,7 +156,7 @@ export class Connections {
       (error: unknown) => {
         this.opening -= 1;
         this.open -= 1;
-        this.waiting.shift()?.reject(connectionError(error));
+        this.waiting.shift()?.reject(error);
         this.openNext();
       },
     );
@@ -177,11 +177,5 @@ export class Connections {
     for (const { connection } of unused) this.drop(connection);
   }
 }
-
-/** As the library has it for its own pool. */
-const connectionError = (error: unknown): Error =>
-  new ConnectionError(error instanceof Error ? error.message : String(error), {
-    cause: error instanceof Error ? error : new Error(String(error)),
-  });
 
 const ended = (): Error => new Error('Connection pool has ended.');

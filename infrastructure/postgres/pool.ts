@@ -129,27 +129,28 @@ export async function openPool(
 ): Promise<ServicePool> {
   const connections = new Connections(connectionsTo(await databaseHosts(url)), maxConnections);
   const pool = await createPool(url, {
-    driverFactory: async () => ({ createClient: async () => new Seat(connections, answerMs) }),
+    driverFactory: async () => ({
+      createClient: async () => new Seat(await connections.take(), connections, answerMs),
+    }),
     // Seats are as many as are wanted at once; who waits, waits for a connection.
     maximumPoolSize: Number.MAX_SAFE_INTEGER,
     connectionRetryLimit: 0,
     queryRetryLimit: 0,
     transactionRetryLimit: 0,
-    idleTimeout: 60_000,
     interceptors: [checkRows],
     // The library's spans hold SQL and error messages, which may quote values.
     tracing: false,
   });
   // Each failed statement is thrown to whoever sent it; as an event without a listener it would be thrown twice.
   pool.on('error', () => undefined);
-  return {
-    ...pool,
+  const endSeats = pool.end.bind(pool);
+  return Object.assign(pool, {
     connections,
-    end: async () => {
-      await pool.end();
+    end: async (): Promise<void> => {
+      await endSeats();
       await connections.end();
     },
-  };
+  });
 }
 
 /**

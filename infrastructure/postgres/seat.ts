@@ -1,45 +1,40 @@
-import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Connection, Connections } from './connections.ts';
-import { answeredWithin, anyTime, tooLate } from './within-time.ts';
+import { answeredWithin, anyTime } from './within-time.ts';
 
 /**
- * What slonik's pool takes for a connection: it has one from its first statement until it is released. So what runs
- * through the library, and what goes past it (`prepared`), share the same connections. A statement that has no answer
- * after `answerMs`, the wait for a connection included, is given up, and the library closes the seat with its connection.
+ * A connection for as long as slonik's pool has it, from a checkout to its release: to the library each is a new one. So
+ * what runs through the library, and what goes past it (`prepared`), share the same connections.
  */
 export class Seat implements Connection {
+  readonly id: Connection['id'];
   readonly on: Connection['on'];
   readonly off: Connection['off'];
   readonly removeListener: Connection['removeListener'];
+  private readonly connection: Connection;
   private readonly connections: Connections;
   private readonly answerMs: number;
-  private readonly name = randomUUID();
   private readonly events = new EventEmitter();
-  private is: 'IDLE' | 'ACQUIRED' | 'DESTROYED' = 'IDLE';
-  private taking: Promise<Connection> | undefined;
-  private taken: Connection | undefined;
+  private is: 'ACQUIRED' | 'DESTROYED' = 'ACQUIRED';
 
-  constructor(connections: Connections, answerMs: number) {
+  /** A statement that has no answer after `answerMs` is given up; the library then closes what failed. */
+  constructor(connection: Connection, connections: Connections, answerMs: number) {
+    this.connection = connection;
     this.connections = connections;
     this.answerMs = answerMs;
+    this.id = connection.id;
     this.on = this.events.on.bind(this.events) as Connection['on'];
     this.off = this.events.off.bind(this.events) as Connection['off'];
     this.removeListener = this.off;
+    connection.on('error', this.broke);
   }
-
-  readonly id = (): string => this.name;
 
   readonly state = () => this.is;
 
-  readonly acquire = (): void => {
-    if (this.is !== 'IDLE') throw new Error(`A seat that is ${this.is} cannot be taken.`);
-    this.is = 'ACQUIRED';
-    this.events.emit('acquire');
-  };
+  readonly acquire = (): void => undefined;
 
   readonly query: Connection['query'] = (...asked) => {
-    const answer = this.ask(asked);
+    const answer = this.connection.query(...asked);
     return this.answerMs === anyTime ? answer : answeredWithin(answer, this.answerMs);
   };
 
@@ -48,47 +43,23 @@ export class Seat implements Connection {
   };
 
   readonly release = async (): Promise<void> => {
-    if (this.is !== 'ACQUIRED') return;
-    const left = this.leave();
-    if (left !== undefined) this.connections.give(left);
-    this.is = 'IDLE';
-    this.events.emit('release');
+    if (this.leave()) this.connections.give(this.connection);
   };
 
   readonly destroy = async (): Promise<void> => {
-    if (this.is === 'DESTROYED') return;
-    this.is = 'DESTROYED';
-    const left = this.leave();
-    if (left !== undefined) this.connections.drop(left);
-    this.events.emit('destroy');
+    if (this.leave()) this.connections.drop(this.connection);
   };
 
-  private async ask(asked: Parameters<Connection['query']>): ReturnType<Connection['query']> {
-    this.taking ??= this.take();
-    const connection = this.taken ?? (await this.taking);
-    return connection.query(...asked);
+  /** False: it was left before. */
+  private leave(): boolean {
+    if (this.is === 'DESTROYED') return false;
+    this.is = 'DESTROYED';
+    this.connection.off('error', this.broke);
+    this.events.emit('destroy');
+    return true;
   }
 
-  private async take(): Promise<Connection> {
-    const connection = await this.connections.take();
-    if (this.is === 'DESTROYED') {
-      this.connections.give(connection);
-      throw tooLate();
-    }
-    this.taken = connection;
-    connection.on('error', this.broke);
-    return connection;
-  }
-
-  private leave(): Connection | undefined {
-    const left = this.taken;
-    left?.off('error', this.broke);
-    this.taken = undefined;
-    this.taking = undefined;
-    return left;
-  }
-
-  /** Whoever has the seat hears at once that its connection broke, also between two statements. */
+  /** Whoever has it hears at once that it broke, also between two statements. */
   private readonly broke = (error: Error): void => {
     if (this.events.listenerCount('error') > 0) this.events.emit('error', error);
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
-import { ConnectionError, sql } from 'slonik';
+import { sql } from 'slonik';
 import { type Connection, Connections } from '../../infrastructure/postgres/connections.ts';
 import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -133,7 +133,7 @@ describe('the connections of a process', () => {
     const [first, second] = [take(), take()];
     atTheDoor.shift()?.refuse();
     await settled();
-    expect([first.fate, second.fate]).toEqual([expect.any(ConnectionError), undefined]);
+    expect([first.fate, second.fate]).toEqual([new Error('connect ECONNREFUSED'), undefined]);
     atTheDoor.shift()?.enter();
     await settled();
     expect(isLine(second.fate)).toBe(true);

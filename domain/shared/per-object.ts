@@ -1,0 +1,11 @@
+/** `make` once for each object: what follows from configuration alone is not made anew for each request. */
+export function perObject<K extends object, V>(make: (of: K) => V): (of: K) => V {
+  const made = new WeakMap<K, { readonly value: V }>();
+  return (of) => {
+    const known = made.get(of);
+    if (known !== undefined) return known.value;
+    const value = make(of);
+    made.set(of, { value });
+    return value;
+  };
+}
