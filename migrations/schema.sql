@@ -477,6 +477,8 @@ create unlogged table write_probes (
 --   Takes out of the request logs the next partitions whose rows are all from before the cutoff.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
 --   Drops the partitions of the request logs that are empty and lie before the cutoff.
+-- function gateway_keep_bodies(ids uuid[], requests json[], responses json[], requests_truncated boolean[], responses_truncated boolean[]) returns bigint
+--   Keeps the payloads of a batch of requests that are logged already: the nth of each array is of the nth request.
 -- function gateway_keep_invocations(items json) returns bigint
 --   Keeps the records of a batch of MCP tool calls.
 -- function gateway_keep_payloads(items json) returns bigint

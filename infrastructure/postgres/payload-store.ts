@@ -3,9 +3,8 @@ import type { HeldByPayload, KeptPayload, PayloadOf, Payloads } from '../../appl
 import { int8 } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import type { LedgerPlace, LedgerPlaces } from './ledger-place.ts';
+import { PayloadBatch, storedPayload } from './payload-batch.ts';
 import { prepared } from './prepared.ts';
-import { JsonBatch } from './json-batch.ts';
-import { storedPrint } from './stored-text.ts';
 
 export interface PayloadStoreOptions {
   /** Called for each failed statement. */
@@ -49,10 +48,10 @@ const makingMs = 3;
 /** Bytes of one statement, some two thousand of the smallest payloads. A larger payload has a statement of its own. */
 const batchBytes = 512 * 1024;
 /**
- * Buffers of batches that are used again: one for the batch that is sent, one for the batch that is filled. Each new
+ * Buffers of batches that are used again: two for the batch that is sent, two for the batch that is filled. Each new
  * buffer outside of the heap brings the next collection of the whole heap nearer.
  */
-const maxSpare = 2;
+const maxSpare = 4;
 /** A payload waits this long for others to share its statement, which is cheaper; nobody waits for the payload. */
 const gatherMs = 20;
 
@@ -74,20 +73,14 @@ interface ToMake {
 
 const holdsNothing: HeldByPayload = { bytes: 0, release: () => undefined };
 
-/** What is sent together, and where each item goes. */
-interface Batch {
-  readonly items: JsonBatch;
-  readonly places: LedgerPlace[];
-}
-
 class PayloadWriter {
   private readonly placeOf: LedgerPlaces;
   private readonly options: PayloadStoreOptions;
   private toMake: ToMake[] = [];
   private heldBytes = 0;
   private beingMade = 0;
-  private readonly full: Batch[] = [];
-  private filling: Batch | undefined;
+  private readonly full: PayloadBatch[] = [];
+  private filling: PayloadBatch | undefined;
   private readonly spare: Buffer[] = [];
   private queuedBytes = 0;
   private kept = 0;
@@ -135,7 +128,7 @@ class PayloadWriter {
 
   private waiting(): number {
     return [...this.full, ...(this.filling === undefined ? [] : [this.filling])].reduce(
-      (sum, { items }) => sum + items.count,
+      (sum, { places }) => sum + places.length,
       0,
     );
   }
@@ -195,25 +188,16 @@ class PayloadWriter {
     this.options.onDefect(error);
   }
 
-  private take({ requestLogId, scope }: PayloadOf, { request, response }: KeptPayload): void {
-    const parts = [
-      `{"request_log_id":"${requestLogId}","request_json":`,
-      storedPrint(request.text),
-      ',"response_json":',
-      storedPrint(response.text),
-      `,"request_truncated":${request.truncated},"response_truncated":${response.truncated}}`,
-    ];
-    const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-    if (this.filling?.items.hasRoomFor(bytes) === false) {
+  private take({ requestLogId, scope }: PayloadOf, payload: KeptPayload): void {
+    const stored = storedPayload(payload);
+    if (this.filling?.hasRoomFor(stored) === false) {
       this.full.push(this.filling);
       this.filling = undefined;
     }
-    this.filling ??= { items: new JsonBatch(this.roomFor(bytes + 2)), places: [] };
-    const { items, places } = this.filling;
-    this.queuedBytes -= items.size;
-    items.add(parts);
-    places.push(this.placeOf(scope));
-    this.queuedBytes += items.size;
+    this.filling ??= new PayloadBatch(stored, (bytes) => this.roomFor(bytes));
+    this.queuedBytes -= this.filling.size;
+    this.filling.add(requestLogId, stored, this.placeOf(scope));
+    this.queuedBytes += this.filling.size;
   }
 
   private roomFor(bytes: number): Buffer {
@@ -229,13 +213,13 @@ class PayloadWriter {
   private async write(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, gatherMs));
     for (let batch = this.next(); batch !== undefined; batch = this.next()) {
-      if (await this.writeBatch(batch)) this.giveBack(batch.items.room);
-      this.queuedBytes -= batch.items.size;
+      if (await this.writeBatch(batch)) for (const room of batch.rooms()) this.giveBack(room);
+      this.queuedBytes -= batch.size;
     }
     this.writing = undefined;
   }
 
-  private next(): Batch | undefined {
+  private next(): PayloadBatch | undefined {
     const full = this.full.shift();
     if (full !== undefined) return full;
     const { filling } = this;
@@ -244,40 +228,40 @@ class PayloadWriter {
   }
 
   /** True: the database has answered, and reads no more of it. */
-  private async writeBatch({ items, places }: Batch): Promise<boolean> {
-    const first = places[0];
-    if (first !== undefined && places.every((place) => place === first))
-      return this.writeTo(first, items.whole(), items, [...places.keys()]);
+  private async writeBatch(batch: PayloadBatch): Promise<boolean> {
     const written: Promise<boolean>[] = [];
-    for (const [place, entries] of Map.groupBy(places.entries(), ([, each]) => each)) {
+    for (const [place, entries] of Map.groupBy(batch.places.entries(), ([, each]) => each)) {
       const indexes = entries.map(([index]) => index);
-      written.push(this.writeTo(place, items.only(indexes), items, indexes));
+      written.push(this.writeTo(place, batch, indexes));
     }
     return (await Promise.all(written)).every(Boolean);
   }
 
   private async writeTo(
     place: LedgerPlace,
-    text: Buffer,
-    items: JsonBatch,
+    batch: PayloadBatch,
     indexes: readonly number[],
   ): Promise<boolean> {
-    const fault = await this.insert(place, text, indexes.length);
+    const fault = await this.insert(place, batch, indexes);
     if (fault === undefined) return true;
     // One bad payload must not take the others with it. A database that is away or too busy is not asked again.
     if (indexes.length > 1 && databaseFault(fault) === 'refused')
       for (const index of indexes)
-        this.shed += (await this.insert(place, items.only([index]), 1)) === undefined ? 0 : 1;
+        this.shed += (await this.insert(place, batch, [index])) === undefined ? 0 : 1;
     else this.shed += indexes.length;
     return false;
   }
 
   /** Gives back what went wrong. */
-  private async insert(place: LedgerPlace, items: Buffer, count: number): Promise<unknown> {
+  private async insert(
+    place: LedgerPlace,
+    batch: PayloadBatch,
+    indexes: readonly number[],
+  ): Promise<unknown> {
     try {
-      const kept = Number((await keepPayloads.row(place, [items])).kept);
+      const kept = Number((await keepPayloads.row(place, batch.values(indexes))).kept);
       this.kept += kept;
-      this.shed += count - kept;
+      this.shed += indexes.length - kept;
       return undefined;
     } catch (error) {
       this.options.onFault(error);
@@ -288,5 +272,6 @@ class PayloadWriter {
 
 const keepPayloads = prepared(
   t.type({ kept: int8 }),
-  (named) => `select ${named('gateway_keep_payloads')}($1::json) as kept`,
+  (named) =>
+    `select ${named('gateway_keep_bodies')}($1::uuid[], $2::json[], $3::json[], $4::boolean[], $5::boolean[]) as kept`,
 );

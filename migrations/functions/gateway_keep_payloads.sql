@@ -1,3 +1,4 @@
+-- For replicas of the release before: `gateway_keep_bodies` is in its place.
 -- A payload without its summary row (it waits in a journal, or was purged) is left out; one that is there already stays.
 -- Returned is how many were kept. `has_payload` becomes true in the payload's own transaction.
 -- The planner may not choose here: its plans may be kept, and one made while the tables were small would read them whole.

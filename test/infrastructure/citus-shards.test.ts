@@ -99,6 +99,7 @@ describe('the functions of a shard', () => {
       'drop_counted_down_rollups',
       'gateway_admit',
       'gateway_admit_scopes',
+      'gateway_keep_bodies',
       'gateway_keep_payloads',
       'gateway_log',
       'gateway_log_one',

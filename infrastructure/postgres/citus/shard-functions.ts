@@ -16,6 +16,7 @@ const calledOnShards = [
   'gateway_admit',
   'gateway_admit_scopes',
   'gateway_settle',
+  'gateway_keep_bodies',
   'gateway_keep_payloads',
   'gateway_purge_request_logs',
 ];
