@@ -27,7 +27,8 @@ export type Labels = Readonly<Record<string, string | boolean>>;
  */
 export class LabelSet {
   readonly labels: Labels;
-  private readonly narrower = new Map<string, LabelSet>();
+  /** By the label that is added, then by its value. */
+  private readonly narrower = new Map<string, Map<string, LabelSet>>();
 
   constructor(labels: Labels) {
     this.labels = labels;
@@ -35,11 +36,12 @@ export class LabelSet {
 
   /** These labels and one more. Only for labels with a closed list of values: nothing else bounds how many sets there are. */
   with(label: string, value: string): LabelSet {
-    const key = `${label}=${value}`;
-    const known = this.narrower.get(key);
+    let sets = this.narrower.get(label);
+    if (sets === undefined) this.narrower.set(label, (sets = new Map()));
+    const known = sets.get(value);
     if (known !== undefined) return known;
     const made = new LabelSet({ ...this.labels, [label]: value });
-    this.narrower.set(key, made);
+    sets.set(value, made);
     return made;
   }
 }
