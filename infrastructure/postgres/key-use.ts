@@ -21,14 +21,14 @@ export interface KeyUse {
 /** The days are those of `at`, in UTC. A process that dies loses a few seconds of them, and no more than that. */
 export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'): KeyUse {
   const write = distribution === 'citus' ? writeEachDay : writeDays;
-  /** By key: the day that waits to be written. Days are counted from the first of 1970. */
-  const waiting = new Map<string, number>();
+  /** By key: the day that waits to be written. */
+  const waiting = new Map<string, string>();
   /** By key: the last day that is in the table. */
-  let written = new Map<string, number>();
+  let written = new Map<string, string>();
   return {
     note: (apiKeyId, at) => {
-      const day = Math.floor(at / msOfDay);
-      const known = waiting.get(apiKeyId) ?? written.get(apiKeyId) ?? noDay;
+      const day = new Date(at).toISOString().slice(0, 10);
+      const known = waiting.get(apiKeyId) ?? written.get(apiKeyId) ?? '';
       if (known < day && waiting.size < maxWaiting) waiting.set(apiKeyId, day);
     },
     write: async () => {
@@ -36,19 +36,14 @@ export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'):
       if (batch.length === 0) return;
       if (written.size > maxWaiting) written = new Map();
       const days = new Map(batch);
-      const named = batch.map(([apiKeyId, day]) => [apiKeyId, nameOfDay(day)] as const);
-      for (const apiKeyId of await write(pool, named)) {
-        const day = days.get(apiKeyId) ?? noDay;
+      for (const apiKeyId of await write(pool, batch)) {
+        const day = days.get(apiKeyId) ?? '';
         written.set(apiKeyId, day);
         if (waiting.get(apiKeyId) === day) waiting.delete(apiKeyId);
       }
     },
   };
 }
-
-const msOfDay = 86_400_000;
-const noDay = Number.NEGATIVE_INFINITY;
-const nameOfDay = (day: number): string => new Date(day * msOfDay).toISOString().slice(0, 10);
 
 type WriteDays = (
   pool: DatabasePool,
