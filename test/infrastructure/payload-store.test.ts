@@ -141,6 +141,32 @@ describe('a payload that is kept', () => {
   });
 });
 
+describe('payloads of a replica of the release before', () => {
+  it.each([1, 3])('are kept beside their summary rows, with their flags: %s in a batch', async (count) => {
+    const ids = await summaries(count);
+    const items = [...ids, randomUUID()].map((id, index) => ({
+      request_log_id: id,
+      request_json: { body: id },
+      response_json: {},
+      request_truncated: index % 2 === 0,
+      response_truncated: false,
+    }));
+    const kept = async (batch: readonly object[]): Promise<unknown> =>
+      (await query<{ n: unknown }>('select gateway_keep_payloads($1) n', [JSON.stringify(batch)]))[0]?.n;
+    expect(await kept(items.slice(0, count))).toEqual(String(count));
+    expect(await Promise.all(ids.map(rowOf))).toEqual(
+      ids.map((id, index) => ({
+        has_payload: true,
+        request_payload_truncated: index % 2 === 0,
+        request_json: { body: id },
+      })),
+    );
+    // They stay when they come again, and what has no summary row is left out.
+    expect(await kept(items)).toEqual('0');
+    expect(await kept([])).toEqual('0');
+  });
+});
+
 describe('a payload without a summary row', () => {
   it('is left out without a fault: its request waits in a journal, or was purged', async () => {
     const [first = '', last = ''] = await summaries(2);
