@@ -87,16 +87,19 @@ const limitedResult = t.intersection([
 
 const admitOwners = prepared(
   t.type({ result: scopesResult }),
+  { result: 'json' },
   (named) => `select ${named('gateway_admit_scopes')}($1::text[], $2::uuid[], $3::text[]) as result`,
 );
 
 const admit = prepared(
   t.type({ result: admissionResult }),
+  { result: 'json' },
   (named) => `select ${named('gateway_admit')}($1::json, $2::json, $3, $4) as result`,
 );
 
 const admitLimited = prepared(
   t.type({ result: limitedResult }),
+  { result: 'jsonb' },
   (named) =>
     `select ${named('gateway_admit_limited')}($1::json, $2::json, $3, $4, $5::text[], $6::json) as result`,
 );

@@ -1,9 +1,6 @@
-import type { Driver } from 'slonik';
+import type { Connection } from './connection.ts';
 import { databaseFault } from './database-fault.ts';
-import { answeredWithin, tooLate } from './within-time.ts';
-
-/** A connection with a server, as the driver gives it. */
-export type Connection = Awaited<ReturnType<Driver['createClient']>>;
+import { tooLate } from './within-time.ts';
 
 /** A connection that nobody has used for so long is closed, at the next look. */
 const idleMs = 60_000;
@@ -19,13 +16,6 @@ export interface ConnectionCounts {
 interface Idle {
   readonly connection: Connection;
   readonly since: number;
-}
-
-/** Of one statement: the connection that it has. */
-interface Turn {
-  connection: Connection | undefined;
-  /** Nobody waits for it any longer. */
-  over: boolean;
 }
 
 interface Waiting {
@@ -74,7 +64,7 @@ export class Connections {
   /** It is as it was when it was taken: nothing of a session stays behind. */
   give(connection: Connection): void {
     // It may have been closed from the other side meanwhile.
-    if (this.over || connection.state() !== 'ACQUIRED') return this.drop(connection);
+    if (this.over || !connection.isOpen()) return this.drop(connection);
     const next = this.waiting.shift();
     if (next !== undefined) return next.resolve(connection);
     this.idle.push({ connection, since: performance.now() });
@@ -84,7 +74,7 @@ export class Connections {
   /** Closes a connection that is not to be used again. Nobody waits for that: on a dead network it takes seconds. */
   drop(connection: Connection): void {
     this.open -= 1;
-    connection.destroy().catch(() => undefined);
+    void connection.close();
     this.openNext();
   }
 
@@ -92,36 +82,37 @@ export class Connections {
    * What `work` gives with a connection of its own, which is given back. Who has nothing after so many milliseconds, the
    * wait for a connection included, gets a fault, and the connection is closed.
    */
-  async use<A>(work: (connection: Connection) => Promise<A>, withinMs: number): Promise<A> {
-    const turn: Turn = { connection: undefined, over: false };
-    try {
-      return await answeredWithin(this.worked(turn, work), withinMs);
-    } catch (error) {
-      turn.over = true;
-      // A statement that the server has refused leaves its session as it was.
-      this.leave(turn, databaseFault(error) === 'refused' || databaseFault(error) === 'stuck');
-      throw error;
-    }
-  }
-
-  private async worked<A>(turn: Turn, work: (connection: Connection) => Promise<A>): Promise<A> {
-    const connection = await this.take();
-    turn.connection = connection;
-    if (turn.over) {
-      this.leave(turn, true);
-      throw tooLate();
-    }
-    const given = await work(connection);
-    this.leave(turn, true);
-    return given;
-  }
-
-  private leave(turn: Turn, isUsable: boolean): void {
-    const { connection } = turn;
-    turn.connection = undefined;
-    if (connection === undefined) return;
-    if (isUsable) this.give(connection);
-    else this.drop(connection);
+  use<A>(work: (connection: Connection) => Promise<A>, withinMs: number): Promise<A> {
+    return new Promise((resolve, reject) => {
+      let connection: Connection | undefined;
+      let over = false;
+      const end = (isUsable: boolean): void => {
+        over = true;
+        clearTimeout(timer);
+        if (connection === undefined) return;
+        if (isUsable) this.give(connection);
+        else this.drop(connection);
+      };
+      const fail = (error: unknown): void => {
+        if (over) return;
+        // A statement that the server has refused leaves its session as it was.
+        end(databaseFault(error) === 'refused' || databaseFault(error) === 'stuck');
+        reject(error);
+      };
+      const timer = setTimeout(() => fail(tooLate()), withinMs);
+      const begin = (taken: Connection): void => {
+        if (over) return this.give(taken);
+        connection = taken;
+        work(taken).then((given) => {
+          if (over) return;
+          end(true);
+          resolve(given);
+        }, fail);
+      };
+      const idle = this.lastIdle();
+      if (idle === undefined) this.take().then(begin, fail);
+      else begin(idle);
+    });
   }
 
   /** Closes all of them; those that are in use when they come back. */
@@ -129,14 +120,14 @@ export class Connections {
     this.over = true;
     clearInterval(this.look);
     for (const { reject } of this.waiting.splice(0)) reject(ended());
-    const closing = this.idle.splice(0).map(({ connection }) => connection.destroy());
+    const closing = this.idle.splice(0).map(({ connection }) => connection.close());
     this.open -= closing.length;
     await Promise.allSettled(closing);
   }
 
   private lastIdle(): Connection | undefined {
     for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
-      if (last.connection.state() === 'ACQUIRED') return last.connection;
+      if (last.connection.isOpen()) return last.connection;
       this.open -= 1;
     }
     return undefined;
@@ -150,7 +141,7 @@ export class Connections {
     this.connect().then(
       (connection) => {
         this.opening -= 1;
-        connection.on('destroy', () => this.forget(connection));
+        connection.whenClosed(() => this.forget(connection));
         this.give(connection);
       },
       (error: unknown) => {

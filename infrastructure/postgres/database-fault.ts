@@ -2,7 +2,6 @@ import {
   BackendTerminatedError,
   BackendTerminatedUnexpectedlyError,
   ConnectionError,
-  InvalidInputError,
   StatementCancelledError,
   StatementTimeoutError,
 } from 'slonik';
@@ -24,11 +23,10 @@ export class AnswerTooLate extends Error {}
 
 /**
  * SQLSTATE classes: 08 connection, 28 log-in, 57P0x shutdown, 53 resources, 25006 a standby that only reads; 55P03
- * lock and 57014 statement time-outs. The driver puts an error without a code in the place of 22P02.
+ * lock and 57014 statement time-outs.
  */
 export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AnswerTooLate) return 'late';
-  if (error instanceof InvalidInputError) return 'refused';
   const state = sqlState(error);
   if (state !== undefined && stuckStates.has(state)) return 'stuck';
   if (state === undefined || /^(?:08|28|53|57P|25006)/.test(state)) return 'connection';

@@ -12,24 +12,20 @@ import type {
   Verdict,
 } from '../../application/ports/ledger.ts';
 import { scopeOf } from '../../domain/identity/caller.ts';
-import type { Cadence } from '../../domain/budget/budget.ts';
-import { fromAmount10000 } from '../../domain/money/money.ts';
 import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import {
   type AdmissionOptions,
   admitBatch,
   admitLimitedBatch,
-  cadence,
   hasLimits,
   type LimitedAsk,
 } from './admission.ts';
-import { timestamp, int8, nullable } from './codecs.ts';
 import { Collector, type CollectorOptions, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault, sqlState } from './database-fault.ts';
 import { type LedgerPlace, type LedgerPlaces, oneDatabase } from './ledger-place.ts';
 import { recordRow } from './ledger-rows.ts';
 import type { ServicePool } from './pool.ts';
-import { prepared } from './prepared.ts';
+import { settleRecords, verdictOf } from './settled-verdicts.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
 
@@ -185,25 +181,6 @@ const releasesOf = (record: Readonly<Record<string, unknown>>) =>
 const laneOf = ({ charge }: SettlementRecord): string | undefined =>
   charge === undefined ? undefined : scopeOf(charge.caller);
 
-const verdictResult = t.type({
-  ord: t.number,
-  verdict: t.keyof({ duplicate: null, blocked: null }),
-  budget_id: nullable(t.string),
-  cadence: nullable<Cadence>(cadence),
-  amount_10000: nullable(int8),
-  window_start: nullable(timestamp),
-  window_end: nullable(timestamp),
-  database_time: timestamp,
-});
-type VerdictResult = t.TypeOf<typeof verdictResult>;
-
-const settleRecords = prepared(
-  verdictResult,
-  (named) => `
-    select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
-    from ${named('gateway_settle')}($1::json, $2::uuid[], $3, $4, null, $5)`,
-);
-
 type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
 
 /** `unique_violation`: to a statement that was not told so, that a row of the batch is there already. */
@@ -261,19 +238,6 @@ async function settleOnce(
   ]);
   const verdicts = new Map(results.map((result) => [result.ord, verdictOf(result)]));
   return records.map((_, index) => E.right(verdicts.get(index + 1) ?? { kind: 'recorded' }));
-}
-
-function verdictOf(result: VerdictResult): Verdict {
-  if (result.verdict === 'duplicate') return { kind: 'duplicate' };
-  const { budget_id, cadence, amount_10000, window_start, window_end, database_time } = result;
-  if (budget_id === null || cadence === null || amount_10000 === null)
-    throw new TypeError('a cost was blocked without a budget');
-  return {
-    kind: 'blocked',
-    budget: { budgetId: budget_id, cadence, amount: fromAmount10000(amount_10000), hardLimit: true },
-    window: { from: window_start ?? database_time, until: window_end ?? database_time },
-    databaseTime: database_time,
-  };
 }
 
 type Admitted = Either<StoreUnavailable, Admission>;

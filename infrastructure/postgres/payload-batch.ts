@@ -1,6 +1,7 @@
 import type { KeptPayload } from '../../application/ports/payloads.ts';
 import { JsonArray } from './json-array.ts';
 import type { LedgerPlace } from './ledger-place.ts';
+import type { StatementValue } from './prepared.ts';
 import { storedPrint } from './stored-text.ts';
 
 /** A payload as its row has it, and the bytes of its texts in UTF-8. */
@@ -64,10 +65,10 @@ export class PayloadBatch {
   }
 
   /** The values of the statement, for some of them. Nothing may be added after it. */
-  values(indexes: readonly number[]): readonly unknown[] {
+  values(indexes: readonly number[]): readonly StatementValue[] {
     const isWhole = indexes.length === this.ids.length;
-    const some = <A>(all: readonly A[]): readonly (A | undefined)[] =>
-      isWhole ? all : indexes.map((index) => all[index]);
+    const some = <A>(all: readonly A[]): readonly (A | null)[] =>
+      isWhole ? all : indexes.map((index) => all[index] ?? null);
     const texts = (array: JsonArray): Buffer => (isWhole ? array.whole() : array.only(indexes));
     return [
       some(this.ids),

@@ -272,6 +272,7 @@ class PayloadWriter {
 
 const keepPayloads = prepared(
   t.type({ kept: int8 }),
+  { kept: 'int8' },
   (named) =>
     `select ${named('gateway_keep_bodies')}($1::uuid[], $2::json[], $3::json[], $4::boolean[], $5::boolean[]) as kept`,
 );

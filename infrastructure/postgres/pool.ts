@@ -1,13 +1,12 @@
-import { createPgDriverFactory } from '@slonik/pg-driver';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { createPool, type DatabasePool, type Driver, type Interceptor, sql } from 'slonik';
-import { type Connection, Connections } from './connections.ts';
+import { createPool, type DatabasePool, type Interceptor, sql } from 'slonik';
+import { type Connection, openConnection } from './connection.ts';
+import { Connections } from './connections.ts';
 import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
 import { Seat } from './seat.ts';
 import { withSessionSetting } from './session-setting.ts';
-import type { SecuredUrl } from './tls.ts';
 import { giveUpMs } from './within-time.ts';
 
 /** Paths and expected types only: values may be secrets. */
@@ -66,49 +65,25 @@ const connectionTimeoutMs = 3_000;
 /** A transaction that stands still for so long is ended by the server, with its connection. */
 const idleInTransactionMs = 60_000;
 
-/** How long a connection that is closed may still wait for its last answer. */
-const closingMs = 5_000;
-
-/**
- * Connects to one of the hosts. The driver of each looks into its server when it is first used: so a pool of a server
- * that is away opens.
- */
-function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
-  const drivers = new Map<SecuredUrl, Promise<Driver>>();
-  const driverOf = (host: SecuredUrl): Promise<Driver> => {
-    const known = drivers.get(host);
-    if (known !== undefined) return known;
-    const { url, ssl } = host;
-    const made = createPgDriverFactory()({
-      driverConfiguration: {
-        connectionUri: withIsolation(url),
-        connectionTimeout: connectionTimeoutMs,
-        statementTimeout: statementTimeoutMs,
-        idleInTransactionSessionTimeout: idleInTransactionMs,
-        gracefulTerminationTimeout: closingMs,
-        idleTimeout: 'DISABLE_TIMEOUT',
-        typeParsers: [],
-        ...(ssl === undefined ? {} : { ssl }),
-      },
+/** Connects to one of the hosts. */
+const connectionsTo = (hosts: DatabaseHosts): (() => Promise<Connection>) =>
+  connector(hosts, async ({ url, ssl }) => {
+    const connection = await openConnection({
+      connectionString: withIsolation(url),
+      ssl: ssl ?? false,
+      connectionTimeoutMillis: connectionTimeoutMs,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
     });
-    drivers.set(host, made);
-    made.catch(() => drivers.delete(host));
-    return made;
-  };
-  return connector(hosts, async (host) => {
-    const connection = await (await driverOf(host)).createClient();
-    // Once for all statements: whose turn it is, `Connections` knows.
-    connection.acquire();
     return {
       connection,
       isReadOnly: async () => {
-        const { rows } = await connection.query(transactionReadOnly);
+        const { rows } = await connection.query(transactionReadOnly, []);
         return rows[0]?.['transaction_read_only'] === 'on';
       },
-      close: () => connection.destroy().catch(() => undefined),
+      close: () => connection.close(),
     };
   });
-}
 
 /** The service's pool, and the connections below it, which `prepared` statements take directly. */
 export interface ServicePool extends DatabasePool {

@@ -1,18 +1,37 @@
 import { createHash } from 'node:crypto';
 import type * as t from 'io-ts';
-import type { Connection, Connections } from './connections.ts';
+import { types } from 'pg';
+import type { Connections } from './connections.ts';
 import { sqlState } from './database-fault.ts';
 import type { LedgerPlace } from './ledger-place.ts';
 import { decodedRow } from './pool.ts';
+import type { NamedStatement, SentValue, TextRow } from './statement-call.ts';
 import { giveUpMs } from './within-time.ts';
 
+/** A value of a statement. An array has PostgreSQL's text form; bytes are a value in its binary form. */
+export type StatementValue = string | number | boolean | null | Buffer | readonly (string | boolean | null)[];
+
 /** A statement that is sent many times, with other values each time. */
-interface NamedStatement<A> {
+interface PreparedStatement<A> {
   /** Its rows, where the rows of a scope are; within a bounded time, the wait for a connection included. */
-  readonly rows: (place: LedgerPlace, values: readonly unknown[]) => Promise<readonly A[]>;
+  readonly rows: (place: LedgerPlace, values: readonly StatementValue[]) => Promise<readonly A[]>;
   /** The one row that it has. */
-  readonly row: (place: LedgerPlace, values: readonly unknown[]) => Promise<A>;
+  readonly row: (place: LedgerPlace, values: readonly StatementValue[]) => Promise<A>;
 }
+
+/** The types of columns that such statements have, with PostgreSQL's numbers for them. */
+const columnTypes = {
+  int4: 23,
+  int8: 20,
+  text: 25,
+  uuid: 2950,
+  timestamptz: 1184,
+  json: 114,
+  jsonb: 3802,
+} as const;
+
+/** The columns of a statement, in its order. */
+type Columns = Readonly<Record<string, keyof typeof columnTypes>>;
 
 /**
  * Connections to a server that knows no names: behind a pooler that shares sessions, and does not follow the names that
@@ -30,20 +49,23 @@ const isOfTheName = (error: unknown): boolean => ['26000', '42P05'].includes(sql
  */
 export function prepared<A>(
   codec: t.Type<A, unknown>,
+  columns: Columns,
   text: (named: (name: string) => string) => string,
-): NamedStatement<A> {
-  const texts = new WeakMap<LedgerPlace, NamedText>();
-  const textFor = (place: LedgerPlace): NamedText => {
-    const known = texts.get(place);
+): PreparedStatement<A> {
+  const read = rowReader(columns);
+  const statements = new WeakMap<LedgerPlace, NamedStatement>();
+  const statementAt = (place: LedgerPlace): NamedStatement => {
+    const known = statements.get(place);
     if (known !== undefined) return known;
-    const made = namedText(text((name) => place.named(name).names.map(quoted).join('.')));
-    texts.set(place, made);
+    const made = namedStatement(text((name) => place.named(name).names.map(quoted).join('.')));
+    statements.set(place, made);
     return made;
   };
-  const rows: NamedStatement<A>['rows'] = async (place, values) => {
-    const statement = textFor(place);
-    const found = await place.ask(({ connections }) => sent(connections, statement, values));
-    return found.map((each) => decodedRow(codec, each));
+  const rows: PreparedStatement<A>['rows'] = async (place, values) => {
+    const statement = statementAt(place);
+    const sent = values.map(sentValue);
+    const found = await place.ask(({ connections }) => answered(connections, statement, sent));
+    return found.map((each) => decodedRow(codec, read(each)));
   };
   return {
     rows,
@@ -55,37 +77,52 @@ export function prepared<A>(
   };
 }
 
-/** A name is of its text alone, so that sessions which releases share never hold another statement under it. */
-interface NamedText {
-  readonly text: string;
-  readonly name: string;
+/** By the driver's own readers of each type. */
+function rowReader(columns: Columns): (row: TextRow) => Readonly<Record<string, unknown>> {
+  const readers = Object.entries(columns).map(([name, type]) => {
+    const readText: (text: string) => unknown = types.getTypeParser(columnTypes[type]);
+    return { name, readText };
+  });
+  return (row) => {
+    const read: Record<string, unknown> = {};
+    readers.forEach(({ name, readText }, index) => {
+      const text = row[index] ?? null;
+      read[name] = text === null ? null : readText(text);
+    });
+    return read;
+  };
 }
 
-const namedText = (text: string): NamedText => ({
+function sentValue(value: StatementValue): SentValue {
+  if (value === null || typeof value === 'string' || Buffer.isBuffer(value)) return value;
+  return typeof value === 'object' ? `{${value.map(element).join(',')}}` : String(value);
+}
+
+/** Texts in quotes, in which a quote and a backslash have a backslash before them. */
+const element = (value: string | boolean | null): string =>
+  typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
+
+const namedStatement = (text: string): NamedStatement => ({
   text,
   name: `gateway_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`,
 });
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-type Rows = Awaited<ReturnType<Connection['query']>>['rows'];
-
-async function sent(
+async function answered(
   connections: Connections,
-  { text, name }: NamedText,
-  values: readonly unknown[],
-): Promise<Rows> {
-  const send = (options: Parameters<Connection['query']>[2]): Promise<Rows> =>
-    connections.use(
-      async (connection) => (await connection.query(text, [...values], options)).rows,
-      giveUpMs,
-    );
-  if (withoutNames.has(connections)) return send({});
+  statement: NamedStatement,
+  values: readonly SentValue[],
+): Promise<readonly TextRow[]> {
+  const send = (sent: NamedStatement): Promise<readonly TextRow[]> =>
+    connections.use((connection) => connection.call(sent, values), giveUpMs);
+  const unnamed = { text: statement.text, name: '' };
+  if (withoutNames.has(connections)) return send(unnamed);
   try {
-    return await send({ name });
+    return await send(statement);
   } catch (error) {
     if (!isOfTheName(error)) throw error;
     withoutNames.add(connections);
-    return send({});
+    return send(unnamed);
   }
 }

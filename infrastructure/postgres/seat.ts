@@ -1,20 +1,25 @@
 import { EventEmitter } from 'node:events';
-import type { Connection, Connections } from './connections.ts';
+import type { Driver } from 'slonik';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
 import { answeredWithin, anyTime } from './within-time.ts';
+
+/** A connection as the library's drivers give it. */
+type LibraryConnection = Awaited<ReturnType<Driver['createClient']>>;
 
 /**
  * A connection for as long as slonik's pool has it, from a checkout to its release: to the library each is a new one. So
  * what runs through the library, and what goes past it (`prepared`), share the same connections.
  */
-export class Seat implements Connection {
-  readonly id: Connection['id'];
-  readonly on: Connection['on'];
-  readonly off: Connection['off'];
-  readonly removeListener: Connection['removeListener'];
+export class Seat implements LibraryConnection {
+  readonly on: LibraryConnection['on'];
+  readonly off: LibraryConnection['off'];
+  readonly removeListener: LibraryConnection['removeListener'];
   private readonly connection: Connection;
   private readonly connections: Connections;
   private readonly answerMs: number;
   private readonly events = new EventEmitter();
+  private readonly unwatch: () => void;
   private is: 'ACQUIRED' | 'DESTROYED' = 'ACQUIRED';
 
   /** A statement that has no answer after `answerMs` is given up; the library then closes what failed. */
@@ -22,20 +27,25 @@ export class Seat implements Connection {
     this.connection = connection;
     this.connections = connections;
     this.answerMs = answerMs;
-    this.id = connection.id;
-    this.on = this.events.on.bind(this.events) as Connection['on'];
-    this.off = this.events.off.bind(this.events) as Connection['off'];
+    this.on = this.events.on.bind(this.events) as LibraryConnection['on'];
+    this.off = this.events.off.bind(this.events) as LibraryConnection['off'];
     this.removeListener = this.off;
-    connection.on('error', this.broke);
+    this.unwatch = connection.whenClosed(this.broke);
   }
+
+  readonly id = (): string => this.connection.id;
 
   readonly state = () => this.is;
 
   readonly acquire = (): void => undefined;
 
-  readonly query: Connection['query'] = (...asked) => {
-    const answer = this.connection.query(...asked);
-    return this.answerMs === anyTime ? answer : answeredWithin(answer, this.answerMs);
+  readonly query: LibraryConnection['query'] = async (text, values = []) => {
+    const asked = this.connection.query(text, values);
+    const { command, fields, rowCount, rows } = await (this.answerMs === anyTime
+      ? asked
+      : answeredWithin(asked, this.answerMs));
+    const named = fields.map(({ dataTypeID, name }) => ({ dataTypeId: dataTypeID, name }));
+    return { command: command as Command, fields: named, rowCount, rows };
   };
 
   readonly stream = (): never => {
@@ -54,13 +64,15 @@ export class Seat implements Connection {
   private leave(): boolean {
     if (this.is === 'DESTROYED') return false;
     this.is = 'DESTROYED';
-    this.connection.off('error', this.broke);
+    this.unwatch();
     this.events.emit('destroy');
     return true;
   }
 
   /** Whoever has it hears at once that it broke, also between two statements. */
-  private readonly broke = (error: Error): void => {
-    if (this.events.listenerCount('error') > 0) this.events.emit('error', error);
+  private readonly broke = (error: Error | undefined): void => {
+    if (error !== undefined && this.events.listenerCount('error') > 0) this.events.emit('error', error);
   };
 }
+
+type Command = Awaited<ReturnType<LibraryConnection['query']>>['command'];

@@ -112,7 +112,7 @@ export const rules: readonly Rule[] = [
       /^application\/ports\//,
       /^domain\//,
     ],
-    packages: [fpTs, node, /^(?:slonik|@slonik\/pg-driver|pg|io-ts|@standard-schema\/spec)$/],
+    packages: [fpTs, node, /^(?:slonik|pg|io-ts|@standard-schema\/spec)$/],
     instead: 'Stores are functions of the pool; SQL stays here.',
   },
   {

@@ -2,37 +2,32 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { sql } from 'slonik';
-import { type Connection, Connections } from '../../infrastructure/postgres/connections.ts';
+import type { Connection } from '../../infrastructure/postgres/connection.ts';
+import { Connections } from '../../infrastructure/postgres/connections.ts';
 import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 
-/** A connection of the driver, as far as it is told here: whether it is open. */
+/** A connection, as far as it is told here: whether it is open. */
 class Line implements Connection {
-  private readonly name: string;
-  private closed: (() => void)[] = [];
-  isOpen = true;
+  readonly id: string;
+  private readonly told: (() => void)[] = [];
+  private closed = false;
 
-  constructor(name: string) {
-    this.name = name;
+  constructor(id: string) {
+    this.id = id;
   }
 
-  readonly id = (): string => this.name;
-  readonly state = () => (this.isOpen ? 'ACQUIRED' : 'DESTROYED');
-  readonly on: Connection['on'] = ((event: string, listener: () => void) => {
-    if (event === 'destroy') this.closed.push(listener);
-  }) as unknown as Connection['on'];
-  readonly off = (() => undefined) as unknown as Connection['off'];
-  readonly removeListener = this.off;
-  readonly acquire = (): void => undefined;
-  readonly release = async (): Promise<void> => undefined;
-  readonly query = (() => Promise.reject(new Error('is not asked'))) as Connection['query'];
-  readonly stream = (): never => {
-    throw new Error('is not asked');
+  readonly isOpen = (): boolean => !this.closed;
+  readonly query = () => Promise.reject(new Error('is not asked'));
+  readonly call = this.query;
+  readonly close = async (): Promise<void> => {
+    this.closed = true;
+    for (const tell of this.told.splice(0)) tell();
   };
-  readonly destroy = async (): Promise<void> => {
-    this.isOpen = false;
-    for (const tell of this.closed.splice(0)) tell();
+  readonly whenClosed: Connection['whenClosed'] = (tell) => {
+    this.told.push(() => tell(undefined));
+    return () => undefined;
   };
 }
 
@@ -92,8 +87,8 @@ function happen(scene: Scene, what: string, at: number): void {
     refuse: () => atTheDoor.shift()?.refuse(),
     give: () => leave((left) => connections.give(left)),
     drop: () => leave((left) => connections.drop(left)),
-    'breaks idle': () => opened.find((each) => each.isOpen && !held.includes(each))?.destroy(),
-    'breaks in use': () => line?.destroy(),
+    'breaks idle': () => opened.find((each) => each.isOpen() && !held.includes(each))?.close(),
+    'breaks in use': () => line?.close(),
   };
   events[what]?.();
 }
@@ -164,11 +159,11 @@ describe('the connections of a process', () => {
     await settled();
     await connections.end();
     if (!isLine(first.fate)) throw new Error('nobody was let in');
-    expect([first.fate.isOpen, second.fate]).toEqual([true, expect.any(Error)]);
+    expect([first.fate.isOpen(), second.fate]).toEqual([true, expect.any(Error)]);
     connections.give(first.fate);
     const third = take();
     await settled();
-    expect([first.fate.isOpen, third.fate]).toEqual([false, expect.any(Error)]);
+    expect([first.fate.isOpen(), third.fate]).toEqual([false, expect.any(Error)]);
   });
 });
 
@@ -179,7 +174,7 @@ describe('what is sent past the library', () => {
     const pool = await openPool(database.url(), 1);
     const { connections } = pool;
     const ask = async (text: string, withinMs: number): Promise<unknown> =>
-      (await connections.use((connection) => connection.query(text), withinMs)).rows;
+      (await connections.use((connection) => connection.query(text, []), withinMs)).rows;
     const pid = 'select pg_backend_pid() as pid';
     try {
       const first = await ask(pid, 5000);

@@ -1,0 +1,50 @@
+import * as t from 'io-ts';
+import type { Verdict } from '../../application/ports/ledger.ts';
+import type { Cadence } from '../../domain/budget/budget.ts';
+import { fromAmount10000 } from '../../domain/money/money.ts';
+import { cadence } from './admission.ts';
+import { int8, nullable, timestamp } from './codecs.ts';
+import { prepared } from './prepared.ts';
+
+const verdictResult = t.type({
+  ord: t.number,
+  verdict: t.keyof({ duplicate: null, blocked: null }),
+  budget_id: nullable(t.string),
+  cadence: nullable<Cadence>(cadence),
+  amount_10000: nullable(int8),
+  window_start: nullable(timestamp),
+  window_end: nullable(timestamp),
+  database_time: timestamp,
+});
+type VerdictResult = t.TypeOf<typeof verdictResult>;
+
+/** Settles the records of a batch. It has a row for each that is not simply recorded. */
+export const settleRecords = prepared(
+  verdictResult,
+  {
+    ord: 'int4',
+    verdict: 'text',
+    budget_id: 'uuid',
+    cadence: 'text',
+    amount_10000: 'int8',
+    window_start: 'timestamptz',
+    window_end: 'timestamptz',
+    database_time: 'timestamptz',
+  },
+  (named) => `
+    select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
+    from ${named('gateway_settle')}($1::json, $2::uuid[], $3, $4, null, $5)`,
+);
+
+export function verdictOf(result: VerdictResult): Verdict {
+  if (result.verdict === 'duplicate') return { kind: 'duplicate' };
+  const { budget_id, cadence, amount_10000, window_start, window_end, database_time } = result;
+  if (budget_id === null || cadence === null || amount_10000 === null)
+    throw new TypeError('a cost was blocked without a budget');
+  return {
+    kind: 'blocked',
+    budget: { budgetId: budget_id, cadence, amount: fromAmount10000(amount_10000), hardLimit: true },
+    window: { from: window_start ?? database_time, until: window_end ?? database_time },
+    databaseTime: database_time,
+  };
+}
