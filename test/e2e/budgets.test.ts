@@ -52,19 +52,18 @@ describe('before the provider', () => {
   it('a used-up day is open again the day after', async () => {
     await ask('tomorrow');
     await refusedBefore(await ask('tomorrow'));
-    const [now] = await query<{ body: string }>(
-      "select prosrc as body from pg_proc where proname = 'gateway_now'",
+    const [clock] = await query<{ made: string }>(
+      "select pg_get_functiondef('gateway_now'::regproc) as made",
     );
-    const setNow = (body: string) =>
-      query(
-        `create or replace function gateway_now() returns timestamptz language sql volatile as $now$ ${body} $now$`,
-      );
     try {
-      await setNow("select clock_timestamp() + interval '1 day'");
+      await query(
+        `create or replace function gateway_now() returns timestamptz language sql volatile
+         as $now$ select clock_timestamp() + interval '1 day' $now$`,
+      );
       expect(await ask('tomorrow')).toMatchObject({ status: 200 });
       await refusedBefore(await ask('tomorrow'));
     } finally {
-      await setNow(now?.body ?? '');
+      await query(clock?.made ?? '');
     }
     await refusedBefore(await ask('tomorrow'));
   });
