@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import { lossOf, sqlState } from './database-fault.ts';
-import { connector, databaseHosts, transactionReadOnly } from './hosts.ts';
+import { connector, databaseHosts } from './hosts.ts';
 import type { SecuredUrl } from './tls.ts';
 
 /** A server that does not accept a connection in this time is not there. */
@@ -61,10 +61,7 @@ async function open({ url, ssl }: SecuredUrl, options: ClientConfig) {
   await client.connect();
   return {
     connection: client,
-    isReadOnly: async () => {
-      const { rows } = await client.query<{ transaction_read_only: string }>(transactionReadOnly);
-      return rows[0]?.transaction_read_only === 'on';
-    },
+    ask: (text: string) => client.query(text),
     close: () => client.end().catch(() => undefined),
   };
 }

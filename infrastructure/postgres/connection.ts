@@ -103,7 +103,7 @@ class DriverConnection implements Connection {
   }
 }
 
-/** The library looks for these kinds of errors, and leaves it to drivers to make them. */
+/** These kinds of errors are looked for, by the library and by what stands on it; drivers are to make them. */
 function inLibrarysWords(error: Error): Error {
   if (error.message === 'Connection terminated unexpectedly')
     return new BackendTerminatedUnexpectedlyError(error);

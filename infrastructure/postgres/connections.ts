@@ -109,9 +109,7 @@ export class Connections {
           resolve(given);
         }, fail);
       };
-      const idle = this.lastIdle();
-      if (idle === undefined) this.take().then(begin, fail);
-      else begin(idle);
+      this.take().then(begin, fail);
     });
   }
 

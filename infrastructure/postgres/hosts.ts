@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import type { QueryResult } from 'pg';
 import { isUnderTls, type SecuredUrl, securedUrl } from './tls.ts';
 
 /** What a server must be for a connection to be kept, in libpq's words. */
@@ -88,14 +89,16 @@ export async function databaseHosts(url: string): Promise<DatabaseHosts> {
 /** A connection that was just made. */
 export interface Opened<Connection> {
   readonly connection: Connection;
-  /** The answer to `transactionReadOnly`. */
-  readonly isReadOnly: () => Promise<boolean>;
+  readonly ask: (text: string) => Promise<Pick<QueryResult, 'rows'>>;
   /** Never rejects. */
   readonly close: () => Promise<void>;
 }
 
-/** A statement that says `on` where nothing can be written: on a standby, or by a default of the server. */
-export const transactionReadOnly = 'show transaction_read_only';
+/** It says `on` where nothing can be written: on a standby, or by a default of the server. */
+async function isReadOnly({ ask }: Pick<Opened<unknown>, 'ask'>): Promise<boolean> {
+  const { rows } = await ask('show transaction_read_only');
+  return rows[0]?.['transaction_read_only'] === 'on';
+}
 
 /** A server that takes a connection and does not say in this time what it is, is not there. */
 const answerMs = 3_000;
@@ -141,7 +144,7 @@ const ofHost = ({ url }: SecuredUrl, error: unknown): Error =>
 async function openFit<Connection>(opened: Opened<Connection>, attrs: SessionAttrs): Promise<Connection> {
   if (attrs === 'any') return opened.connection;
   try {
-    const readOnly = await Promise.race([opened.isReadOnly(), late()]);
+    const readOnly = await Promise.race([isReadOnly(opened), late()]);
     if (readOnly === (attrs === 'read-only')) return opened.connection;
     throw new UnfitServer(`the server is ${readOnly ? 'read-only' : 'not read-only'}`);
   } catch (error) {

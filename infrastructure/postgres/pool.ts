@@ -4,7 +4,7 @@ import * as t from 'io-ts';
 import { createPool, type DatabasePool, type Interceptor, sql } from 'slonik';
 import { type Connection, openConnection } from './connection.ts';
 import { Connections } from './connections.ts';
-import { connector, type DatabaseHosts, databaseHosts, transactionReadOnly } from './hosts.ts';
+import { connector, type DatabaseHosts, databaseHosts } from './hosts.ts';
 import { Seat } from './seat.ts';
 import { withSessionSetting } from './session-setting.ts';
 import { giveUpMs } from './within-time.ts';
@@ -77,10 +77,7 @@ const connectionsTo = (hosts: DatabaseHosts): (() => Promise<Connection>) =>
     });
     return {
       connection,
-      isReadOnly: async () => {
-        const { rows } = await connection.query(transactionReadOnly, []);
-        return rows[0]?.['transaction_read_only'] === 'on';
-      },
+      ask: (text) => connection.query(text, []),
       close: () => connection.close(),
     };
   });

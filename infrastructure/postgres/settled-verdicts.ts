@@ -36,6 +36,7 @@ export const settleRecords = prepared(
     from ${named('gateway_settle')}($1::json, $2::uuid[], $3, $4, null, $5)`,
 );
 
+/** Throws where the statement blocked a cost without telling by which budget: that is a defect. */
 export function verdictOf(result: VerdictResult): Verdict {
   if (result.verdict === 'duplicate') return { kind: 'duplicate' };
   const { budget_id, cadence, amount_10000, window_start, window_end, database_time } = result;
