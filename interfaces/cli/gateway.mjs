@@ -8,6 +8,10 @@ if (major < 24 || (major === 24 && minor < 9)) {
   );
   process.exit(1);
 }
+// `node:http` has these by getters that load all of Node's own `fetch`, and an `import` of it reads each: 3 MiB of an idle
+// worker, for what nothing asks `node:http` for.
+for (const name of ['CloseEvent', 'MessageEvent', 'WebSocket'])
+  delete process.getBuiltinModule('node:http')[name];
 const { existsSync } = await import('node:fs');
 const { enableCompileCache } = await import('node:module');
 const { default: cluster } = await import('node:cluster');

@@ -126,13 +126,32 @@ describe('what is built for the package', () => {
     expect(kib / 1024).toBeLessThan(125);
   });
 
+  it("never loads Node's own `fetch` for an import of `node:http`", async () => {
+    const atExit = `process.on('exit', () => console.log('loaded fetch', process.moduleLoadList.some((name) => name.endsWith('deps/undici/undici'))))`;
+    const preload = `--import=data:text/javascript,${encodeURIComponent(atExit)}`;
+    const { out } = await whileServing(async () => undefined, { NODE_OPTIONS: preload });
+    // Its supervisor and its worker.
+    expect(out.match(/loaded fetch \w+/g)).toEqual(['loaded fetch false', 'loaded fetch false']);
+    const { out: plain } = ran(process.execPath, [
+      preload,
+      '--input-type=module',
+      '--eval',
+      `import 'node:http'`,
+    ]);
+    expect(plain).toBe('loaded fetch true\n');
+  });
+
   /** The package as a gateway of its own before a simulated upstream; how it ended, and what it said. */
-  async function whileServing(use: (gateway: Listening) => Promise<void>) {
+  async function whileServing(
+    use: (gateway: Listening) => Promise<void>,
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     const upstream = await startSimulatedUpstream({ port: 0 });
     const config = path.join(folder, 'gateway.yaml');
     await writeFile(config, readFileSync(fileOf('config/quickstart.yaml')));
     const child = spawn(process.execPath, [script, 'serve'], {
       env: {
+        ...environment,
         GATEWAY_CONFIG: config,
         GATEWAY_BIND: '127.0.0.1:0',
         GATEWAY_DATA_DIR: path.join(folder, 'data'),
