@@ -43,7 +43,13 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'chat_completions',
-    fields: ['prompt_cache_key', 'prompt_cache_retention', 'prediction'],
+    fields: [
+      'prompt_cache_key',
+      'prompt_cache_retention',
+      'prompt_cache_options',
+      'messages[].content[].prompt_cache_breakpoint',
+      'prediction',
+    ],
     in: translatedChat,
     because: 'They change what an answer costs and how soon it comes, not what it says.',
   },
@@ -93,7 +99,7 @@ export const unsentFields: readonly UnsentFields[] = [
   {
     family: 'chat_completions',
     fields: ['tools[].function.strict'],
-    in: ['converse'],
+    in: ['invoke', 'endpointb_messages', 'converse'],
     because: 'The latest models of the messages family do not support it; `supports_strict_tools` decides.',
   },
   {
@@ -130,7 +136,7 @@ export const unsentFields: readonly UnsentFields[] = [
       'messages[].content[].cache_control (tool_use)',
       'messages[].content[].cache_control (tool_result)',
     ],
-    in: ['chat_completions', 'generate_content'],
+    in: chatOfMessages,
     because: 'They change what an answer costs and how soon it comes, not what it says.',
   },
   {
@@ -161,8 +167,26 @@ export const unsentFields: readonly UnsentFields[] = [
   {
     family: 'messages',
     fields: ['thinking.display'],
-    in: ['chat_completions', 'generate_content'],
+    in: ['chat_completions', 'generate_content', 'converse'],
     because: 'Reasoning is told as the upstream tells it.',
+  },
+  {
+    family: 'messages',
+    fields: ['thinking.block_binding', 'thinking (adaptive)', 'thinking (between_tools)'],
+    in: chatOfMessages,
+    because: 'Thinking is not sent back there, and how much of it there is the model decides.',
+  },
+  {
+    family: 'messages',
+    fields: ['fallbacks (default)', 'fallback_credit_token', 'billing_policy (self)', 'diagnostics'],
+    in: chatOfMessages,
+    because: 'They are about who else may answer, what it costs, and the cache, not about what is said.',
+  },
+  {
+    family: 'messages',
+    fields: ['messages[].clear_at'],
+    in: [...chatOfMessages, ...messagesBodies],
+    because: 'Words that are no longer to be shown are not sent.',
   },
   {
     family: 'messages',
@@ -179,7 +203,11 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
-    fields: ['messages[].content[].citations (of the answer)', 'messages[].content[].caller'],
+    fields: [
+      'messages[].content[].citations (of the answer)',
+      'messages[].content[].caller',
+      'messages[].content[].toolset_name',
+    ],
     in: chatOfMessages,
     because: 'Notes beside what was said and called, which goes whole.',
   },

@@ -5,6 +5,7 @@ import { systemText } from './blocks.ts';
 import { noMarks } from './cache-marks.ts';
 import { chatMessages } from './chat-messages.ts';
 import { outputFormat } from './messages-request.ts';
+import { effortPath, withPlainSystemTurns } from './system-turns.ts';
 
 /**
  * A refusal of the chat body that a messages body was translated to, under the names that the caller wrote: nobody can
@@ -16,13 +17,21 @@ export function inCallersNames(error: GatewayError, body: JsonObject): GatewayEr
   const name = callersName(param, body);
   const message = error.message.replaceAll(/`([^`]+)`/g, (quoted, field: string) => {
     if (field === param) return `\`${name}\``;
-    return mentioned.test(field) ? `\`${callersName(field, body)}\`` : quoted;
+    return instead.get(field) ?? (mentioned.test(field) ? `\`${callersName(field, body)}\`` : quoted);
   });
   return { ...error, message, param: name };
 }
 
 /** Fields of chat that refusals of other fields mention. */
-const mentioned = /^(?:stop|max_completion_tokens|response_format|parallel_tool_calls|reasoning_effort)\b/;
+const mentioned = /^(?:stop|max_completion_tokens|response_format|parallel_tool_calls)\b/;
+
+/** Fields that a refusal tells to use in place of the one it is about. */
+const instead: ReadonlyMap<string, string> = new Map([
+  ['reasoning_effort', '`output_config.effort`'],
+  ['reasoning.budget_tokens', '`thinking.budget_tokens`'],
+  ['reasoning_budget_tokens', '`thinking.budget_tokens`'],
+  ['thinking_budget_tokens', '`thinking.budget_tokens`'],
+]);
 
 type Rename = (body: JsonObject, ...rest: readonly string[]) => string;
 
@@ -35,7 +44,7 @@ const renames: readonly (readonly [path: RegExp, name: Rename])[] = [
   [/^tool_choice\.function(\.name)?$/, (_, name = '') => `tool_choice${name}`],
   [/^(tools\[\d+\])\.function\.parameters(.*)$/, (_, tool = '', rest = '') => `${tool}.input_schema${rest}`],
   [/^(tools\[\d+\])\.function(.*)$/, (_, tool = '', rest = '') => `${tool}${rest}`],
-  [/^reasoning(?:_effort|\.effort)$/, effortPath],
+  [/^reasoning(?:_effort|\.effort)$/, placeOfEffort],
   [/^(?:reasoning\.|reasoning_|thinking_)budget_tokens$/, () => 'thinking.budget_tokens'],
   [/^messages\[(\d+)\](.*)$/, (body, index, rest = '') => messagePath(body, Number(index), rest)],
 ];
@@ -51,12 +60,10 @@ function callersName(path: string, body: JsonObject): string {
 const formatPath = (body: JsonObject): string => outputFormat(body)?.path ?? 'output_config.format';
 
 /** An effort may have been made of a budget. */
-function effortPath(body: JsonObject): string {
-  const { output_config: config, thinking } = body;
-  if (isObject(config) && !isAbsent(config['effort'])) return 'output_config.effort';
-  return isObject(thinking) && !isAbsent(thinking['budget_tokens'])
-    ? 'thinking.budget_tokens'
-    : 'output_config.effort';
+function placeOfEffort(body: JsonObject): string {
+  const { thinking } = body;
+  const made = isObject(thinking) && !isAbsent(thinking['budget_tokens']);
+  return effortPath(body) ?? (made ? 'thinking.budget_tokens' : 'output_config.effort');
 }
 
 /** What a chat message was made of. */
@@ -82,7 +89,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
   const system = systemText(body['system'] ?? '', 'system');
   const first =
     E.isRight(system) && system.right !== '' ? [{ path: 'system', role: 'system', calls: [] }] : [];
-  const inMessages = objectsOf(body['messages']).flatMap((message, index) => {
+  const inMessages = objectsOf(withPlainSystemTurns(body)['messages']).flatMap((message, index) => {
     const path = `messages[${index}]`;
     const chat = chatMessages(message, path, noMarks);
     const results = blockPaths(message, path, 'tool_result');

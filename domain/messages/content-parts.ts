@@ -19,6 +19,13 @@ export function contentParts(block: JsonObject, path: string): ContentParts {
   if (type !== 'image' && type !== 'document') return foreignType(block, path);
   if (asksForCitations(block))
     return E.left(fieldError(`${path}.citations`, "is not available on this model's route."));
+  if (refusesResizing(block))
+    return E.left(
+      fieldError(
+        `${path}.transformations.oversized_image`,
+        "cannot be `error` on this model's route, where nobody knows what the upstream does with a large image.",
+      ),
+    );
   const at = `${path}.source`;
   if (!isObject(source)) return E.left(fieldError(at, 'must be an object.'));
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
@@ -27,6 +34,9 @@ export function contentParts(block: JsonObject, path: string): ContentParts {
 /** Chat completions have no citations: leaving out the request for them would change what the answer is. */
 const asksForCitations = ({ citations }: JsonObject): boolean =>
   isObject(citations) && citations['enabled'] === true;
+
+const refusesResizing = ({ transformations }: JsonObject): boolean =>
+  isObject(transformations) && transformations['oversized_image'] === 'error';
 
 const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [textPart(text)]);
 

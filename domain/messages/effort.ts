@@ -26,7 +26,7 @@ export function reasoningAsked(body: JsonObject): JsonObject {
   const config = isObject(body['output_config']) ? body['output_config'] : {};
   const { task_budget: taskBudget } = config;
   const output_config = isAbsent(taskBudget) ? undefined : { task_budget: taskBudget };
-  if (thinking['type'] !== 'enabled' && thinking['type'] !== 'adaptive')
+  if (!isString(thinking['type']) || thinking['type'] === 'disabled')
     return { reasoning_effort: reasoningEffort(body), output_config };
   const effort = isString(config['effort']) && config['effort'] !== '' ? config['effort'] : undefined;
   return {

@@ -39,9 +39,9 @@ export interface MessagesRequest {
 }
 
 const source: Watched = { content: { '*': { source: {} } } };
-const innerBlock: Watched = { source };
+const innerBlock: Watched = { source, transformations: {} };
 const block: Watched = {
-  source,
+  ...innerBlock,
   content: { '*': innerBlock, source, content: {} },
   extra_content: { google: {} },
 };
@@ -49,7 +49,7 @@ const block: Watched = {
 /** The levels of a messages body that the gateway reads or edits. */
 export const messagesWatched: Watched = {
   system: { '*': {} },
-  messages: { '*': { content: { '*': block } } },
+  messages: { '*': { content: { '*': block }, output_config: {} } },
   tools: { '*': {} },
   tool_choice: {},
   thinking: {},
@@ -138,12 +138,16 @@ function messagesError(messages: Json | undefined): GatewayError | undefined {
     if (!isObject(message)) return fieldError(path, 'must be an object.');
     if (!roles.has(message['role']))
       return fieldError(`${path}.role`, 'must be `user`, `assistant` or `system`.');
-    if (isString(message['content'])) continue;
+    if (isString(message['content']) || isControlAlone(message)) continue;
     const blocks = blocksOf(message['content'], `${path}.content`);
     if (E.isLeft(blocks)) return blocks.left;
   }
   return undefined;
 }
+
+/** A system message may set an effort, and say nothing. */
+const isControlAlone = ({ role, content, output_config: config }: JsonObject): boolean =>
+  role === 'system' && isAbsent(content) && isObject(config);
 
 function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
   const needs: Capability[] = ['chat_completions'];

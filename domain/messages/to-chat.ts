@@ -17,7 +17,9 @@ import { chatMessages, systemMessages } from './chat-messages.ts';
 import { chatToolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
+import { withPlainSystemTurns } from './system-turns.ts';
 import { type MessagesRequest, outputFormat } from './messages-request.ts';
+import { platformFields } from './platform-fields.ts';
 
 /** What is looked at of a messages request to write it as chat. */
 export interface ReadMessages extends Pick<MessagesRequest, 'model' | 'stream'> {
@@ -35,7 +37,7 @@ export function toChatBody(
   reasoning: (body: JsonObject) => JsonObject = asEffort,
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
-  const body = document.value;
+  const body = withPlainSystemTurns(document.value);
   const foreign = foreignField(body, reasoning === asEffort);
   if (foreign !== undefined) return E.left(fieldError(foreign, "is not available on this model's route."));
   const messages = conversation(body, marks);
@@ -58,6 +60,7 @@ export function toChatBody(
       response_format: format.right,
       ...reasoning(body),
       ...marks(body),
+      ...platformFields(body),
       stream: stream ? true : undefined,
     }),
   );
@@ -66,15 +69,33 @@ export function toChatBody(
 /** What every chat-style upstream has a word for. */
 export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
 
-/** What changes the answer and has no word there; a task budget has one where the provider writes the body itself. */
+/** Fields that change the answer, or who pays for it, and have no word there, each with what makes it say nothing. */
+const foreignFields: readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[] = [
+  ['mcp_servers', isEmptyList],
+  ['container', isEmptyList],
+  ['compaction', () => false],
+  // Where a model has no others to fall back on, `default` has it answer alone.
+  ['fallbacks', (value) => value === 'default' || isEmptyList(value)],
+  [
+    'billing_policy',
+    (value) => isObject(value) && (isAbsent(value['bill_to']) || value['bill_to'] === 'self'),
+  ],
+];
+
+/** A task budget has a word where the provider writes the body itself. */
 function foreignField(body: JsonObject, isChatStyle: boolean): string | undefined {
-  const config = body['output_config'];
+  const { output_config: config } = body;
   if (isChatStyle && isObject(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
-  return ['mcp_servers', 'container'].find((field) => asksForSomething(body[field])) ?? restrictedGeo(body);
+  const foreign = foreignFields.find(([field, saysNothing]) => {
+    const value = body[field];
+    return !isAbsent(value) && !saysNothing(value);
+  });
+  return foreign?.[0] ?? restrictedGeo(body);
 }
 
-const asksForSomething = (value: Json | undefined): boolean =>
-  !isAbsent(value) && !(isArray(value) && value.length === 0);
+function isEmptyList(value: Json): boolean {
+  return isArray(value) && value.length === 0;
+}
 
 function conversation(body: JsonObject, marks: Marks): Either<GatewayError, readonly JsonObject[]> {
   const system = systemBlocks(body['system'] ?? '', 'system');

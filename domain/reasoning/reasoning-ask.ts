@@ -26,6 +26,8 @@ export type ThinkingAsk =
   | { readonly kind: 'off'; readonly effort: Given<string> }
   /** `thinking.type: disabled`. */
   | { readonly kind: 'disabled' }
+  /** `thinking.type: between_tools`: which models know it is the upstream's to say. */
+  | { readonly kind: 'between_tools' }
   /** `thinking.type: adaptive`, and no effort in chat's words. */
   | { readonly kind: 'adaptive' }
   /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if any, is adaptive. */
@@ -54,7 +56,7 @@ export const chatReasoningFields = [
   'thinking_budget_tokens',
 ] as const;
 
-const thinkingTypes = ['adaptive', 'enabled', 'disabled'] as const;
+const thinkingTypes = ['adaptive', 'enabled', 'disabled', 'between_tools'] as const;
 type ThinkingType = (typeof thinkingTypes)[number];
 
 const isThinkingType = (value: Json | undefined): value is ThinkingType =>
@@ -90,6 +92,7 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
     [
       ['thinking.budget_tokens', thinking['budget_tokens']],
       ['reasoning.budget_tokens', reasoning['budget_tokens']],
+      ['reasoning.max_tokens', reasoning['max_tokens']],
       ['reasoning_budget_tokens', body['reasoning_budget_tokens']],
       ['thinking_budget_tokens', body['thinking_budget_tokens']],
     ],
@@ -97,9 +100,13 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
     'must be a positive integer.',
   );
   if (E.isLeft(budgets)) return budgets;
+  if (reasoning['enabled'] === false)
+    return E.left(fieldError('reasoning.enabled', 'cannot be `false`: send `reasoning_effort: "none"`.'));
   const { type } = thinking;
   if (!isAbsent(body['thinking']) && !isThinkingType(type))
-    return E.left(fieldError('thinking.type', 'must be `adaptive`, `enabled` or `disabled`.'));
+    return E.left(
+      fieldError('thinking.type', 'must be `adaptive`, `enabled`, `disabled` or `between_tools`.'),
+    );
   const ownEffort = efforts.right.find(({ field }) => field === 'output_config.effort')?.value;
   const effort = efforts.right.find(({ field }) => field !== 'output_config.effort');
   const manual = manualThinking(isThinkingType(type) ? type : undefined, budgets.right[0]);
@@ -140,7 +147,10 @@ function agreed<A extends Json>(
 
 const isSame = (a: Json, b: Json): boolean => a === b || (!isString(a) && numberOf(a) === numberOf(b));
 
-type ManualAsk = Extract<ThinkingAsk, { kind: 'nothing' | 'disabled' | 'adaptive' | 'budget' }>;
+type ManualAsk = Extract<
+  ThinkingAsk,
+  { kind: 'nothing' | 'disabled' | 'between_tools' | 'adaptive' | 'budget' }
+>;
 
 /** What the caller's `thinking` and budgets ask for by themselves. */
 function manualThinking(
@@ -168,6 +178,8 @@ function withEffort(effort: Given<string> | undefined, ask: ManualAsk): Either<G
       return E.right({ kind: off ? 'off' : 'effort', effort });
     case 'disabled':
       return off ? E.right(ask) : E.left(disagreement(effort.field, 'thinking.type'));
+    case 'between_tools':
+      return E.left(disagreement(effort.field, 'thinking.type'));
     case 'adaptive':
       return off ? E.left(disagreement(effort.field, 'thinking.type')) : E.right({ kind: 'effort', effort });
     case 'budget':

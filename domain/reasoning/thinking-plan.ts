@@ -12,7 +12,8 @@ export type Platform = 'a' | 'b';
 export type Thinking =
   | { readonly type: 'adaptive' }
   | { readonly type: 'enabled'; readonly budget_tokens: Json }
-  | { readonly type: 'disabled' };
+  | { readonly type: 'disabled' }
+  | { readonly type: 'between_tools' };
 
 /** What a request says of thinking, wherever a style of upstream has it written. */
 export interface ThinkingPlan {
@@ -77,6 +78,7 @@ const thinkingTable = {
     nothing: 'as_asked',
     off: 'disabled',
     disabled: 'as_asked',
+    between_tools: 'as_asked',
     adaptive: 'as_asked',
     effort: 'adaptive_with_effort',
     budget: 'no_manual_thinking',
@@ -87,6 +89,7 @@ const thinkingTable = {
     nothing: 'as_asked',
     off: 'disabled',
     disabled: 'as_asked',
+    between_tools: 'as_asked',
     adaptive: 'as_asked',
     effort: 'adaptive_with_effort',
     budget: 'manual',
@@ -97,6 +100,7 @@ const thinkingTable = {
     nothing: 'as_asked',
     off: 'always_thinks',
     disabled: 'always_thinks',
+    between_tools: 'as_asked',
     adaptive: 'as_asked',
     effort: { a: 'effort_only', b: 'adaptive_with_effort' },
     budget: 'manual',
@@ -107,6 +111,7 @@ const thinkingTable = {
     nothing: 'as_asked',
     off: 'as_asked',
     disabled: 'as_asked',
+    between_tools: 'as_asked',
     adaptive: 'no_adaptive_thinking',
     effort: 'budget_required',
     budget: 'manual',
@@ -117,6 +122,7 @@ const thinkingTable = {
     nothing: 'as_asked',
     off: 'as_asked',
     disabled: 'as_asked',
+    between_tools: 'as_asked',
     adaptive: 'no_adaptive_thinking',
     effort: 'budget_required',
     budget: 'manual',
@@ -138,7 +144,10 @@ interface Asked {
 const askedBy = (ask: ReasoningAsk): Asked => {
   const effort = 'effort' in ask ? ask.effort : undefined;
   return {
-    own: ask.kind === 'adaptive' || ask.kind === 'disabled' ? { type: ask.kind } : undefined,
+    own:
+      ask.kind === 'adaptive' || ask.kind === 'disabled' || ask.kind === 'between_tools'
+        ? { type: ask.kind }
+        : undefined,
     effort: effort?.value,
     effortField: effort?.field ?? 'thinking.type',
     budget: 'budget' in ask ? ask.budget : { field: 'thinking.budget_tokens', value: undefined },
@@ -168,7 +177,7 @@ const rules: Readonly<Record<Rule, (asked: Asked) => Decision>> = {
   no_manual_thinking: ({ budget }) =>
     rejected(
       manualField(budget),
-      'is not available: this model thinks adaptively; ask with `reasoning_effort`.',
+      'is not available: this model thinks adaptively; ask for an effort instead.',
     ),
   no_adaptive_thinking: () =>
     rejected('thinking.type', 'must not be `adaptive`: this model thinks by a manual budget alone.'),

@@ -10,6 +10,7 @@ import {
   shapeError,
   modelOf,
 } from '../shared/field-shapes.ts';
+import { fieldError } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
@@ -45,6 +46,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   const error = shapeError(body, responsesShapes);
   if (error !== undefined) return E.left(error);
   const stream = body['stream'] === true;
+  if (body['background'] === true && !stream) return E.left(noWayBack);
   const tools = objectsOf(body['tools']);
   const exposedToolCount = tools.length;
   return E.right({
@@ -56,6 +58,12 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
     mcpTools: offeredMcpTools(tools),
   });
 }
+
+/** What is fetched later has no way back through here: neither the answer nor what it cost. */
+const noWayBack = fieldError(
+  'background',
+  'needs `stream: true`: an answer that is fetched later can be neither fetched nor paid for here.',
+);
 
 /** Fields that the gateway reads. */
 export const responsesShapes: FieldShapes = [

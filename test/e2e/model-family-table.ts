@@ -29,7 +29,7 @@ const refused = (param: string, problem: string): Refused => ({ param, message: 
 const disagree = (param: string, other: string): Refused => refused(param, `and \`${other}\` disagree.`);
 
 const noManual = (param: string): Refused =>
-  refused(param, 'is not available: this model thinks adaptively; ask with `reasoning_effort`.');
+  refused(param, 'is not available: this model thinks adaptively; ask for an effort instead.');
 
 const noAdaptive: Refused = refused(
   'thinking.type',

@@ -78,6 +78,11 @@ describe('a refusal has the name that a messages caller wrote', () => {
     ],
     ['generate-content', { output_config: { effort: 'ultra' } }, 'output_config.effort'],
     [
+      'generate-content',
+      { messages: [user, { role: 'system', content: [], output_config: { effort: 'ultra' } }] },
+      'messages[1].output_config.effort',
+    ],
+    [
       'converse',
       { system: 'S', messages: [user, { role: 'user', content: [remote] }] },
       'messages[1].content',
@@ -133,6 +138,14 @@ describe('a refusal has the name that a messages caller wrote', () => {
       message: `\`${name}\` is wrong.`,
       param: name,
     });
+  });
+
+  it('so has what is to be used in its place', () => {
+    const message = '`reasoning_effort` needs a manual budget: `reasoning.budget_tokens`, or an effort.';
+    const error: GatewayError = { code: 'invalid_request', message, param: 'reasoning_effort' };
+    expect(inCallersNames(error, minimal).message).toBe(
+      '`output_config.effort` needs a manual budget: `thinking.budget_tokens`, or an effort.',
+    );
   });
 
   it('also where the route’s own rules refuse it', () => {

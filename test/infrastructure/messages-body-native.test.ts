@@ -185,6 +185,17 @@ describe('messages of the role `system`', () => {
     });
   });
 
+  it('are plain there: the effort in force is the body’s own, and other blocks than texts are refused', () => {
+    const effort = { role: 'system', output_config: { effort: 'low' } };
+    const said = sent({ ...minimal, messages: [user, effort] }, invokeRules);
+    expect(said).toMatchObject({ output_config: { effort: 'low' }, messages: [user] });
+    const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } };
+    const tools = { role: 'system', content: [{ type: 'text', text: 'T' }, removal] };
+    expect(() => sent({ ...minimal, messages: [user, tools] }, invokeRules)).toThrow(
+      '`messages[1].content[1].type` is not available',
+    );
+  });
+
   it('go to the front where models know the system’s words there alone', () => {
     expect(sent(body, rawPredictRules)).toMatchObject({
       system: [

@@ -53,6 +53,9 @@ const controls = [
   { field: 'logit_bias', instead: '', emptyIsNothing: true },
   { field: 'web_search_options', instead: '', emptyIsNothing: false },
   { field: 'audio', instead: '', emptyIsNothing: false },
+  { field: 'moderation', instead: '', emptyIsNothing: false },
+  { field: 'guardrailConfig', instead: '', emptyIsNothing: false },
+  { field: 'guardrail_config', instead: '', emptyIsNothing: false },
 ] as const;
 
 function foreignControl(body: JsonObject): GatewayError | undefined {

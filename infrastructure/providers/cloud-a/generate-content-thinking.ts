@@ -58,6 +58,7 @@ function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, Jso
   switch (ask.kind) {
     case 'nothing':
     case 'disabled':
+    case 'between_tools':
     case 'adaptive':
       return E.right(undefined);
     case 'off':

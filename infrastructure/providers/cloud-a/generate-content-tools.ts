@@ -34,7 +34,7 @@ export function toolMembers(body: JsonObject): Members {
     return E.left(
       fieldError(
         'parallel_tool_calls',
-        "cannot be `false` on this model's route: the model may call several.",
+        "cannot ask for one call at a time on this model's route: the model may call several.",
       ),
     );
   return E.right({

@@ -33,6 +33,7 @@ const foreignControls: Readonly<Record<string, (value: Json) => boolean>> = {
   modalities: (value) => isArray(value) && value.every((each) => each === 'text'),
   audio: never,
   web_search_options: never,
+  moderation: never,
   verbosity: (value) => value === 'medium',
   functions: isEmpty,
   function_call: (value) => value === 'auto' || value === 'none',

@@ -62,6 +62,7 @@ const off = 'none';
 function effortOf(ask: ReasoningAsk): Either<GatewayError, string | undefined> {
   switch (ask.kind) {
     case 'nothing':
+    case 'between_tools':
     case 'adaptive':
       return E.right(ask.ownEffort);
     case 'off':

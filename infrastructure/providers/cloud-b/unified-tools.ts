@@ -61,7 +61,7 @@ export function toolConfig(
     return E.left(
       fieldError(
         'parallel_tool_calls',
-        "cannot be `false` on this model's route: the model may call several.",
+        "cannot ask for one call at a time on this model's route: the model may call several.",
       ),
     );
   return E.right({ config, choice: singleCall(chosen) });

@@ -30,6 +30,9 @@ const foreignControls: readonly (readonly [field: string, saysNothing: (value: J
   ['modalities', (value) => isArray(value) && value.every((each) => each === 'text')],
   ['audio', () => false],
   ['web_search_options', () => false],
+  ['moderation', () => false],
+  ['guardrailConfig', () => false],
+  ['guardrail_config', () => false],
   ['verbosity', (value) => value === 'medium'],
   ['function_call', (value) => value === 'auto' || value === 'none'],
 ];

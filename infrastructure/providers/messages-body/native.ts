@@ -12,6 +12,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
+import { withPlainSystemTurns } from '../../../domain/messages/system-turns.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -37,8 +38,9 @@ export function fromMessagesBody(
   if (E.isLeft(messages)) return messages;
   const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
   const bounded = { ...known, messages: messages.right };
-  const placed = takesSystemTurns(call.route.upstreamModel) ? bounded : withSystemInFront(bounded);
-  return outboundBody(placed, call, rules);
+  if (takesSystemTurns(call.route.upstreamModel)) return outboundBody(bounded, call, rules);
+  const placed = withSystemInFront(withPlainSystemTurns(bounded));
+  return E.isLeft(placed) ? placed : outboundBody(placed.right, call, rules);
 }
 
 function nativeMessages(
@@ -100,15 +102,28 @@ function withBoundId(block: JsonObject, boundId: BoundId): JsonObject {
 }
 
 /** For models that know the system's words at the front alone: there they go, behind what is there already. */
-function withSystemInFront(body: JsonObject): JsonObject {
+function withSystemInFront(body: JsonObject): Either<GatewayError, JsonObject> {
   const messages = isArray(body['messages']) ? body['messages'] : [];
   const later = objectsOf(messages).filter(isSystem);
-  if (later.length === 0) return body;
-  return {
+  if (later.length === 0) return E.right(body);
+  const foreign = foreignSystemBlock(messages);
+  if (foreign !== undefined)
+    return E.left(fieldError(foreign, "is not available on this model's route: its system has texts alone."));
+  return E.right({
     ...body,
     system: [body['system'], ...later.map(({ content }) => content)].flatMap(systemBlocks),
     messages: messages.filter((message) => !isObject(message) || !isSystem(message)),
-  };
+  });
+}
+
+/** Tools that come and go between turns, and whatever else is no text. */
+function foreignSystemBlock(messages: readonly Json[]): string | undefined {
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message) || !isSystem(message)) continue;
+    const foreign = objectsOf(message['content']).findIndex(({ type }) => type !== 'text');
+    if (foreign >= 0) return `messages[${index}].content[${foreign}].type`;
+  }
+  return undefined;
 }
 
 const isSystem = ({ role }: JsonObject): boolean => role === 'system';

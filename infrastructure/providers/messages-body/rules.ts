@@ -42,11 +42,13 @@ const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
 /** https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai and the pages of each feature. */
 const platformABetas = betaTable(
   'compact-2026-01-12',
+  'compact-2026-09-04',
   'computer-use-2025-01-24',
   'computer-use-2025-11-24',
   'context-1m-2025-08-07',
   'context-management-2025-06-27',
   'interleaved-thinking-2025-05-14',
+  'mid-conversation-output-config-2026-07-01',
   'web-search-2025-03-05',
 );
 
@@ -55,6 +57,7 @@ const platformABetas = betaTable(
  */
 const invokeBetas = betaTable(
   'compact-2026-01-12',
+  'compact-2026-09-04',
   'computer-use-2025-01-24',
   'computer-use-2025-11-24',
   'context-1m-2025-08-07',
@@ -62,6 +65,8 @@ const invokeBetas = betaTable(
   'effort-2025-11-24',
   'fine-grained-tool-streaming-2025-05-14',
   'interleaved-thinking-2025-05-14',
+  'mid-conversation-output-config-2026-07-01',
+  'mid-conversation-tool-changes-2026-07-01',
   'output-128k-2025-02-19',
   'token-efficient-tools-2025-02-19',
   'tool-examples-2025-10-29',

@@ -183,7 +183,7 @@ describe('thinking by family tier, platform and request', () => {
     [
       'latest',
       'enabled with budget_tokens',
-      '`thinking.budget_tokens` is not available: this model thinks adaptively; ask with `reasoning_effort`.',
+      '`thinking.budget_tokens` is not available: this model thinks adaptively; ask for an effort instead.',
     ],
     ['previous', 'effort with enabled', '`reasoning_effort` and `thinking.budget_tokens` disagree.'],
     ['preview', 'disabled', '`thinking.type` cannot turn thinking off: this model always thinks.'],

@@ -44,6 +44,12 @@ describe('what the gateway reasons about is checked, and named', () => {
     ],
     ['stream that is a string', { stream: 'true' }, 'stream', '`stream` must be a boolean.'],
     ['stream that is a number', { stream: 1 }, 'stream', '`stream` must be a boolean.'],
+    [
+      'an answer that is to be fetched later',
+      { background: true },
+      'background',
+      '`background` needs `stream: true`: an answer that is fetched later can be neither fetched nor paid for here.',
+    ],
     ['tools that are an object', { tools: {} }, 'tools', '`tools` must be an array of objects.'],
     ['a tool that is a string', { tools: [{}, 'x'] }, 'tools', '`tools` must be an array of objects.'],
   ])('%s', (_, over, param, message) => {
@@ -58,10 +64,15 @@ describe('what the gateway reasons about is checked, and named', () => {
     ['no items', { input: [] }],
     ['an empty text', { input: '' }],
     ['stream of null', { stream: null }],
+    ['no background', { background: false }],
     ['tools of null', { tools: null }],
   ])('%s is the upstream’s business', (_, over) => {
     const { needs, stream, exposedToolCount } = requestOf(over);
     expect([needs, stream, exposedToolCount]).toEqual([['responses'], false, 0]);
+  });
+
+  it('a stream that the upstream goes on with in the background, too', () => {
+    expect(requestOf({ background: true, stream: true }).stream).toBe(true);
   });
 
   it('unknown item and tool types, and everything else in the body, too', () => {

@@ -19,15 +19,18 @@ const controls: Scene = {
   fields: {
     audio: { voice: mark('voice'), format: 'mp3' },
     frequency_penalty: 0.25,
+    guardrailConfig: { guardrailIdentifier: mark('guardrail'), guardrailVersion: '1' },
     logit_bias: { 50256: -7 },
     logprobs: true,
     max_completion_tokens: 77,
     metadata: { a: mark('metadata') },
+    moderation: { model: mark('moderation'), policy: { input: { mode: 'block' } } },
     'modalities (audio)': ['text', 'audio'],
     n: 2,
     prediction: { type: 'content', content: mark('prediction') },
     presence_penalty: 0.5,
     prompt_cache_key: mark('prompt-cache-key'),
+    prompt_cache_options: { mode: 'explicit' },
     prompt_cache_retention: '24h',
     reasoning_effort: 'medium',
     'response_format (json_object)': { type: 'json_object' },
@@ -52,6 +55,10 @@ const nested: readonly Scene[] = [
     fields: { 'stream_options.include_usage': true, 'stream_options.include_obfuscation': false },
   },
   { given: { messages: [user], logprobs: true }, fields: { top_logprobs: 3 } },
+  {
+    given: { messages: [{ role: 'user', content: [text] }] },
+    fields: { 'messages[0].content[0].prompt_cache_breakpoint': { mode: 'explicit' } },
+  },
   {
     given: { messages: [user], response_format: format },
     fields: {

@@ -30,23 +30,37 @@ const bodies: Readonly<Record<string, UpstreamBody>> = {
   'cloud_a_platform embeddings, embedContent': 'text_embeddings',
   runtime_unified: 'converse',
   'runtime_unified, latest': 'converse',
+  'runtime_unified, gpt-oss': 'converse',
+  'runtime_unified, nova-2': 'converse',
+  'runtime_unified, mistral': 'converse',
   runtime_messages: 'invoke',
   runtime_chat: 'chat_completions',
   endpointb_responses: 'responses',
   endpointb_chat: 'chat_completions',
   endpointb_messages: 'endpointb_messages',
+  'endpointb_messages, latest': 'endpointb_messages',
+  'runtime_messages, latest': 'invoke',
 };
 
 const latest = 'claude-opus-4-7';
+
+/** The name says the style. */
+function ofPlatformB(name: string, upstreamModel: string): SpokenRoute {
+  const [api_style = ''] = name.split(',');
+  return spokenRoute(name, 'cloud_b_platform', upstreamModel, { cloud_b: { api_style } });
+}
 
 /** The same dialects before models that they are written differently for. */
 const more: readonly SpokenRoute[] = [
   spokenRoute('cloud_a_platform google, of budgets', 'cloud_a_platform', 'google/gemini-2.5-flash'),
   spokenRoute('cloud_a_platform anthropic, latest', 'cloud_a_platform', `anthropic/${latest}`),
   spokenRoute('cloud_a_platform embeddings, embedContent', 'cloud_a_platform', 'google/gemini-embedding-2'),
-  spokenRoute('runtime_unified, latest', 'cloud_b_platform', `anthropic.${latest}`, {
-    cloud_b: { api_style: 'runtime_unified' },
-  }),
+  ofPlatformB('runtime_unified, latest', `anthropic.${latest}`),
+  ofPlatformB('runtime_unified, gpt-oss', 'openai.gpt-oss-120b-1:0'),
+  ofPlatformB('runtime_unified, nova-2', 'amazon.nova-2-lite-v1:0'),
+  ofPlatformB('runtime_unified, mistral', 'mistral.mistral-large-2407-v1:0'),
+  ofPlatformB('runtime_messages, latest', `anthropic.${latest}`),
+  ofPlatformB('endpointb_messages, latest', `anthropic.${latest}`),
 ];
 
 /** A family on a route that serves it, and the body that it becomes there. */

@@ -34,9 +34,17 @@ const looksUp = (answer: JsonObject): JsonObject => ({
 const controls: Scene = {
   given: { messages: [user] },
   fields: {
+    'billing_policy (self)': { type: 'billing_policy', bill_to: 'self' },
+    billing_policy: { type: 'billing_policy', bill_to: 'user_profile' },
     cache_control: cached,
+    compaction: { type: 'summarize', instructions: mark('compaction') },
     container: mark('container'),
     context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    diagnostics: { previous_message_id: mark('previous') },
+    'fallbacks (default)': 'default',
+    fallbacks: [{ model: mark('fallback') }],
+    fallback_credit_token: mark('credit'),
+    guardrailConfig: { guardrailIdentifier: mark('guardrail'), guardrailVersion: '1' },
     'inference_geo (global)': 'global',
     'inference_geo (us)': 'us',
     max_tokens: 77,
@@ -53,6 +61,8 @@ const controls: Scene = {
     system: mark('system'),
     temperature: 0.375,
     'thinking (enabled)': { type: 'enabled', budget_tokens: 1024 },
+    'thinking (adaptive)': { type: 'adaptive' },
+    'thinking (between_tools)': { type: 'between_tools' },
     'thinking (disabled)': { type: 'disabled' },
     top_k: 77,
     top_p: 0.625,
@@ -66,7 +76,11 @@ const nested: readonly Scene[] = [
   },
   {
     given: { messages: [user], thinking: { type: 'enabled', budget_tokens: 1024 } },
-    fields: { 'thinking.budget_tokens': 20_480, 'thinking.display': 'omitted' },
+    fields: {
+      'thinking.budget_tokens': 20_480,
+      'thinking.display': 'omitted',
+      'thinking.block_binding': { prefix_mismatch_behavior: 'drop_block' },
+    },
   },
   {
     given: { messages: [user], tools: [tool] },
@@ -129,7 +143,20 @@ const messages: readonly Scene[] = [
       'messages[0].content[1] (search_result)': found,
       'messages[0].content[1] (container_upload)': { type: 'container_upload', file_id: mark('upload') },
       'messages[1] (system)': { role: 'system', content: mark('late-system') },
+      'messages[1] (system, of an effort alone)': { role: 'system', output_config: { effort: 'low' } },
+      'messages[1] (system, of tools)': {
+        role: 'system',
+        content: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: mark('removed') } }],
+      },
     },
+  },
+  {
+    given: { messages: [user, { role: 'system', content: 'Be brief.' }] },
+    fields: { 'messages[1].output_config': { effort: 'low' }, 'messages[1].clear_at': 'next_user_message' },
+  },
+  {
+    given: says(text, image),
+    fields: { 'messages[0].content[1].transformations': { oversized_image: 'error' } },
   },
   {
     given: says(document({ type: 'text', media_type: 'text/plain', data: 'Words.' })),
@@ -170,6 +197,7 @@ const messages: readonly Scene[] = [
       'messages[1].content[1].input': { a: mark('input') },
       'messages[1].content[1].cache_control (tool_use)': cached,
       'messages[1].content[1].caller': { type: 'direct' },
+      'messages[1].content[1].toolset_name': 'browser',
       'messages[2].content[0].content (text)': mark('result'),
       'messages[2].content[0].content (blocks)': [{ type: 'text', text: mark('result-block') }],
       'messages[2].content[0].content (image)': [image],

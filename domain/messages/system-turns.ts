@@ -1,0 +1,76 @@
+import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+
+/**
+ * The same conversation for a model that knows no members of system messages but their words: the effort that the last
+ * of them sets in force is the body's own, and words that are no longer shown are gone. No message moves, so that paths
+ * stay those of the caller.
+ * https://platform.claude.com/docs/en/build-with-claude/effort-per-message
+ */
+export function withPlainSystemTurns(body: JsonObject): JsonObject {
+  const { messages } = body;
+  if (!isArray(messages) || !messages.some(hasMembers)) return body;
+  const lastUser = messages.findLastIndex((message) => isObject(message) && message['role'] === 'user');
+  const plain = messages.map((message, index) =>
+    isObject(message) && hasMembers(message) ? wordsOf(message, index < lastUser) : message,
+  );
+  const effort = effortInForce(messages);
+  if (effort === undefined) return { ...body, messages: plain };
+  const { output_config: config } = body;
+  return {
+    ...body,
+    messages: plain,
+    output_config: { ...(isObject(config) ? config : {}), effort: effort.value },
+  };
+}
+
+/** Where the caller wrote the effort of the answer, if anywhere. */
+export function effortPath({ messages, output_config: config }: JsonObject): string | undefined {
+  const inForce = isArray(messages) ? effortInForce(messages) : undefined;
+  if (inForce !== undefined) return `messages[${inForce.index}].output_config.effort`;
+  return isObject(config) && !isAbsent(config['effort']) ? 'output_config.effort' : undefined;
+}
+
+/** Whether a system message says more than its words, or has none. */
+const hasMembers = (message: Json): boolean =>
+  isObject(message) &&
+  message['role'] === 'system' &&
+  (isAbsent(message['content']) || !isAbsent(message['output_config']) || !isAbsent(message['clear_at']));
+
+const wordsOf = ({ content, clear_at: clearAt }: JsonObject, isBehind: boolean): JsonObject => ({
+  role: 'system',
+  content: isAbsent(content) || (clearAt === 'next_user_message' && isBehind) ? '' : content,
+});
+
+/** What the system message at this place sets. */
+interface Effort {
+  readonly index: number;
+  readonly value: string;
+}
+
+/** Right behind new input of the user an effort is that of the answer to it; elsewhere of the answer to the next. */
+function effortInForce(messages: readonly Json[]): Effort | undefined {
+  let inForce: Effort | undefined;
+  let next: Effort | undefined;
+  let isBehindInput = false;
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message)) continue;
+    if (message['role'] === 'system') {
+      const value = effortOf(message);
+      if (value !== undefined) next = { index, value };
+      if (isBehindInput) inForce = next;
+    } else {
+      isBehindInput = message['role'] === 'user' && bringsInput(message['content']);
+      if (isBehindInput) inForce = next;
+    }
+  }
+  return inForce;
+}
+
+function effortOf({ output_config: config }: JsonObject): string | undefined {
+  const effort = isObject(config) ? config['effort'] : undefined;
+  return isString(effort) && effort !== '' ? effort : undefined;
+}
+
+/** Results of tools alone are no new input. */
+const bringsInput = (content: Json | undefined): boolean =>
+  !isArray(content) || content.some((block) => !isObject(block) || block['type'] !== 'tool_result');
