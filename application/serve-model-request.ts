@@ -91,10 +91,11 @@ const callTerms = (
   { requestLogId, receivedAt, betas }: ModelRequest,
   { model, stream }: AskTerms,
   { route }: ResolvedRoute,
-  { speaks }: AnswerPath,
+  { speaks, translation }: AnswerPath,
 ): CallTerms => ({
   route,
   family: speaks.family,
+  ...(translation === undefined ? {} : { translated: true }),
   stream,
   answer: {
     id: `chatcmpl-${requestLogId.replaceAll('-', '')}`,

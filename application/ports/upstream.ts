@@ -11,6 +11,8 @@ export interface CallTerms {
   readonly route: Route;
   /** What the body is written in. */
   readonly family: ApiFamily;
+  /** The caller's own body was of another family, whose clients send some things always. */
+  readonly translated?: true;
   readonly stream: boolean;
   /** What a translated answer is called. */
   readonly answer: AnswerNames;

@@ -190,6 +190,19 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: [
+      'output_config.effort',
+      'messages[].output_config',
+      'messages[] (system, of an effort alone)',
+      'thinking (enabled)',
+      'thinking.budget_tokens',
+    ],
+    in: ['converse'],
+    because:
+      'Of models of other families no field for it may be known; agents send it to all of them, and the row says it.',
+  },
+  {
+    family: 'messages',
     fields: ['thinking (disabled)'],
     in: chatOfMessages,
     because:

@@ -256,6 +256,25 @@ describe('models that are no messages family', () => {
     expect(rejected(body as JsonObject, { model })).toBe(param);
   });
 
+  it('answer agents of the messages API without an effort, which those ask for always, and the row says so', () => {
+    const call = {
+      route: { upstreamModel: llama, compatibility: {}, extraBody: {} },
+      stream: false,
+      translated: true,
+    } as const;
+    const body = { messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: 'high' };
+    expect(unifiedRequest(body, call, textDigest)).toEqual(
+      E.right({
+        body: { messages: [{ role: 'user', content: [{ text: 'Hi' }] }] },
+        notes: { reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' } },
+      }),
+    );
+    const known = { ...call, route: { ...call.route, upstreamModel: gptOss } };
+    expect(unifiedRequest(body, known, textDigest)).toMatchObject(
+      E.right({ body: { additionalModelRequestFields: { reasoning_effort: 'high' } }, notes: undefined }),
+    );
+  });
+
   it('say why, and what may be sent instead', () => {
     const request = asked({ reasoning_effort: 'low' }, { model: llama });
     expect(E.isLeft(request) ? request.left.message : '').toMatch(

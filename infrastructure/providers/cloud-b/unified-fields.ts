@@ -17,7 +17,7 @@ import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/think
 import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { spelled } from './unified-options.ts';
-import { otherFamilyReasoning } from './unified-reasoning.ts';
+import { isKnownToReason, otherFamilyReasoning } from './unified-reasoning.ts';
 
 /** What a converse request depends on beside the caller's body. */
 export interface FieldTerms {
@@ -29,6 +29,8 @@ export interface FieldTerms {
   readonly toolChoice: AskedField | undefined;
   /** The conversation ends with results of tools. */
   readonly inToolLoop: boolean;
+  /** The caller's own body was of the messages family. */
+  readonly translated: boolean;
 }
 
 /** The fields, and what the row's metadata says of them. */
@@ -50,8 +52,9 @@ export function modelFields(body: JsonObject, terms: FieldTerms): Either<Gateway
   if (!isObject(own)) return E.left(fieldError(path, 'must be an object.'));
   const asked = askedFields(body, terms);
   if (E.isLeft(asked)) return asked;
+  const { fields: askedFor, notes } = asked.right;
   const fields: Record<string, Json | undefined> = { ...own };
-  for (const { name, value, source } of asked.right) {
+  for (const { name, value, source } of askedFor) {
     const agreed = inAgreement(fields[name], value);
     if (agreed === undefined) return E.left(fieldError(`${path}.${name}`, `and \`${source}\` disagree.`));
     fields[name] = agreed;
@@ -60,7 +63,7 @@ export function modelFields(body: JsonObject, terms: FieldTerms): Either<Gateway
   if (leftOut) delete fields['thinking'];
   return E.right({
     fields: Object.keys(fields).length === 0 ? undefined : fields,
-    notes: leftOut ? thinkingLeftOut : undefined,
+    notes: leftOut ? thinkingLeftOut : notes,
   });
 }
 
@@ -85,21 +88,40 @@ function inAgreement(present: Json | undefined, asked: Json): Json | undefined {
   return agrees ? { ...present, ...asked } : undefined;
 }
 
-function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, readonly AskedField[]> {
+interface AskedFields {
+  readonly fields: readonly AskedField[];
+  readonly notes: JsonObject | undefined;
+}
+
+function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, AskedFields> {
   const topK = body['top_k'];
   if (!isAbsent(topK) && !isCount(topK))
     return E.left(fieldError('top_k', 'must be an integer that is not negative.'));
   const ask = readReasoningAsk(body);
   if (E.isLeft(ask)) return ask;
-  const reasoning = reasoningFields(ask.right, body['thinking'], terms);
+  const isLeftOut =
+    terms.translated && terms.tier === undefined && !isKnownToReason(terms.upstreamModel) && asks(ask.right);
+  const reasoning: Either<GatewayError, JsonObject> = isLeftOut
+    ? E.right({})
+    : reasoningFields(ask.right, body['thinking'], terms);
   if (E.isLeft(reasoning)) return reasoning;
   const source = askedIn(ask.right);
-  return E.right([
-    ...(isAbsent(topK) ? [] : [{ name: 'top_k', value: topK, source: 'top_k' }]),
-    ...(terms.toolChoice === undefined ? [] : [terms.toolChoice]),
-    ...Object.entries(reasoning.right).map(([name, value]) => ({ name, value: value ?? null, source })),
-  ]);
+  return E.right({
+    fields: [
+      ...(isAbsent(topK) ? [] : [{ name: 'top_k', value: topK, source: 'top_k' }]),
+      ...(terms.toolChoice === undefined ? [] : [terms.toolChoice]),
+      ...Object.entries(reasoning.right).map(([name, value]) => ({ name, value: value ?? null, source })),
+    ],
+    notes: isLeftOut ? reasoningLeftOut : undefined,
+  });
 }
+
+/** Agents that speak the messages API ask for an effort always, so that it is no reason to refuse them. */
+const reasoningLeftOut: JsonObject = {
+  reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' },
+};
+
+const asks = ({ kind, ownEffort }: ReasoningAsk): boolean => kind !== 'nothing' || ownEffort !== undefined;
 
 const isCount = (value: Json): boolean => {
   const number = numberOf(value);

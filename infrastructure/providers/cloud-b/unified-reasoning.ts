@@ -28,6 +28,14 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
   },
 ];
 
+function fieldsOf(upstreamModel: string): ReasoningFields | undefined {
+  const id = upstreamModel.toLowerCase();
+  return reasoningFields.find((each) => each.id.test(id));
+}
+
+/** Whether a field of the model's API is known for what callers ask of reasoning. */
+export const isKnownToReason = (upstreamModel: string): boolean => fieldsOf(upstreamModel) !== undefined;
+
 /**
  * An effort goes where the model's own API wants it; a budget becomes the effort that it comes to. Words of effort
  * are the upstream's to judge. What the API has no field for, as far as is known, is refused; `adaptive` leaves the
@@ -40,8 +48,7 @@ export function otherFamilyReasoning(
   const effort = effortOf(ask);
   if (E.isLeft(effort)) return effort;
   if (effort.right === undefined) return E.right({});
-  const id = upstreamModel.toLowerCase();
-  const known = reasoningFields.find((each) => each.id.test(id));
+  const known = fieldsOf(upstreamModel);
   if (known === undefined)
     return E.left(
       fieldError(

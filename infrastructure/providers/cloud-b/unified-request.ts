@@ -19,6 +19,7 @@ import { toolConfig } from './unified-tools.ts';
 export interface UnifiedCall {
   readonly route: Pick<Route, 'upstreamModel' | 'compatibility' | 'extraBody'>;
   readonly stream: boolean;
+  readonly translated?: true;
 }
 
 /** A converse body, and what the row's metadata says of what it left out. */
@@ -34,7 +35,7 @@ interface UnifiedRequest {
  */
 export function unifiedRequest(
   body: JsonObject,
-  { route, stream }: UnifiedCall,
+  { route, stream, translated }: UnifiedCall,
   digest: Digest,
 ): Either<GatewayError, UnifiedRequest> {
   const foreign = foreignControl(body);
@@ -55,6 +56,7 @@ export function unifiedRequest(
     effortPlacement: effortPlacement(route),
     toolChoice: tools.right?.choice,
     inToolLoop: endsInToolLoop(turns.right),
+    translated: translated === true,
   });
   if (E.isLeft(fields)) return fields;
   const options = platformOptions(body, stream);

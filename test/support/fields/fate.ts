@@ -22,14 +22,19 @@ type Outbound = Either<GatewayError, string>;
 function outbound<A extends Ask>(family: Family<A>, route: SpokenRoute, text: string): Outbound {
   const ask = family.read(text);
   if (E.isLeft(ask)) return ask;
-  const { speaks } = family.answerPath(ask.right, route.resolved, 'request-1');
+  const { speaks, translation } = family.answerPath(ask.right, route.resolved, 'request-1');
   return writtenBy(family, ask.right, route.resolved, (body) => {
-    const call = callOf(route, speaks.family, outboundText(body), ask.right.stream);
+    const call = {
+      ...callOf(route, speaks.family, outboundText(body), ask.right.stream),
+      ...(translation === undefined ? {} : { translated: true as const }),
+    };
     const dialect = route.speak(call)?.dialect;
     if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
     const sent: Either<GatewayError, unknown> =
       'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
-    return E.map((request: unknown) => JSON.stringify(request))(sent);
+    // What the row's metadata says of it goes nowhere else.
+    const told = (key: string, value: unknown) => (key === 'notes' ? undefined : value);
+    return E.map((request: unknown) => JSON.stringify(request, told))(sent);
   });
 }
 
