@@ -4,6 +4,9 @@ const minPasswordChars = 12;
 /** Bytes of a password: any passphrase fits, and no login makes the hash read a megabyte. */
 export const maxPasswordBytes = 1024;
 
+/** Characters of a password as it was typed: composed, no text of more has so few bytes. */
+const maxTypedChars = 3 * maxPasswordBytes;
+
 /** Characters of an e-mail address: the longest that mail can carry (RFC 5321). */
 export const maxEmailChars = 254;
 
@@ -18,13 +21,15 @@ export const typedPassword = (password: string): string => password.normalize('N
 
 /** Whether a password can be one at all; decided alike for every account. */
 export const isPasswordTooLong = (password: string): boolean =>
+  // To normalise a text takes time with the square of its length.
+  password.length > maxTypedChars ||
   new TextEncoder().encode(typedPassword(password)).length > maxPasswordBytes;
 
 /** Why this cannot become somebody's password; undefined when it can. */
 export function passwordProblem(password: string): string | undefined {
+  if (isPasswordTooLong(password)) return `A password must not be longer than ${maxPasswordBytes} bytes.`;
   if (Array.from(typedPassword(password)).length < minPasswordChars)
     return `A password must have at least ${minPasswordChars} characters.`;
-  if (isPasswordTooLong(password)) return `A password must not be longer than ${maxPasswordBytes} bytes.`;
   return password.isWellFormed() ? undefined : 'A password must be valid Unicode text.';
 }
 

@@ -71,11 +71,15 @@ const deciding = new Set([
   'ref',
 ]);
 
+/** No longer key folds to one of these; to normalise a text takes time with the square of its length. */
+const maxFoldedChars = 64;
+
 /**
  * Some servers read keys without regard to case, and to what Unicode folds: they must not see another call than the one
  * that was judged.
  */
 function isAlmostDeciding(key: string): boolean {
+  if (key.length > maxFoldedChars) return false;
   const folded = key.normalize('NFKC').toLowerCase();
   return folded !== key && deciding.has(folded);
 }

@@ -1,6 +1,6 @@
 import { backslashFrom, isEscaped } from './backslashes.ts';
 import { isString, parseJson } from './json.ts';
-import { maxJsonDepth } from './limits.ts';
+import { maxEscapedKeys, maxJsonDepth } from './limits.ts';
 import { namedKey, namedPath } from './named-key.ts';
 import { isInexact, numberEnd } from './number-text.ts';
 import * as E from 'fp-ts/lib/Either.js';
@@ -59,8 +59,8 @@ export function scanDocument(
   const end = scan.object(start, watched, members);
   if (scan.error !== undefined) return E.left(scan.error);
   if (end < 0) return E.left(malformed(-end - 1));
-  const { valueCount, hasEscapedKeys, hasInexactNumbers } = scan;
-  return E.right({ members, valueCount, hasEscapedKeys, hasInexactNumbers });
+  const { valueCount, escapedKeyCount, hasInexactNumbers } = scan;
+  return E.right({ members, valueCount, hasEscapedKeys: escapedKeyCount > 0, hasInexactNumbers });
 }
 
 const malformed = (at: number): DocumentError => ({
@@ -89,7 +89,7 @@ class Scan {
   readonly text: string;
   error: DocumentError | undefined;
   valueCount = 1;
-  hasEscapedKeys = false;
+  escapedKeyCount = 0;
   hasInexactNumbers = false;
   private depth = 0;
   private nextBackslash = -1;
@@ -120,7 +120,7 @@ class Scan {
     if (this.nextBackslash < from) this.nextBackslash = backslashFrom(text, from);
     if (this.nextBackslash < at) {
       while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
-      this.hasEscapedKeys ||= text.charCodeAt(this.blank(at + 1)) === colon;
+      if (text.charCodeAt(this.blank(at + 1)) === colon && !this.anotherEscapedKey()) return -at - 1;
     }
     return at < 0 ? -text.length - 1 : at + 1;
   }
@@ -187,6 +187,16 @@ class Scan {
       path: 'body',
       message: `The request body holds more than ${this.maxValues} JSON values.`,
       tooManyValues: true,
+    };
+    return false;
+  }
+
+  private anotherEscapedKey(): boolean {
+    this.escapedKeyCount += 1;
+    if (this.escapedKeyCount <= maxEscapedKeys) return true;
+    this.error ??= {
+      path: 'body',
+      message: `The request body has more than ${maxEscapedKeys} keys that are spelled with an escape.`,
     };
     return false;
   }

@@ -46,7 +46,7 @@ export const maxSecretChars = 16 * 1024;
 /** Characters of an upstream's own message that are kept in an error, a log row or a log line. */
 export const maxErrorMessageChars = 1024;
 
-/** How long the gateway waits for `[DONE]` or the end after a chat `finish_reason` (rule 35.19). */
+/** How long the gateway waits for `[DONE]` or the end after the `finish_reason` of the last choice (rule 35.19). */
 export const afterTerminalMs = 10_000;
 
 /** Tool calls told apart in one stream; beyond it they are no longer counted one by one. */
@@ -133,6 +133,12 @@ export const maxMcpUriChars = 8192;
  * write, stay below it.
  */
 export const maxMcpValues = 100_000;
+
+/**
+ * Keys of a body that are spelled with an escape. Each takes five times as long to parse as another one, and some dozens
+ * are what tools with names outside ASCII come to.
+ */
+export const maxEscapedKeys = 20_000;
 
 /** Bytes of one message of an MCP caller, which is read in the event loop: files that agents write stay below it. */
 export const maxMcpRequestBytes = 4 * 1024 * 1024;

@@ -40,11 +40,12 @@ function revived(text: string, revive: Revive): unknown {
   return engine.parse(text, revive);
 }
 
-/** One more of a character than the text has in a row: no key of its own begins like this. */
+/** The first of `#0#`, `#1#` and so on that is nowhere in the text: no key of its own begins like this. */
 function markFor(text: string): string {
-  let longest = 0;
-  for (const [run] of text.matchAll(/#+/g)) longest = Math.max(longest, run.length);
-  return '#'.repeat(longest + 1);
+  const taken = new Set(Array.from(text.matchAll(/#(\d{1,7})(?=#)/g), ([, number]) => number));
+  let number = 0;
+  while (taken.has(String(number))) number += 1;
+  return `#${number}#`;
 }
 
 /** Where a key stands, with its quotes. */

@@ -46,6 +46,7 @@ export function accountsStore(
   onFault: (error: unknown) => void,
 ): CachedAccounts {
   let known = new Map<string, KnownKey>();
+  let told: unknown;
   const lookups = new Collector<string, { readonly key: KnownKey | undefined }>({
     run: (publicIds) => findKeys(pool, publicIds),
     lane: () => undefined,
@@ -70,7 +71,9 @@ export function accountsStore(
       try {
         return verified(await lookUp(presented.publicId), presented);
       } catch (error) {
-        onFault(error);
+        // All who waited for a statement are rejected with the one error: it is told once.
+        if (error !== told) onFault(error);
+        told = error;
         return E.left(storeUnavailable());
       }
     },

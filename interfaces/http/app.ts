@@ -24,6 +24,7 @@ import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from '.
 import { type Described, openApiDocument } from './openapi/document.ts';
 import { idHeaders, openContext, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
+import { handedOver } from './stalled-caller.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
 import { discardRest } from './unread-body.ts';
 
@@ -89,6 +90,8 @@ export const gatewayApp =
         if (!ctx.req.complete)
           discardRest(context, ports.pace, isForAdmins(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
       }
+      // Who takes nothing of an answer is hung up on, whatever was asked.
+      await handedOver(ctx.res);
     });
     const models = served === 'admins' ? new Map<string, Answer>() : modelPaths(ports);
     // The router tries every path that there is: most requests are to one of these, and found at once.
@@ -153,11 +156,11 @@ function mountForAdmins(router: Router<State>, ports: AppPorts): void {
   router.get('/api/v1/openapi.json', on(describeApi({ admin: ports.admin.routes, open })));
 }
 
-/** The description is built when it is first asked for: it is not needed to start. */
+/** The description is built when it is first asked for: it is not needed to start. All answers share its bytes. */
 function describeApi(routes: Described): (context: RequestContext) => Promise<void> {
-  let description: string | undefined;
+  let description: Uint8Array | undefined;
   return async (context) => {
-    description ??= JSON.stringify(openApiDocument(routes));
+    description ??= Buffer.from(JSON.stringify(openApiDocument(routes)));
     sendJson(context.res, 200, idHeaders(context), description);
   };
 }

@@ -8,8 +8,16 @@ const maxHeaderBytes = 32 * 1024;
 /** A caller may take this long to send its headers, and as long to send its body. */
 const headersTimeoutMs = 60_000;
 const bodyTimeoutMs = 300_000;
-/** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
-const keepAliveMs = 75_000;
+/**
+ * Longer than load balancers keep unused connections, so that they close first: most for 60 s, Google's external ones
+ * for 600 s, which cannot be changed.
+ */
+const keepAliveMs = 620_000;
+/**
+ * Requests of one connection whose answers are not out: each is begun as it comes in and answered behind the one before,
+ * and few clients send a second one before. Who sends more is hung up on.
+ */
+const maxPipelined = 32;
 /** A handshake is a few packets each way; who does not come to its end holds a connection for nothing. */
 const handshakeMs = 10_000;
 
@@ -51,7 +59,9 @@ export interface Listener {
 
 export function listener({ host, port, handle, newId, tls }: ListenerTerms): Listener {
   const malformed = malformedRequests(newId);
+  const hasRoom = pipelines();
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    if (!hasRoom(req.socket, res)) return;
     malformed.answering(req, res);
     void handle(req, res);
   };
@@ -73,6 +83,22 @@ export function listener({ host, port, handle, newId, tls }: ListenerTerms): Lis
     identify: (identity) => {
       if (server instanceof TlsServer) server.setSecureContext(identity);
     },
+  };
+}
+
+/** Whether a connection may have one more request under way; what else it has sent by then is not begun. */
+function pipelines(): (socket: Socket, res: ServerResponse) => boolean {
+  const underWay = new WeakMap<Socket, number>();
+  return (socket, res) => {
+    if (socket.destroyed) return false;
+    const requests = (underWay.get(socket) ?? 0) + 1;
+    if (requests > maxPipelined) {
+      socket.destroy();
+      return false;
+    }
+    underWay.set(socket, requests);
+    res.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+    return true;
   };
 }
 

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import type { Caller } from '../../../domain/identity/caller.ts';
 import type { Model } from '../../../domain/routing/model.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { type GatewayError, overloaded } from '../../../domain/shared/gateway-error.ts';
 import {
   arrayOf,
   choiceValue,
@@ -15,11 +15,14 @@ import {
   textValue,
 } from '../answers.ts';
 import { type Envelope, sendError } from '../error-presenter.ts';
+import type { LoadGate } from '../load-gate.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { type LimitsPorts, tellLimits } from './told-limits.ts';
 
 export interface ModelsPorts extends LimitsPorts {
+  /** Who is in flight while a key is looked up. */
+  readonly gate: LoadGate;
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly listModels: (caller: Caller) => readonly Model[];
 }
@@ -51,7 +54,7 @@ export const envelopeOf = (req: IncomingMessage): Envelope =>
 export const modelsEndpoint =
   (ports: ModelsPorts) =>
   async (context: RequestContext): Promise<void> => {
-    const caller = await ports.authenticate(context.req);
+    const caller = await admitted(ports, context.req);
     if (E.isLeft(caller)) return sendError(context, envelopeOf(context.req), caller.left);
     tellLimits(ports, context, envelopeOf(context.req), caller.right.limits);
     const data = ports.listModels(caller.right).map(presentModel);
@@ -73,7 +76,7 @@ export const modelDetails =
   (ports: ModelsPorts) =>
   async (context: RequestContext, spelledId: string): Promise<void> => {
     const envelope = envelopeOf(context.req);
-    const caller = await ports.authenticate(context.req);
+    const caller = await admitted(ports, context.req);
     if (E.isLeft(caller)) return sendError(context, envelope, caller.left);
     tellLimits(ports, context, envelope, caller.right.limits);
     const ids = [spelledId, decoded(spelledId)];
@@ -81,6 +84,20 @@ export const modelDetails =
     if (model === undefined) return sendError(context, envelope, noSuchModel);
     sendJson(context.res, 200, idHeaders(context), JSON.stringify(presentModel(model)));
   };
+
+/** Looking up a key takes the database, and so a place among what is in flight. */
+async function admitted(
+  { gate, authenticate }: ModelsPorts,
+  req: IncomingMessage,
+): Promise<E.Either<GatewayError, Caller>> {
+  const lease = gate.enter();
+  if (lease === undefined) return E.left(overloaded);
+  try {
+    return await authenticate(req);
+  } finally {
+    lease.release();
+  }
+}
 
 const noSuchModel: GatewayError = {
   code: 'model_not_found',

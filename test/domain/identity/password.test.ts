@@ -6,6 +6,7 @@ import {
   passwordProblem,
   typedPassword,
 } from '../../../domain/identity/password.ts';
+import { steepGrowth } from '../../support/growth/growth.ts';
 
 describe('a password', () => {
   it.each([
@@ -28,6 +29,12 @@ describe('a password', () => {
 
   it('is the same however a keyboard composes it', () => {
     expect(typedPassword('cafe\u0301 au lait')).toBe(typedPassword('caf\u00e9 au lait'));
+  });
+
+  it('is measured before it is composed, which takes time with the square of its length', () => {
+    const marks = (count: number) => 'a'.concat('\u0301'.repeat(count), '\u0316'.repeat(count));
+    expect(steepGrowth((count) => () => void isPasswordTooLong(marks(count)))).toBeUndefined();
+    expect(isPasswordTooLong(marks(4000))).toBe(true);
   });
 
   it('that may be set is always one that a login takes', () => {

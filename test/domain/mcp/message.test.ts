@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../../domain/mcp/mcp-error.ts';
 import { agreesWithHeaders, readMcpMessage, withParams } from '../../../domain/mcp/message.ts';
+import { steepGrowth } from '../../support/growth/growth.ts';
 import { readServerMessage, withTools } from '../../../domain/mcp/server-message.ts';
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
@@ -16,6 +17,15 @@ describe('a message of a caller', () => {
     [{ jsonrpc: '2.0', id: 7, error: { code: 1, message: 'no' } }, 'response'],
   ])('%j is a %s', (message, kind) => {
     expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ message: { kind } }));
+  });
+
+  it('is read in time with its length, whatever its keys are', () => {
+    const key = (count: number) => `a${'\u0301'.repeat(count)}${'\u0316'.repeat(count)}`;
+    const grows = steepGrowth((count) => {
+      const text = JSON.stringify({ ...call, [key(count)]: 1 });
+      return () => void readMcpMessage(text);
+    });
+    expect(grows).toBeUndefined();
   });
 
   it.each([

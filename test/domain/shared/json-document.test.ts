@@ -10,7 +10,7 @@ import {
   withMembers,
 } from '../../../domain/shared/json-document.ts';
 import type { Watched } from '../../../domain/shared/json-scan.ts';
-import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { maxEscapedKeys, maxJsonDepth } from '../../../domain/shared/limits.ts';
 import {
   aFieldName,
   aJson,
@@ -67,6 +67,16 @@ describe('a body that repeats a key', () => {
     ['{"\\u0061":{"x":1,"x":2}}', 'a.x'],
   ])('at a level that the gateway reads is a fault that names the place: %s', (text, path) => {
     expect(faultOf(text)?.path).toBe(path);
+  });
+
+  it('with an escape is one of a bounded number', () => {
+    const text = (count: number): string =>
+      `{${Array.from({ length: count }, (_, index) => `"\\u006b${index}":"\\n"`).join(',')}}`;
+    expect(faultOf(text(maxEscapedKeys))).toBeUndefined();
+    expect(faultOf(text(maxEscapedKeys + 1))).toEqual({
+      path: 'body',
+      message: `The request body has more than ${maxEscapedKeys} keys that are spelled with an escape.`,
+    });
   });
 
   it.each([

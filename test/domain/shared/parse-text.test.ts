@@ -9,6 +9,7 @@ import { parseDocument } from '../../../domain/shared/json-document.ts';
 import { maxParsedDepth } from '../../../domain/shared/limits.ts';
 import { nestsDeeperThan } from '../../../domain/shared/nesting.ts';
 import { parseText } from '../../../domain/shared/parse-text.ts';
+import { steepGrowth, times } from '../../support/growth/growth.ts';
 
 /** Each character as an escape; quotes, colons and all. */
 const escaped = (text: string): string =>
@@ -21,7 +22,7 @@ const prime = (before: string, key: string): void =>
   void JSON.parse(`{${before}${JSON.stringify(escaped(key).slice(1, 1 + key.length))}:0}`);
 
 describe('a key that is spelled with escapes', () => {
-  it.each(['c', 'model', 'stream', 'tools', '"', ':', '\\', '#0', '__proto__'])(
+  it.each(['c', 'model', 'stream', 'tools', '"', ':', '\\', '#0', '#0#', '#1#0', '__proto__'])(
     'is what its text says, whatever was parsed before: %s',
     (key) => {
       const before = `"before ${key.length}":1,`;
@@ -42,6 +43,20 @@ describe('a key that is spelled with escapes', () => {
   it('keeps its digits, its order and the last of two values', () => {
     const text = '{"a":1,"\\u0062":{"\\u0063":12.50},"\\u0062" : [1.0], "x":"\\"#0\\": y"}';
     expect(JSON.stringify(parseExact(text))).toBe('{"a":1,"b":[1.0],"x":"\\"#0\\": y"}');
+  });
+
+  it('takes time with the length of the text, whatever that holds', () => {
+    const keys = (count: number) => times(count, (index) => `"\\u006b${index}":1`).join(',');
+    for (const filling of [
+      (count: number) => '#'.repeat(count),
+      (count: number) => times(count, (n) => `#${n}#`).join(''),
+    ])
+      expect(
+        steepGrowth((count) => {
+          const text = `{"text":"${filling(count)}",${keys(count)}}`;
+          return () => void parseText(text);
+        }),
+      ).toBeUndefined();
   });
 
   it('is read as the engine reads it where nothing was parsed before', () => {

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { aKey, basicConfig } from '../support/gateway.ts';
+import { rawExchange, rawSocket } from './raw-http.ts';
+import { simulatedScene } from './simulated-scene.ts';
+
+const key = aKey();
+const { gateway } = simulatedScene((url) => basicConfig(url, key));
+
+/** What comes back on one connection for so many requests that are sent at once. */
+function answersTo(count: number, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = rawSocket(gateway().url);
+    let text = '';
+    const answers = (): number => text.split('HTTP/1.1 ').length - 1;
+    socket.setEncoding('latin1');
+    socket.on('data', (piece: string) => {
+      text += piece;
+      if (answers() === count) socket.destroy();
+    });
+    // Who is hung up on while there is more to read sees a reset.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
+    });
+    socket.on('close', () => resolve(answers()));
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${aKey()}\r\n\r\n`.repeat(count));
+  });
+}
+
+describe('requests that are sent before the ones in front of them are answered', () => {
+  it.each(['/healthz', '/readyz', '/v1/models', '/v1/models/fast', '/api/v1/openapi.json', '/nowhere'])(
+    'are answered in turn, %s',
+    async (path) => {
+      expect(await answersTo(32, path)).toBe(32);
+    },
+  );
+
+  it('are bounded: who sends more of them is hung up on, and nobody else is', async () => {
+    const floods = Array.from({ length: 8 }, () => answersTo(2000, '/api/v1/openapi.json'));
+    const other = await rawExchange(gateway().url, {
+      method: 'GET',
+      path: '/v1/models',
+      headers: [['x-api-key', key]],
+    });
+    expect(other.status).toBe(200);
+    for (const answers of await Promise.all(floods)) expect(answers).toBeLessThanOrEqual(32);
+  });
+});
