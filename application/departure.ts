@@ -25,6 +25,8 @@ export interface Departure {
   readonly early: () => CallerLoss | undefined;
   /** The answer is complete, or has told its failure: whoever leaves from now on misses nothing. True the first time. */
   readonly answered: () => boolean;
+  /** The answer was not complete after all. True where the caller is still there. */
+  readonly goesOn: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;
 }
@@ -39,6 +41,7 @@ export function watchDeparture(
   let state: 'open' | 'answered' | 'draining' | 'left' | 'over' = 'open';
   let early: CallerLoss | undefined;
   link.whenLost((why) => {
+    if (state === 'answered') state = 'left';
     if (state !== 'open') return;
     early = why;
     if (slots?.take() === true) {
@@ -54,6 +57,11 @@ export function watchDeparture(
     answered: () => {
       if (state !== 'open') return false;
       state = 'answered';
+      return true;
+    },
+    goesOn: () => {
+      if (state !== 'answered') return false;
+      state = 'open';
       return true;
     },
     over: () => {

@@ -82,9 +82,10 @@ function watch(
   departure: Departure,
   reply: Relay['reply'],
 ): void {
-  for (const { chunk, terminal, held, failing } of chunks) {
+  for (const { chunk, terminal, reopens, held, failing } of chunks) {
     observer.see(chunk);
     if (terminal && departure.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
+    if (reopens === true && departure.goesOn()) reply.endWithin(Number.POSITIVE_INFINITY);
     // Whoever hangs up on a failure that the upstream has told has not left early: there is nothing to wait for.
     if (failing === true && departure.answered()) reply.endWithin(heldTerminalMs);
   }

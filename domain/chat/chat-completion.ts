@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import {
-  isAbsent,
   isDeeperThan,
   isObject,
   type JsonObject,
@@ -10,9 +9,11 @@ import {
   parseExact,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault, used } from '../upstream/upstream-fault.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
+import { reportedUsage } from './observe-chat.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
+import { toldFailure } from './told-failure.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
 interface ChatCompletion {
@@ -22,8 +23,8 @@ interface ChatCompletion {
 }
 
 /**
- * Reads an upstream's unary answer. An error body under status 200 is an error, and so is anything that is no
- * chat completion.
+ * Reads an upstream's unary answer. An error under status 200 is one, wherever it is told, and so is anything that is
+ * no chat completion.
  */
 export function readChatCompletion(
   text: string,
@@ -34,14 +35,21 @@ export function readChatCompletion(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   const choices = value['choices'];
-  if (!isAbsent(value['error']) || !Array.isArray(choices)) {
-    const told = upstreamFailure(value, 'The upstream answered without `choices`.', sanitise);
-    return E.left({ kind: 'protocol', ...told });
+  const failure = toldFailure(value);
+  if (failure !== undefined || !Array.isArray(choices)) {
+    const otherwise =
+      failure === undefined ? 'The upstream answered without `choices`.' : 'The upstream reported an error.';
+    const told = upstreamFailure(failure ?? value, otherwise, sanitise);
+    return E.left({ kind: 'protocol', ...told, ...used(reportedUsage(value)) });
   }
   const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
   if (!native) return E.right({ value, rewritten: undefined });
   if (isDeeperThan(value, maxJsonDepth))
-    return E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' });
+    return E.left({
+      kind: 'protocol',
+      message: 'The upstream sent an answer that is nested too deeply.',
+      ...used(reportedUsage(value)),
+    });
   const rebuilt = withCleanMessages(parseExact(text) as JsonObject, namespace);
   return E.right({ value: rebuilt, rewritten: JSON.stringify(rebuilt) });
 }

@@ -2,7 +2,6 @@ import {
   isAbsent,
   isDeeperThan,
   isObject,
-  isString,
   type JsonObject,
   mapObjects,
   objectsOf,
@@ -22,8 +21,10 @@ import {
   withCanonicalReasoning,
   withoutThinkingContent,
 } from './reasoning-fields.ts';
+import { StreamedChoices } from './streamed-choices.ts';
+import { toldFailure } from './told-failure.ts';
 
-/** A chunk is the public chat chunk itself; it is terminal when a choice has a non-empty `finish_reason`. */
+/** A chunk is the public chat chunk itself; it is terminal when the last choice under way has a `finish_reason`. */
 export type ChatEvent = StreamEvent<JsonObject>;
 
 /** What the rules need to know of the upstream that speaks. */
@@ -34,32 +35,31 @@ export interface ChatStreamOptions {
   readonly sanitise: (message: string) => string;
 }
 
-/** `open` until a finish reason was seen, then `finished`; `over` after `done` or `failed`. */
-type Phase = 'open' | 'finished' | 'over';
+/** The choices that were seen; `over` after `done` or `failed`. */
+type Phase = StreamedChoices | 'over';
 
 /**
  * Chat-completions streams (SSE), as the specification has them (rules 18.1, 18.4):
  * - one final `data: [DONE]` is appended only after an upstream `[DONE]` or a chunk with non-empty string
  *   `finish_reason`;
  * - malformed streams, top-level errors and EOF before terminal semantics produce structured SSE error chunks,
- *   with no `[DONE]` afterward.
+ *   with no `[DONE]` afterward; so do errors that are told in a choice.
  * After a finish reason a reset or a cut last frame is a success, while a complete malformed frame or an
  * `error` is a failure (rules 35.20, 35.21).
  */
 export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, TextFrame, ChatEvent> => ({
-  start: () => 'open',
+  start: () => new StreamedChoices(),
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
     if (frame.kind === 'oversize') return over(fail('The upstream sent an event that is too large.'));
     if (frame.data === '') return [phase, []];
     if (frame.data.trim() === '[DONE]') return over({ kind: 'done' });
-    const event = chunkEvent(frame.data, frame.wire, frame.event, options);
-    if (event.kind === 'failed') return over(event);
-    return [event.terminal ? 'finished' : phase, [event]];
+    const event = chunkEvent(frame, phase, options);
+    return event.kind === 'failed' ? over(event) : [phase, [event]];
   },
   end: (phase, ending) => {
     if (phase === 'over') return [];
-    return [phase === 'finished' ? { kind: 'done' } : { kind: 'failed', error: prematureEnd(ending) }];
+    return [phase.finished ? { kind: 'done' } : { kind: 'failed', error: prematureEnd(ending) }];
   },
 });
 
@@ -73,25 +73,23 @@ const fail = (message: string): ChatEvent & { kind: 'failed' } => ({
 type ChunkEvent = Extract<ChatEvent, { kind: 'chunk' | 'failed' }>;
 
 function chunkEvent(
-  data: string,
-  wire: Uint8Array,
-  name: string | undefined,
+  { data, wire, event: name }: TextFrame & { kind: 'frame' },
+  seen: StreamedChoices,
   options: ChatStreamOptions,
 ): ChunkEvent {
   const chunk = parseJson(data);
   if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
-  if (!isAbsent(chunk['error']) || name === 'error') {
-    const told = upstreamFailure(chunk, 'The upstream reported an error.', options.sanitise);
+  const failure = toldFailure(chunk) ?? (name === 'error' ? chunk : undefined);
+  if (failure !== undefined) {
+    const told = upstreamFailure(failure, 'The upstream reported an error.', options.sanitise);
     return { kind: 'failed', error: failureInStream(told), chunk };
   }
   const choices = objectsOf(chunk['choices']);
-  const terminal = choices.some(
-    (choice) => isString(choice['finish_reason']) && choice['finish_reason'] !== '',
-  );
-  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, terminal };
+  const said = seen.see(choices);
+  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, ...said };
   if (isDeeperThan(chunk, maxJsonDepth)) return fail('The upstream sent an event that is nested too deeply.');
   const ruled = applyRules(parseExact(data) as JsonObject, options.namespace);
-  return { kind: 'chunk', chunk: ruled, wire: undefined, terminal };
+  return { kind: 'chunk', chunk: ruled, wire: undefined, ...said };
 }
 
 const needsRule = (chunk: JsonObject, choices: readonly JsonObject[]): boolean =>

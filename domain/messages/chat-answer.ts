@@ -1,5 +1,6 @@
 import { carriedSignature } from '../chat/thought-signature.ts';
-import { tokenCount } from '../ledger/usage.ts';
+import { billedOutputTokens } from '../ledger/price-usage.ts';
+import { generationUsage, tokenCount } from '../ledger/usage.ts';
 import {
   isArray,
   isDeeperThan,
@@ -10,6 +11,7 @@ import {
   parseExact,
   parseJson,
   isObject,
+  objectsOf,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 
@@ -26,14 +28,30 @@ export function firstChoice(choices: Json | undefined): JsonObject | undefined {
   return undefined;
 }
 
-/** The text of a message or delta: a string, or its text parts. */
-export function textOf({ content }: JsonObject): string {
+/** The text of a message or delta: a string, or its text parts; of one that is spoken, what is said. */
+export const textOf = ({ content, audio }: JsonObject): string => writtenIn(content) || spokenIn(audio);
+
+function writtenIn(content: Json | undefined): string {
   if (isString(content)) return content;
   if (!isArray(content)) return '';
   return content.map((part) => (isObject(part) && part['type'] === 'text' ? partText(part) : '')).join('');
 }
 
 const partText = ({ text }: JsonObject): string => (isString(text) ? text : '');
+
+const spokenIn = (audio: Json | undefined): string =>
+  isObject(audio) && isString(audio['transcript']) ? audio['transcript'] : '';
+
+/** The field of a message or delta that holds sound, an image or anything else for which a message has no block. */
+export function wordlessIn({ content, images, audio }: JsonObject): string | undefined {
+  if (isArray(images) && images.length > 0) return 'images';
+  if (isObject(audio) && isString(audio['data']) && audio['data'] !== '') return 'audio';
+  return objectsOf(content).some(({ type }) => type !== 'text') ? 'content' : undefined;
+}
+
+/** An answer without a word would look like one in which the model had nothing to say. */
+export const wordless = (field: string): string =>
+  `The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`;
 
 /** The text with which the model refuses. */
 export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
@@ -116,42 +134,32 @@ export function inputOf(text: string): JsonObject {
   return usable ? (parseExact(text) as JsonObject) : { _raw_arguments: text };
 }
 
-const stopReasons: ReadonlyMap<Json | undefined, string> = new Map([
-  ['length', 'max_tokens'],
-  ['tool_calls', 'tool_use'],
-  ['function_call', 'tool_use'],
-  ['content_filter', 'refusal'],
-]);
-
 /**
- * `stop` and reasons that nobody knows end the turn, unless there are calls: some upstreams say `stop` where they
- * wait for a tool.
- */
-export function stopReason(
-  finish: Json | undefined,
-  answer: { readonly called: boolean; readonly refused: boolean },
-): string {
-  if (answer.refused) return 'refusal';
-  return stopReasons.get(finish) ?? (answer.called ? 'tool_use' : 'end_turn');
-}
-
-/**
- * Usage in the messages family's words: what was read from a cache and written to one is not among its input tokens.
- * What is unknown is 0. Writes are `cache_write_tokens`; some routers call them `cache_creation_tokens`.
+ * Usage in the messages family's words: what was read from a cache and written to one is not among its input tokens, and
+ * output is what is billed as such. What is unknown is 0. Writes are `cache_write_tokens`; some routers call them
+ * `cache_creation_tokens`.
  */
 export function messagesUsage(reported: Json | undefined): JsonObject {
   const usage = isObject(reported) ? reported : {};
   const details = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
-  const prompt = tokenCount(usage['prompt_tokens']) ?? 0;
-  const read = tokenCount(details['cached_tokens']) ?? 0;
+  const counted = generationUsage(usage);
+  const prompt = counted?.promptTokens ?? tokenCount(usage['prompt_tokens']) ?? 0;
+  const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;
   const written = tokenCount(details['cache_write_tokens'] ?? details['cache_creation_tokens']) ?? 0;
   return {
     input_tokens: Math.max(0, prompt - read - written),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
-    output_tokens: tokenCount(usage['completion_tokens']) ?? 0,
+    output_tokens:
+      counted === undefined
+        ? (tokenCount(usage['completion_tokens']) ?? 0)
+        : Number(billedOutputTokens(counted)),
   };
 }
+
+/** Where upstreams tell what was read from a cache that tell no details of the prompt. */
+const cachedIn = (usage: JsonObject): Json | undefined =>
+  usage['cached_tokens'] ?? usage['num_cached_tokens'] ?? usage['prompt_cache_hit_tokens'];
 
 /** In a whole message clients also read the breakdown of cache writes; how the writes divide is not known. */
 const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };

@@ -17,32 +17,44 @@ import {
   reasoningOf,
   refusalOf,
   saysNothing,
-  stopReason,
   textOf,
+  wordless,
+  wordlessIn,
 } from './chat-answer.ts';
+import { stopReason } from './stop-reason.ts';
 
 /**
  * A whole chat completion as a message. Reasoning becomes a thinking block, so that the caller sees it; its empty
- * signature says that it cannot be replayed. A malformed piece is a fault: what is left would look like the whole.
+ * signature says that it cannot be replayed. A malformed piece is a fault: what is left would look like the whole. So is
+ * an answer without a message, unless it was withheld, and one of which nothing can be told.
  */
 export function fromChatCompletion(
   completion: JsonObject,
   about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
-  if (isMalformedChat(completion, 'message'))
-    return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
-  const choice = firstChoice(completion['choices']);
-  const message = isObject(choice?.['message']) ? choice['message'] : {};
+  if (isMalformedChat(completion, 'message')) return fault('The upstream sent a malformed answer.');
+  const { message: said, finish_reason } = firstChoice(completion['choices']) ?? {};
+  const message = isObject(said) ? said : {};
   const refusal = refusalOf(message);
   const calls = toolUses(message, about);
-  const content = [
-    ...proseBlock(reasoningOf(message), (thinking) => ({ type: 'thinking', thinking, signature: '' })),
+  const told = [
     ...[textOf(message), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
     ...calls,
   ];
-  const stop = stopReason(choice?.['finish_reason'], { called: calls.length > 0, refused: refusal !== '' });
-  return E.right(messageOf(about, content, stop, reportedUsage(completion)));
+  const stop = stopReason(finish_reason, { called: calls.length > 0, refused: refusal !== '' });
+  if (E.isLeft(stop)) return fault(stop.left);
+  if (!isObject(said) && stop.right !== 'refusal') return fault('The upstream answered without a message.');
+  const untold = told.length === 0 ? wordlessIn(message) : undefined;
+  if (untold !== undefined) return fault(wordless(untold));
+  const thinking = proseBlock(reasoningOf(message), (thinking) => ({
+    type: 'thinking',
+    thinking,
+    signature: '',
+  }));
+  return E.right(messageOf(about, [...thinking, ...told], stop.right, reportedUsage(completion)));
 }
+
+const fault = (message: string): Either<UpstreamFault, never> => E.left({ kind: 'protocol', message });
 
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
   text === '' ? [] : [block(text)];

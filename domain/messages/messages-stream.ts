@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
 import { isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
@@ -16,9 +17,11 @@ import {
   messagesUsage,
   reasoningOf,
   refusalOf,
-  stopReason,
   textOf,
+  wordless,
+  wordlessIn,
 } from './chat-answer.ts';
+import { stopReason } from './stop-reason.ts';
 import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 
 /**
@@ -57,6 +60,9 @@ class Translation {
   private usage: Json | undefined;
   private finish: Json | undefined;
   private refused = false;
+  private hasText = false;
+  /** A field of the answer that cannot be told. */
+  private untold: string | undefined;
 
   constructor(about: MessageNames) {
     this.about = about;
@@ -93,11 +99,14 @@ class Translation {
   }
 
   private complete(): readonly MessagesEvent[] {
-    const { writer, finish, refused } = this;
+    const { writer, finish, refused, untold } = this;
     writer.finish();
+    const stop = stopReason(finish, { called: writer.called, refused });
+    if (E.isLeft(stop)) return this.over([failed(stop.left)]);
+    if (untold !== undefined && !this.hasText && !writer.called) return this.over([failed(wordless(untold))]);
     writer.emit({
       type: 'message_delta',
-      delta: { stop_reason: stopReason(finish, { called: writer.called, refused }), stop_sequence: null },
+      delta: { stop_reason: stop.right, stop_sequence: null },
       usage: messagesUsage(this.usage),
     });
     return this.over([...writer.take(), messageStop, { kind: 'done' }]);
@@ -115,17 +124,20 @@ class Translation {
   private readDelta(delta: JsonObject): void {
     const reasoning = reasoningOf(delta);
     if (reasoning !== '') this.writer.say('thinking', reasoning);
-    const text = textOf(delta);
-    if (text !== '') this.writer.say('text', text);
     const refusal = refusalOf(delta);
-    if (refusal !== '') {
-      this.refused = true;
-      this.writer.say('text', refusal);
-    }
+    this.refused ||= refusal !== '';
+    for (const text of [textOf(delta), refusal]) this.say(text);
+    this.untold ??= wordlessIn(delta);
     if (isArray(delta['tool_calls']))
       for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
     const legacy = legacyCallOf(delta);
     if (legacy !== undefined) this.readCall(this.calls.ofLegacy(), legacy);
+  }
+
+  private say(text: string): void {
+    if (text === '') return;
+    this.hasText = true;
+    this.writer.say('text', text);
   }
 
   private readCall(call: StreamedCall, piece: CallPiece): void {

@@ -44,6 +44,24 @@ const counts = [
   'output_tokens',
 ] as const;
 
+/**
+ * What compaction on the provider's side used, in the bill's words: the provider bills it beside the answer, and counts
+ * it in `iterations` alone. Undefined where there was none, or one whose counts cannot be used.
+ */
+function compactionUsage(reported: Json | undefined): JsonObject | undefined {
+  const rounds = objectsOf(isObject(reported) ? reported['iterations'] : undefined).filter(
+    ({ type }) => type === 'compaction',
+  );
+  if (rounds.length === 0) return undefined;
+  const total = Object.fromEntries(
+    counts.map((field) => [field, sum(rounds.map((round) => tokenCount(round[field] ?? 0))) ?? null]),
+  );
+  return messagesBodyUsage(total) === undefined ? undefined : total;
+}
+
+const withCompaction = (seen: Observation, compaction: JsonObject | undefined): Observation =>
+  compaction === undefined ? seen : { ...seen, compaction };
+
 /** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
   if (isAbsent(later)) return usage;
@@ -60,10 +78,13 @@ const isToolUse = (block: Json | undefined): boolean =>
 
 /** A whole message in its own words. */
 export const observeMessage = (message: JsonObject): Observation =>
-  observation(
-    message['usage'],
-    messagesBodyUsage,
-    objectsOf(message['content']).filter((block) => isToolUse(block)).length,
+  withCompaction(
+    observation(
+      message['usage'],
+      messagesBodyUsage,
+      objectsOf(message['content']).filter((block) => isToolUse(block)).length,
+    ),
+    compactionUsage(message['usage']),
   );
 
 /**
@@ -72,13 +93,17 @@ export const observeMessage = (message: JsonObject): Observation =>
  */
 export class MessagesObserver implements StreamObserver {
   private usage: Json | undefined;
+  private compaction: JsonObject | undefined;
   private final = false;
   private readonly calls = new Set<number>();
 
   see(event: JsonObject): void {
     const { type, message, usage } = event;
     if (type === 'message_start' && isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
-    if (type === 'message_delta') this.usage = laterUsage(this.usage, usage);
+    if (type === 'message_delta') {
+      this.usage = laterUsage(this.usage, usage);
+      this.compaction = compactionUsage(usage) ?? this.compaction;
+    }
     if (type === 'message_stop' || (type === 'message_delta' && !isAbsent(usage))) this.final = true;
     if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);
   }
@@ -89,6 +114,7 @@ export class MessagesObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    return observation(this.final ? this.usage : undefined, messagesBodyUsage, this.calls.size);
+    const seen = observation(this.final ? this.usage : undefined, messagesBodyUsage, this.calls.size);
+    return withCompaction(seen, this.compaction);
   }
 }

@@ -93,11 +93,10 @@ export class StreamedCalls {
     return piece.name === '' ? this.last : undefined;
   }
 
-  /** Pieces of one call share its index; some upstreams give every parallel call the same, but ids of their own. */
-  private atIndex(index: number, { id, name }: CallPiece): StreamedCall | undefined {
+  /** Pieces of one call share its index; some upstreams give every parallel call the same. */
+  private atIndex(index: number, piece: CallPiece): StreamedCall | undefined {
     const call = this.byIndex.get(index);
-    const another = call !== undefined && call.id !== '' && id !== '' && call.id !== id && name !== '';
-    return another ? undefined : call;
+    return call === undefined || isAnother(call, piece) ? undefined : call;
   }
 
   /** A call without an index comes whole; only what names no other call can be more of it. */
@@ -114,3 +113,8 @@ export class StreamedCalls {
     return call;
   }
 }
+
+/** A piece that is named begins another call where its id is another one, or the call has all its arguments. */
+const isAnother = (call: StreamedCall, { id, name, text }: CallPiece): boolean =>
+  name !== '' &&
+  ((call.id !== '' && id !== '' && call.id !== id) || (call.arguments.complete && text.trim() !== ''));

@@ -17,6 +17,8 @@ export interface StreamChunk<Chunk> {
   readonly name?: string | undefined;
   /** The chunk says that the answer is complete; usage and `done` may follow. */
   readonly terminal: boolean;
+  /** The answer goes on, though it looked complete: another choice of it begins. */
+  readonly reopens?: true;
   /** The answer is not complete without this chunk: it leaves with `done`, and so does what comes after it. */
   readonly held?: true;
   /** The chunk says that the answer has failed; `failed` follows soon. */

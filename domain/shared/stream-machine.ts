@@ -1,10 +1,18 @@
+import type { UpstreamLabels } from './gateway-error.ts';
+
 /**
  * How an input ended: by itself, or by a fault that `reason` tells in words fit for a caller. `status` is the one
  * that the fault has in logs (504: a time-out); 502 unless given.
  */
 export type Ending =
   | { readonly kind: 'eof' }
-  | { readonly kind: 'fault'; readonly reason: string; readonly status?: number | undefined };
+  | {
+      readonly kind: 'fault';
+      readonly reason: string;
+      readonly status?: number | undefined;
+      readonly labels?: UpstreamLabels | undefined;
+      readonly faultCode?: string | undefined;
+    };
 
 /**
  * A stream rule as a step function. `step` and `end` never throw, and `end` is called once, after the last
@@ -15,6 +23,8 @@ export interface StreamMachine<S, I, O> {
   readonly start: () => S;
   readonly step: (state: S, input: I) => readonly [S, readonly O[]];
   readonly end: (state: S, ending: Ending) => readonly O[];
+  /** The ending for the machine behind it, where what was read tells more of it. */
+  readonly ending?: (state: S, ending: Ending) => Ending;
   /** Bytes of an input that is not complete yet; a machine without this keeps none. */
   readonly holds?: (state: S) => number;
 }
@@ -27,6 +37,8 @@ export interface Sealed<I, O> {
 export interface Run<I, O> {
   push(input: I): readonly O[];
   end(ending: Ending): readonly O[];
+  /** The ending for whoever reads the outputs. */
+  ending(ending: Ending): Ending;
   /** Bytes of an input that is not complete yet. */
   holds(): number;
 }
@@ -41,6 +53,7 @@ export const seal = <S, I, O>(machine: StreamMachine<S, I, O>): Sealed<I, O> => 
         return outputs;
       },
       end: (ending) => machine.end(state, ending),
+      ending: (ending) => machine.ending?.(state, ending) ?? ending,
       holds: () => machine.holds?.(state) ?? 0,
     };
   },
@@ -58,7 +71,8 @@ export const andThen = <I, M, O>(first: Sealed<I, M>, second: Sealed<M, O>): Sea
     };
     return {
       push: (input) => feed(head.push(input)),
-      end: (ending) => [...feed(head.end(ending)), ...tail.end(ending)],
+      end: (ending) => [...feed(head.end(ending)), ...tail.end(head.ending(ending))],
+      ending: (ending) => tail.ending(head.ending(ending)),
       holds: () => head.holds() + tail.holds(),
     };
   },

@@ -227,6 +227,18 @@ describe('a stream', () => {
     expect(await ordersOf('chat_completions', [chatText('Hi')])).toEqual([]);
   });
 
+  it('is waited for as long as ever where another of its choices begins after its `finish_reason`', async () => {
+    const another = { ...chatText('Hi'), reopens: true } as const;
+    const script = streams([chatFinish], [another], [chatText('Ho')], [chatFinish], [chatUsage], done);
+    const story = await new Story({ stream: true, script }).serve();
+    expect(story.upstream.orders).toEqual([
+      'end within 10000 ms',
+      'end within Infinity ms',
+      'end within 10000 ms',
+    ]);
+    expect(story.sentKinds.at(-1)).toBe('done');
+  });
+
   it('is not listened to any longer when more follows a held event than may wait', async () => {
     const large = responsesText('x'.repeat(maxHeldBytes));
     const script = streams([responsesCompleted], [large], [responsesText('never read')], done);

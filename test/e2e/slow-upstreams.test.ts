@@ -9,6 +9,7 @@ import {
   sse,
   hello,
   stop,
+  done,
   usage,
   usageChunk,
   completion,
@@ -18,15 +19,28 @@ import {
 
 const { ask, upstream, sim, whole, streamed } = malformedScene();
 
-/** The request that waits for `[DONE]` in vain takes ten seconds: it runs beside the other tests. */
+/** A chunk of the second of two choices. */
+const second = (of: string): string => of.replaceAll('"index":0', '"index":1');
+
+/** Requests that wait for ten seconds and longer: they run beside the other tests. */
 let hanging: Promise<{ readonly answer: Answer; readonly tookMs: number }>;
+let twoChoices: readonly Promise<Answer>[];
 beforeAll(() => {
-  const startedAt = Date.now();
+  twoChoices = [
+    [hello, second(hello), stop],
+    [hello, stop, second(hello)],
+  ].map((begun) => {
+    const before = begun.join('');
+    const body = before + second(hello + stop) + usageChunk(usage) + done;
+    const cuts = { kind: 'at', offsets: [before.length] } as const;
+    return streamed({ headers: sse, body, cuts, pauseMs: 11_000 });
+  });
+  const startedAt = performance.now();
   hanging = streamed({
     headers: sse,
     body: hello + stop + usageChunk(usage),
     ending: { kind: 'hang' },
-  }).then((answer) => ({ answer, tookMs: Date.now() - startedAt }));
+  }).then((answer) => ({ answer, tookMs: performance.now() - startedAt }));
 });
 
 describe('a line without end', () => {
@@ -112,6 +126,14 @@ describe('an upstream that takes its time', () => {
     expectRefusal(await whole({ body: '' }, 'deaf'), { ...expected, attempt: 'provider_error' });
     expectRefusal(await streamed({ body: '' }, 'deaf'), { ...expected, attempt: 'stream_start_error' });
   });
+
+  it('and keeps many waiting for connections answers each of them in the time of one', async () => {
+    const startedAt = performance.now();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => whole({ body: '' }, 'deaf')));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
+    // One after the other they would take 2400 ms at least; undici's timers are exact to half a second.
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
 });
 
 describe('an upstream whose connection does not hold', () => {
@@ -119,7 +141,11 @@ describe('an upstream whose connection does not hold', () => {
 
   it('and cannot be reached is a 502', async () => {
     const expected = { ...transport, upstreamStatus: null };
-    expectRefusal(await whole({ body: '' }, 'refused'), { ...expected, attempt: 'provider_error' });
+    const { after, ...refused } = await whole({ body: '' }, 'refused');
+    expectRefusal({ after, ...refused }, { ...expected, attempt: 'provider_error' });
+    expect(after.attempts).toMatchObject([{ error_detail: expect.stringMatching(/ \(ECONNREFUSED\)$/) }]);
+    expect(after.outcomes).toMatchObject([{ upstream_fault: 'ECONNREFUSED' }]);
+    expect(refused.bytes.toString()).not.toContain('ECONNREFUSED');
     expectRefusal(await streamed({ body: '' }, 'refused'), { ...expected, attempt: 'stream_start_error' });
   });
 
@@ -176,6 +202,15 @@ describe('an upstream that goes silent after its finish reason', () => {
     expectStreamSuccess(answer, readStream(answer.bytes), usage);
     expect(tookMs).toBeGreaterThan(9_900);
     expect(tookMs).toBeLessThan(15_000);
+  });
+
+  it('is waited for as long as ever while another choice is under way', async () => {
+    for (const answering of twoChoices) {
+      const answer = await answering;
+      const received = readStream(answer.bytes);
+      expectStreamSuccess(answer, received, usage);
+      expect(received.choices['1']).toMatchObject({ text: 'HelloHello', finishReason: 'stop' });
+    }
   });
 
   it('is cut off by its longest time, when that is over before', async () => {

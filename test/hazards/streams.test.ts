@@ -24,6 +24,19 @@ const spokenAsChat = [chat, messages];
 
 const begun = ({ upstream: { begin, piece } }: Talk): string => begin + piece;
 
+/** An answer, or a piece of one, that tells its failure in its choice. */
+const failedChoice = {
+  choices: [
+    {
+      index: 0,
+      message: { content: 'Half an ans' },
+      delta: {},
+      finish_reason: 'error',
+      error: { code: 502, message: 'Provider disconnected' },
+    },
+  ],
+};
+
 /** A stream whose text is the one given. */
 const saying = (talk: Talk, text: string): string =>
   wholeStream(talk).replace('"piece"', JSON.stringify(text));
@@ -63,6 +76,8 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       ['an error comes after the role', chat.upstream.begin + chat.upstream.error],
       ['garbage comes first', 'data: {"id":\n\n'],
       ['the role comes, and then the end', chat.upstream.begin],
+      ['a choice says that it failed', `${begun(chat)}data: ${JSON.stringify(failedChoice)}\n\n`],
+      ['the finish reason says so', chat.upstream.begin + chat.upstream.finish.replace('"stop"', '"error"')],
     ])('streamed: %s', async (_, body) => {
       expectFailedStream(messages, await ask(messages, streamed(body)));
     });
@@ -71,6 +86,8 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       ['an error', { error: { message: 'No.' } }],
       ['nothing', {}],
       ['no choices', { id: 'c1', object: 'chat.completion', error: { message: 'No.' }, choices: [] }],
+      ['no choices, and no error', { id: 'c1', object: 'chat.completion', choices: [] }],
+      ['a choice that failed', failedChoice],
     ])('whole: %s under 200', async (_, body) => {
       const answer = await ask(messages, whole(body), { stream: false });
       expectRefused(messages, answer, 502, 'provider_error');

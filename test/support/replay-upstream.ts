@@ -105,7 +105,8 @@ async function play(response: ServerResponse, replay: Replay, breaks: () => void
   const out = raw ? socket : response;
   for (const piece of pieces(Buffer.from(body as Uint8Array).subarray(0, ending.after), cuts)) {
     if (!(await written(out, piece))) return;
-    if (pauseMs > 0) await sleep(pauseMs);
+    // It keeps no process that has ended its suite.
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
   }
   await finish(out, socket, ending);
 }

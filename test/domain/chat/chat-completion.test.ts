@@ -42,9 +42,28 @@ describe('an upstream’s unary answer', () => {
     ['an error beside choices', '{"error":{"message":"cut"},"choices":[]}', 'cut'],
     ['an error in a string', '{"error":"no key hunter2"}', 'no key [REDACTED]'],
     ['a message instead of an answer', '{"message":"hunter2 is down"}', '[REDACTED] is down'],
-    ['an error without words', '{"error":{},"choices":[]}', 'The upstream answered without `choices`.'],
+    ['an error without words', '{"error":{},"choices":[]}', 'The upstream reported an error.'],
+    [
+      'an error in a choice',
+      '{"choices":[{"message":{"content":"Half"},"finish_reason":"error","error":{"code":502,"message":"no key hunter2"}}]}',
+      'no key [REDACTED]',
+    ],
+    [
+      'a reason in x_groq',
+      '{"choices":[{"message":{}}],"x_groq":{"error":"over_capacity"}}',
+      'over_capacity',
+    ],
   ])('that is an error, or no chat completion, is one under status 200 too: %s', (_, text, message) => {
     expect(read(text)).toEqual(E.left({ kind: 'protocol', message }));
+  });
+
+  it.each([
+    ['at the top', { usage: { prompt_tokens: 5, completion_tokens: 7 } }],
+    ['in x_groq', { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 7 } } }],
+  ])('that is an error keeps the usage that it tells: %s', (_, told) => {
+    expect(read(JSON.stringify({ error: { message: 'cut' }, choices: [], ...told }))).toEqual(
+      E.left({ kind: 'protocol', message: 'cut', usage: { prompt_tokens: 5, completion_tokens: 7 } }),
+    );
   });
 
   it.each([
@@ -53,6 +72,7 @@ describe('an upstream’s unary answer', () => {
     ['{"choices":[{"message":{"content":"a","reasoning_content":"hm"}}]}'],
     ['{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}'],
     ['{"choices":[{"message":null},{"text":"a"},null,7]}'],
+    ['{"choices":[{"message":{"content":"a"},"error":null}],"x_groq":{"id":"r","error":""}}'],
   ])('goes out as it came when no rule touches it: %s', (text) => {
     expect(sent(text)).toBe('as it came');
   });

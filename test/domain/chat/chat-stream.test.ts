@@ -95,6 +95,68 @@ describe('one final [DONE] is appended only after an upstream [DONE] or a chunk 
   });
 });
 
+describe('an answer of several choices', () => {
+  const choice = (index: number, finish: string | null = null, delta: object | undefined = {}): object => ({
+    index,
+    delta,
+    finish_reason: finish,
+  });
+  const chunk = (...choices: readonly object[]): string => JSON.stringify({ id: 'c1', choices });
+  const signsOf = (...data: readonly string[]): readonly string[] =>
+    eventsOf(data).map((event) => {
+      if (event.kind !== 'chunk') return event.kind;
+      return event.terminal ? 'complete' : event.reopens === true ? 'goes on' : 'under way';
+    });
+
+  it.each<[string, readonly string[], readonly string[]]>([
+    [
+      'that come at once',
+      [
+        chunk(choice(0)),
+        chunk(choice(1)),
+        chunk(choice(0, 'stop')),
+        chunk(choice(1)),
+        chunk(choice(1, 'length')),
+      ],
+      ['under way', 'under way', 'under way', 'under way', 'complete'],
+    ],
+    [
+      'that come in one chunk',
+      [chunk(choice(0), choice(1)), chunk(choice(1, 'stop')), chunk(choice(0, 'stop'))],
+      ['under way', 'under way', 'complete'],
+    ],
+    [
+      'that finish in one chunk',
+      [chunk(choice(0), choice(1)), chunk(choice(0, 'stop'), choice(1, 'stop')), usage],
+      ['under way', 'complete', 'under way'],
+    ],
+    [
+      'that come one after the other',
+      [chunk(choice(0, 'stop')), chunk(choice(1)), chunk(choice(1)), chunk(choice(1, 'stop'))],
+      ['complete', 'goes on', 'under way', 'complete'],
+    ],
+    [
+      'of which the second one comes whole',
+      [chunk(choice(0, 'stop')), chunk(choice(1, 'stop'))],
+      ['complete', 'complete'],
+    ],
+    [
+      'of which one says no more after its end',
+      [chunk(choice(0, 'stop')), chunk(choice(0)), chunk(choice(0, 'stop'))],
+      ['complete', 'under way', 'complete'],
+    ],
+  ])('is complete when none that was seen is under way: %s', (_, data, signs) => {
+    expect(signsOf(...data)).toEqual([...signs, 'done']);
+  });
+
+  it('is told apart from no more than so many: those beyond are not waited for', () => {
+    const many = Array.from({ length: 200 }, (_, index) => choice(index));
+    const ends = Array.from({ length: 128 }, (_, index) => choice(index, 'stop'));
+    expect(signsOf(chunk(...many), chunk(...ends))).toEqual(['under way', 'complete', 'done']);
+    expect(signsOf(chunk(...ends), chunk(choice(128)))).toEqual(['complete', 'under way', 'done']);
+  });
+});
+
 describe('malformed streams and top-level errors are one failure, with no [DONE] afterward', () => {
   it.each([
     ['cut JSON', '{"choices":['],
@@ -125,8 +187,34 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([told(message, data)]);
   });
 
-  it('an `error` of null is none', () => {
-    expect(endOf(['{"choices":[],"error":null}', finish])).toEqual([2, done]);
+  it.each([
+    [
+      'in a choice',
+      '{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"m hunter2"}}]}',
+      'm [REDACTED]',
+    ],
+    [
+      'in a choice, without words',
+      '{"choices":[{"delta":{},"error":{}}]}',
+      'The upstream reported an error.',
+    ],
+    ['in another choice', '{"choices":[null,{"delta":{}},{"index":1,"error":{"message":"m"}}]}', 'm'],
+    [
+      'as the reason in x_groq',
+      '{"choices":[],"x_groq":{"id":"r","error":"over_capacity"}}',
+      'over_capacity',
+    ],
+  ])('an error that is told beneath the top is one too: %s', (_, data, message) => {
+    expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([told(message, data)]);
+  });
+
+  it.each([
+    ['{"choices":[],"error":null}'],
+    ['{"choices":[{"index":0,"error":null},{"index":0,"error":""}],"x_groq":{"id":"r","error":null}}'],
+    ['{"choices":[],"x_groq":{"error":""}}'],
+    ['{"choices":[],"x_groq":"error"}'],
+  ])('an `error` that says nothing is none: %s', (data) => {
+    expect(endOf([data, finish])).toEqual([2, done]);
   });
 
   it.each([

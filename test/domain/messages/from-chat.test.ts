@@ -72,6 +72,36 @@ describe('the message', () => {
       [12, 0, 10],
     ],
     ['in x_groq alone', { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } }, [3, 0, 5]],
+    [
+      'output in the total alone, as it is billed',
+      { usage: { prompt_tokens: 12, completion_tokens: 2, total_tokens: 354 } },
+      [12, 0, 342],
+    ],
+    [
+      'a total that is less than its parts',
+      { usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 4 } },
+      [3, 0, 5],
+    ],
+    ['names of other families', { usage: { input_tokens: 3, output_tokens: 5 } }, [3, 0, 5]],
+    ...['cached_tokens', 'num_cached_tokens', 'prompt_cache_hit_tokens'].map(
+      (field): [string, JsonObject, readonly [number, number, number]] => [
+        `${field} at the top`,
+        { usage: { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: null, [field]: 4 } },
+        [5, 4, 5],
+      ],
+    ),
+    [
+      'cached tokens that are told twice',
+      {
+        usage: {
+          prompt_tokens: 9,
+          completion_tokens: 5,
+          prompt_cache_hit_tokens: 4,
+          prompt_tokens_details: { cached_tokens: 4 },
+        },
+      },
+      [5, 4, 5],
+    ],
   ])('usage: %s', (_, over, [input_tokens, cache_read_input_tokens, output_tokens]) => {
     expect(messageOf({ ...completionOf({}), ...over })['usage']).toMatchObject({
       input_tokens,
@@ -144,6 +174,18 @@ describe('what the model says', () => {
       { reasoning: 'hm', reasoning_details: [{ text: 'hm' }] },
       [thinking('hm')],
     ],
+    [
+      'what is spoken',
+      { content: null, audio: { id: 'a', data: 'AA==', transcript: 'Hello there' } },
+      [text('Hello there')],
+    ],
+    [
+      'what is spoken and written',
+      { content: 'Hello', audio: { transcript: 'Hello there' } },
+      [text('Hello')],
+    ],
+    ['an image beside a text', { content: 'Here.', images: [{ type: 'image_url' }] }, [text('Here.')]],
+    ['no image and no sound', { content: '', images: [], audio: { data: '' } }, []],
     [
       'thinking that holds a signature alone',
       { provider_metadata: { a: { reasoning: [{ signature: 's' }] } } },
@@ -228,9 +270,33 @@ describe('stop_reason', () => {
     ['eos', 'end_turn', 'tool_use'],
     ['toString', 'end_turn', 'tool_use'],
     [7, 'end_turn', 'tool_use'],
+    ...['model_length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens', 'time_limit'].map(
+      (finish): [Json, string, string] => [finish, 'max_tokens', 'max_tokens'],
+    ),
+    ['model_context_window_exceeded', 'model_context_window_exceeded', 'model_context_window_exceeded'],
+    ...[
+      'sensitive',
+      'SAFETY',
+      'RECITATION',
+      'PROHIBITED_CONTENT',
+      'BLOCKLIST',
+      'SPII',
+      'content_filter: RECITATION',
+      'function_call_filter: MALFORMED_FUNCTION_CALL',
+    ].map((finish): [Json, string, string] => [finish, 'refusal', 'refusal']),
   ])('finish_reason %j is %s, and %s where there are calls', (finish, alone, withCalls) => {
     expect([stopOf({ content: 'a' }, finish), stopOf(calls, finish)]).toEqual([alone, withCalls]);
   });
+
+  it.each([['error'], ['network_error'], ['insufficient_system_resource'], ['abort'], ['cancelled']])(
+    'finish_reason %j is a failure, whatever there is of the answer',
+    (finish) => {
+      for (const message of [{ content: 'Half an ans' }, calls, { refusal: 'No.' }])
+        expect(fromChatCompletion(completionOf(message, finish), about)).toEqual(
+          E.left({ kind: 'protocol', message: `The upstream did not finish its answer (${finish}).` }),
+        );
+    },
+  );
 
   it('a refusal is one, whatever the finish reason says', () => {
     expect(stopOf({ refusal: 'No.' }, 'stop')).toBe('refusal');
@@ -241,6 +307,7 @@ describe('stop_reason', () => {
 describe('whatever the upstream says', () => {
   const blocks: ReadonlySet<Json | undefined> = new Set(['text', 'thinking', 'tool_use']);
   const malformed = { kind: 'protocol', message: 'The upstream sent a malformed answer.' };
+  const withoutMessage = { kind: 'protocol', message: 'The upstream answered without a message.' };
 
   it('never throws on any JSON, and gives a message that can be printed, or a fault', () => {
     const anything = fc.oneof(
@@ -260,7 +327,7 @@ describe('whatever the upstream says', () => {
     fc.assert(
       fc.property(anything, (completion) => {
         const translated = fromChatCompletion(completion, about);
-        if (E.isLeft(translated)) return expect(translated.left).toEqual(malformed);
+        if (E.isLeft(translated)) return expect([malformed, withoutMessage]).toContainEqual(translated.left);
         const message = JSON.parse(JSON.stringify(translated.right)) as JsonObject;
         expect(message).toMatchObject({ id: 'msg_1', type: 'message', role: 'assistant', model: 'fast' });
         expect(typeof message['stop_reason']).toBe('string');
@@ -286,5 +353,37 @@ describe('whatever the upstream says', () => {
 
   it.each(emptyInChat)('a piece that is empty is none: %s', (_, message) => {
     expect(contentOf(message)).toEqual([]);
+  });
+
+  it.each<[string, Json]>([
+    ['no choice', []],
+    ['a choice of null', [null]],
+    ['no choice with the index 0', [{ index: 1, message: { content: 'a' }, finish_reason: 'stop' }]],
+    ['no message', [{ index: 0, finish_reason: 'stop' }]],
+    ['a message of null', [{ index: 0, message: null, finish_reason: 'tool_calls' }]],
+  ])('an answer in which nobody says anything is a fault: %s', (_, choices) => {
+    expect(fromChatCompletion({ choices }, about)).toEqual(E.left(withoutMessage));
+  });
+
+  it('a message that was withheld needs none', () => {
+    const choices = [{ index: 0, finish_reason: 'content_filter' }];
+    expect(messageOf({ choices })).toMatchObject({ content: [], stop_reason: 'refusal' });
+  });
+
+  it.each<[string, JsonObject]>([
+    [
+      'images',
+      { content: '', images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
+    ],
+    ['audio', { content: null, audio: { id: 'a', data: 'AA==' } }],
+    ['content', { content: [{ type: 'image_url', image_url: { url: 'https://x.test' } }] }],
+    ['images', { reasoning: 'A cat it is.', images: [{ type: 'image_url' }] }],
+  ])('an answer in %s alone is a fault that names it', (field, message) => {
+    expect(fromChatCompletion(completionOf(message), about)).toEqual(
+      E.left({
+        kind: 'protocol',
+        message: `The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`,
+      }),
+    );
   });
 });

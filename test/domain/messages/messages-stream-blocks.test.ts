@@ -144,11 +144,32 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.', 'tool_use g', '{}', '.'],
     ],
     [
+      'parallel calls that share an index, and have no ids',
+      [
+        called(piece(0, '{"a":', { id: '' }, 'f'), piece(0, '1}')),
+        called(piece(0, '{"a":2}', { id: '' }, 'f')),
+        called(piece(0, '{"a":', {}, 'g')),
+        called(piece(0, '3}')),
+      ],
+      ['tool_use f', '{"a":1}', '.', 'tool_use f', '{"a":2}', '.', 'tool_use g', '{"a":3}', '.'],
+    ],
+    [
+      'a name in every piece, and in blanks behind the arguments',
+      [called(piece(0, '{"a":', {}, 'f')), called(piece(0, '1}', {}, 'f')), called(piece(0, ' ', {}, 'f'))],
+      ['tool_use f', '{"a":1} ', '.'],
+    ],
+    [
       'an id that is new in every piece',
       [called(piece(0, '{', { id: 'a1' }, 'f')), called(piece(0, '}', { id: 'a2' }))],
       ['tool_use f', '{', '}', '.'],
     ],
     ['a refusal', [says({ refusal: 'N' }), says({ refusal: 'o.' })], ['text', 'N', 'o.', '.']],
+    [
+      'what is spoken',
+      [says({ audio: { id: 'a' } }), says({ audio: { data: 'AA' } }), says({ audio: { transcript: 'a' } })],
+      ['text', 'a', '.'],
+    ],
+    ['an image beside a text', [says({ content: 'a', images: [{ type: 'image_url' }] })], ['text', 'a', '.']],
     ['content in parts', [says({ content: [{ type: 'text', text: 'a' }] })], ['text', 'a', '.']],
     [
       'the legacy single call',

@@ -82,6 +82,35 @@ describe('a failure never looks finished', () => {
     );
   });
 
+  it.each([['error'], ['network_error'], ['insufficient_system_resource'], ['abort'], ['cancelled']])(
+    'a finish_reason that tells one is one, once the stream has ended: %s',
+    (reason) => {
+      const call = called(piece(0, '{}', { id: 'a' }, 'f'));
+      const events = eventsOf([
+        says({ content: 'a' }),
+        call,
+        finishes(reason),
+        chunkEvent({ choices: [] }),
+        done,
+      ]);
+      expect(events.at(-1)).toEqual(failure(`The upstream did not finish its answer (${reason}).`));
+      expect(toldOf(events).some(({ type }) => type === 'message_delta')).toBe(false);
+      expect(grammarFault(toldOf(events))).toBeUndefined();
+    },
+  );
+
+  it.each<[string, readonly JsonObject[]]>([
+    ['images', [{ content: '' }, { images: [{ type: 'image_url' }] }]],
+    ['audio', [{ audio: { id: 'a' } }, { audio: { data: 'AA==' } }]],
+    ['content', [{ reasoning: 'A cat it is.' }, { content: [{ type: 'image_url' }] }]],
+  ])('so is an answer in %s alone, which cannot be told', (field, deltas) => {
+    const events = eventsOf([...deltas.map(says), finishes('stop'), done]);
+    expect(events.at(-1)).toEqual(
+      failure(`The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`),
+    );
+    expect(grammarFault(toldOf(events))).toBeUndefined();
+  });
+
   it('never yields message_stop, whatever came before', () => {
     fc.assert(
       fc.property(aStreamedAnswer, fc.nat(), ({ chunks }, at) => {

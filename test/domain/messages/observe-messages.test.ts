@@ -54,6 +54,52 @@ describe('usage is summed as the bill does: input, cache read and cache write', 
   });
 });
 
+describe('compaction on the provider’s side', () => {
+  const round = (type: string, input_tokens: number, output_tokens: number, more: JsonObject = {}) => ({
+    type,
+    input_tokens,
+    output_tokens,
+    ...more,
+  });
+  const compacted = {
+    input_tokens: 612,
+    output_tokens: 2819,
+    iterations: [
+      round('compaction', 60385, 522, { cache_read_input_tokens: 7, cache_creation_input_tokens: null }),
+      round('compaction', 100, 10),
+      round('message', 612, 2819),
+    ],
+  };
+  const compaction = {
+    input_tokens: 60485,
+    cache_read_input_tokens: 7,
+    cache_creation_input_tokens: 0,
+    output_tokens: 532,
+  };
+
+  it('is told beside the usage, which stays what it is', () => {
+    expect(observeMessage({ usage: compacted })).toMatchObject({ usage: usage(612, 2819), compaction });
+  });
+
+  it('is told of a stream by its `message_delta`', () => {
+    const observer = new MessagesObserver();
+    observer.see({ type: 'message_start', message: { usage: { input_tokens: 60385, output_tokens: 5 } } });
+    expect(observer.observed()).not.toHaveProperty('compaction');
+    observer.see({ type: 'message_delta', usage: compacted });
+    observer.see({ type: 'message_stop' });
+    expect(observer.observed()).toMatchObject({ usage: usage(612, 2819), compaction });
+  });
+
+  it.each<[string, Json]>([
+    ['of a message alone', [round('message', 612, 2819)]],
+    ['that are no list', 'compaction'],
+    ['with a count that is none', [round('compaction', -1, 522)]],
+    ['whose sum is no count', [round('compaction', 2 ** 53 - 1, 0), round('compaction', 1, 0)]],
+  ])('is none for iterations %s', (_, iterations) => {
+    expect(observeMessage({ usage: { ...compacted, iterations } })).not.toHaveProperty('compaction');
+  });
+});
+
 describe('`message_delta.usage` replaces start values', () => {
   it.each<[Json | undefined, Json | undefined, Json | undefined]>([
     [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: 7 }, { input_tokens: 5, output_tokens: 7 }],

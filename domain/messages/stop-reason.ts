@@ -1,0 +1,47 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isString, type Json } from '../shared/json.ts';
+
+/** Why a chat answer ended, by the upstream's name for it in small letters: some write it in capitals. */
+const stopReasons: ReadonlyMap<string, string> = new Map([
+  ['length', 'max_tokens'],
+  ['model_length', 'max_tokens'],
+  ['max_tokens', 'max_tokens'],
+  ['max_output_tokens', 'max_tokens'],
+  ['time_limit', 'max_tokens'],
+  ['model_context_window_exceeded', 'model_context_window_exceeded'],
+  ['tool_calls', 'tool_use'],
+  ['function_call', 'tool_use'],
+  ['sensitive', 'refusal'],
+  ['safety', 'refusal'],
+  ['recitation', 'refusal'],
+  ['prohibited_content', 'refusal'],
+  ['blocklist', 'refusal'],
+  ['spii', 'refusal'],
+]);
+
+/** Some upstreams say behind a colon what was filtered; a call that was malformed is withheld in the same way. */
+const filtered = /^(?:content|function_call)_filter/;
+
+/** The upstream has failed: what there is of the answer is no answer. */
+const failures: ReadonlySet<string> = new Set([
+  'error',
+  'network_error',
+  'insufficient_system_resource',
+  'abort',
+  'cancelled',
+]);
+
+/**
+ * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop` and reasons that nobody
+ * knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool.
+ */
+export function stopReason(
+  finish: Json | undefined,
+  answer: { readonly called: boolean; readonly refused: boolean },
+): Either<string, string> {
+  const reason = isString(finish) ? finish.toLowerCase() : '';
+  if (failures.has(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
+  if (answer.refused || filtered.test(reason)) return E.right('refusal');
+  return E.right(stopReasons.get(reason) ?? (answer.called ? 'tool_use' : 'end_turn'));
+}
