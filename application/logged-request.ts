@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { priceUsage } from '../domain/ledger/price-usage.ts';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
 import { referencedServers } from '../domain/mcp/referenced-servers.ts';
+import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
 import { type Picodollars, toUsd } from '../domain/money/money.ts';
 import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
 import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
@@ -33,7 +35,7 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
     facts.family,
     facts.ask?.stream ?? false,
     policy.payloads,
-    charged ? undefined : seenCost(end, money),
+    accountingOf(ended, money),
     facts.prepared?.notes,
   );
   return {
@@ -49,6 +51,20 @@ function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pic
   return mcpServers === undefined || tools === undefined
     ? {}
     : { mcp: referencedServers(tools, mcpServers, request.caller) };
+}
+
+/** What is in no ledger row, and is billed. */
+function accountingOf({ end, charged, cost }: Ended, money: Picodollars | undefined): JsonObject | undefined {
+  const seen = charged ? undefined : seenCost(end, money);
+  const { compaction } = observed(end);
+  return compaction === undefined ? seen : { ...seen, compaction: withCost(compaction, cost) };
+}
+
+/** Compaction costs what the request's own tokens do (rule 38.14). */
+function withCost(compaction: JsonObject, cost: UsageCost | undefined): JsonObject {
+  const usage = messagesBodyUsage(compaction);
+  if (usage === undefined || cost?.pricingStatus !== 'priced') return compaction;
+  return { ...compaction, cost_usd: toUsd(priceUsage(usage, cost.price)) };
 }
 
 /** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */

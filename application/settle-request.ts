@@ -48,7 +48,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
       ? loggedRequest(ports, policy, { facts, end, charged: charge !== undefined, cost })
       : undefined;
     const released = { release: releaseOf(facts, policy), limited: limitedTokensOf(facts, end) };
-    const settled = await recorded(ports, facts, { charge, logged, ...released });
+    const settled = await recorded(ports, facts, end, { charge, logged, ...released });
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) {
       keepPayload(ports, policy, facts, end, failure);
@@ -67,13 +67,14 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
 async function recorded(
   { ledger }: ServePorts,
   facts: Facts,
+  end: RequestEnd,
   left: Omit<SettlementRecord, 'deferrableTo'>,
 ): Promise<Settled> {
   const { charge, logged, release } = left;
   if (charge === undefined && logged === undefined && release === undefined)
     return E.right({ kind: 'recorded' });
   return facts.request.telemetry.during('settlement', () =>
-    ledger.settle({ ...left, deferrableTo: deferrableTo(facts) }),
+    ledger.settle({ ...left, deferrableTo: deferrableTo(facts, end) }),
   );
 }
 
@@ -100,10 +101,13 @@ function limitedTokensOf(
 
 /**
  * Database lost before settlement (rules 38.7, 38.8): the request of an owner with a hard limit gets an error, never a
- * complete answer; others complete once the record is in the journal, at the last database time it carries.
+ * complete answer; others complete once the record is in the journal, at the last database time it carries. So do those
+ * whose caller has left: there is nobody to keep an answer from, and the record is judged when it is settled.
  */
-const deferrableTo = ({ admission }: Facts): Date | undefined =>
-  admission === undefined || admission.budget?.terms.hardLimit === true ? undefined : admission.databaseTime;
+function deferrableTo({ admission }: Facts, end: RequestEnd): Date | undefined {
+  const isAwaited = admission?.budget?.terms.hardLimit === true && end.kind !== 'left';
+  return isAwaited ? undefined : admission?.databaseTime;
+}
 
 /** A record of the journal has no row yet; its payload is not kept. */
 const wasLogged = (settled: Settled): boolean => E.isRight(settled) && settled.right.kind !== 'journaled';

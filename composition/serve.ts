@@ -12,7 +12,7 @@ import type { Foundations } from './container.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
-import { openPool, refuseOtherIsolation } from '../infrastructure/postgres/pool.ts';
+import { openPool, refuseOtherSettings } from '../infrastructure/postgres/pool.ts';
 import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
@@ -78,7 +78,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const purge = purgeOnSchedule(parts.clock, config, database, log, isDraining);
   const release = releasing({ parts, background, purge, partitions, exported, connections });
   const start = async (): Promise<Listeners> => {
-    await refuseOtherIsolation(pool);
+    await refuseOtherSettings(pool);
     await follower.start();
     await partitions.make();
     collectStart();

@@ -6,6 +6,8 @@ export interface Observation {
   readonly usage: TokenUsage | undefined;
   /** The provider reported usage, but no counts that can be used. */
   readonly usageUnusable: boolean;
+  /** What compaction on the provider's side used beside it, as the messages family counts. */
+  readonly compaction?: JsonObject;
   /** Tool-call artifacts in the normalised provider output. */
   readonly invokedToolCount: number;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import { lossOf, sqlState } from './database-fault.ts';
 import { connector, databaseHosts } from './hosts.ts';
+import { withOwnSettings } from './session-setting.ts';
 import type { SecuredUrl } from './tls.ts';
 
 /** A server that does not accept a connection in this time is not there. */
@@ -52,7 +53,7 @@ async function connect(url: string, options: ClientConfig): Promise<Client> {
 async function open({ url, ssl }: SecuredUrl, options: ClientConfig) {
   const client = new Client({
     ...options,
-    connectionString: url,
+    connectionString: withOwnSettings(url),
     ssl: ssl ?? false,
     connectionTimeoutMillis: connectTimeoutMs,
   });

@@ -95,7 +95,7 @@ export class Connections {
       };
       const fail = (error: unknown): void => {
         if (over) return;
-        // A statement that the server has refused leaves its session as it was.
+        // A refused statement leaves its session as it was; one that met another schema may be planned for the old one.
         end(databaseFault(error) === 'refused' || databaseFault(error) === 'stuck');
         reject(error);
       };

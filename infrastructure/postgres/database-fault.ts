@@ -9,29 +9,48 @@ import { errorChain } from './error-chain.ts';
 
 /** What a failed statement means for those who wait for it. */
 export type DatabaseFault =
-  /** The connection was lost or refused, or leads to a standby: whether a statement took effect is unknown. */
+  /**
+   * The connection was lost, refused or not to be had, or leads to a standby: whether a statement took effect is unknown.
+   */
   | 'connection'
   /** A lock or the statement itself took too long. */
   | 'stuck'
   /** No answer in time: whether a statement took effect is unknown, and asking again would take as long. */
   | 'late'
-  /** The statement was refused for what it says: a row that breaks a rule of the tables. */
+  /**
+   * The database is not as its statements want it, such as in the middle of a restore: a table, a right or a file is not
+   * there. Nothing took effect, nothing is wrong with the rows, and they may be sent again.
+   */
+  | 'unready'
+  /** The rows were refused for what they are, or what came back is not what was asked for: each try ends the same way. */
   | 'refused';
 
 /** The database, or the way to it, has not answered in the time that a statement is given. */
 export class AnswerTooLate extends Error {}
 
-/**
- * SQLSTATE classes: 08 connection, 28 log-in, 57P0x shutdown, 53 resources, 25006 a standby that only reads; 55P03
- * lock and 57014 statement time-outs.
- */
+/** A row that is not what its statement declares: the schema and the code disagree, which is a defect. */
+export class RowShapeError extends Error {}
+
+/** What is not known to speak of the rows does not: a record that is refused is never tried again (rule 38.13). */
 export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AnswerTooLate) return 'late';
+  if (error instanceof RowShapeError) return 'refused';
   const state = sqlState(error);
-  if (state !== undefined && stuckStates.has(state)) return 'stuck';
-  if (state === undefined || /^(?:08|28|53|57P|25006)/.test(state)) return 'connection';
-  return 'refused';
+  // Whatever a server refuses a session with, it says nothing of a statement.
+  if (state === undefined || error instanceof ConnectionError) return 'connection';
+  if (stuckStates.has(state)) return 'stuck';
+  if (ofTheSession.test(state)) return 'connection';
+  return ofTheRows.test(state) ? 'refused' : 'unready';
 }
+
+/**
+ * SQLSTATE classes: 08 connection, 28 log-in, 53 resources, 57P0x shutdown; 25006 a standby that only reads, 25P03 and
+ * 25P04 a session that was ended in its transaction.
+ */
+const ofTheSession = /^(?:08|28|53|57P|25006|25P0[34])/;
+
+/** Of rows among each other (21), values (22), constraints (23), what is too large or too deep (54), or by a function (P0). */
+const ofTheRows = /^(?:2[123]|54|P0)/;
 
 /** Locks and statements that took too long, deadlocks, and what a replica cancels to replay rows on. */
 const stuckStates: ReadonlySet<string> = new Set(['55P03', '57014', '40P01', '40001']);
@@ -103,9 +122,12 @@ const ofTheDriver = [
   StatementTimeoutError,
 ];
 
-/** The database was away or too busy: nothing is wrong with the statement, and it may be tried again. */
+/**
+ * The database was away or too busy: nothing is wrong with the statement, and it may be tried again. Where something is
+ * missing that the statement names, that is as likely a mistake of ours, which is not to be hidden.
+ */
 export const isDatabaseTrouble = (error: unknown): boolean =>
   (sqlState(error) !== undefined ||
     brokenConnection(error) !== undefined ||
     ofTheDriver.some((kind) => error instanceof kind)) &&
-  databaseFault(error) !== 'refused';
+  !['unready', 'refused'].includes(databaseFault(error));

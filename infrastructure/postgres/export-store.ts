@@ -24,7 +24,7 @@ const pageRows = 1000;
 const aroundMs = 3 * 3_600_000;
 
 /** Number of the session advisory lock of an export: the objects of two at once would be of two readings. */
-const exportLock = 4_071_771_014;
+const exportLock = 4_071_771_015;
 
 /** A page and a look are short; counting the request logs of a day takes as long as there are many. */
 const answerMs = 15_000;

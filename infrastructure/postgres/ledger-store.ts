@@ -188,8 +188,8 @@ const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
 
 /**
  * One transaction for the batch. A batch that fails is judged again: after a lost connection once more, after a
- * refusal one by one in arrival order, so that a bad row fails one request, and when it was stuck scope by scope, so
- * that a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids. Rows of an
+ * refusal one by one in arrival order, so that a bad row, or a page that cannot be read, fails one request, and when it
+ * was stuck scope by scope, so that a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids. Rows of an
  * earlier try are looked for where there may be one alone, for to look for them costs each settlement more.
  */
 async function settleBatch(
@@ -208,12 +208,15 @@ async function settleBatch(
     options.process.failed(error);
     if (fault === 'stuck' && new Set(records.map(laneOf)).size > 1) return records.map(() => putBack);
     if (fault === 'connection' && triesLeft > 0) return settleBatch(place, records, options, triesLeft - 1);
-    if (fault !== 'refused' || records.length === 1) return records.map(() => E.left(failureOf(fault)));
+    if (!mayBeOfOne.has(fault) || records.length === 1) return records.map(() => E.left(failureOf(fault)));
     const settled: (Settled | typeof putBack)[] = [];
     for (const record of records) settled.push(...(await settleBatch(place, [record], options, triesLeft)));
     return settled;
   }
 }
+
+/** Faults of a batch that one of its records may have alone. */
+const mayBeOfOne: ReadonlySet<DatabaseFault> = new Set(['refused', 'unready']);
 
 const failureOf = (fault: DatabaseFault): StoreUnavailable | NotRecorded =>
   fault === 'refused'

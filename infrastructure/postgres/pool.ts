@@ -1,12 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { createPool, type DatabasePool, type Interceptor, sql } from 'slonik';
+import { ConnectionError, createPool, type DatabasePool, type Interceptor, sql } from 'slonik';
 import { type Connection, openConnection } from './connection.ts';
 import { Connections } from './connections.ts';
+import { RowShapeError } from './database-fault.ts';
 import { connector, type DatabaseHosts, databaseHosts } from './hosts.ts';
 import { Seat } from './seat.ts';
-import { withSessionSetting } from './session-setting.ts';
+import { ownSettings, withOwnSettings } from './session-setting.ts';
 import { giveUpMs } from './within-time.ts';
 
 /** Paths and expected types only: values may be secrets. */
@@ -32,9 +33,6 @@ export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> 
     },
   },
 });
-
-/** A row that is not what the query declared: the schema and the code disagree, which is a defect. */
-class RowShapeError extends Error {}
 
 /** A row as its codec has it. */
 export function decodedRow<A>(codec: t.Type<A, unknown>, fields: unknown): A {
@@ -65,11 +63,11 @@ const connectionTimeoutMs = 3_000;
 /** A transaction that stands still for so long is ended by the server, with its connection. */
 const idleInTransactionMs = 60_000;
 
-/** Connects to one of the hosts. */
-const connectionsTo = (hosts: DatabaseHosts): (() => Promise<Connection>) =>
-  connector(hosts, async ({ url, ssl }) => {
+/** Connects to one of the hosts. What fails has the library's own word for it, whatever code a server gave (`databaseFault`). */
+function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
+  const connect = connector(hosts, async ({ url, ssl }) => {
     const connection = await openConnection({
-      connectionString: withIsolation(url),
+      connectionString: withOwnSettings(url),
       ssl: ssl ?? false,
       connectionTimeoutMillis: connectionTimeoutMs,
       statement_timeout: statementTimeoutMs,
@@ -81,6 +79,11 @@ const connectionsTo = (hosts: DatabaseHosts): (() => Promise<Connection>) =>
       close: () => connection.close(),
     };
   });
+  return () =>
+    connect().catch((error: Error) => {
+      throw new ConnectionError(error.message, { cause: error });
+    });
+}
 
 /** The service's pool, and the connections below it, which `prepared` statements take directly. */
 export interface ServicePool extends DatabasePool {
@@ -125,26 +128,25 @@ export async function openPool(
   });
 }
 
-/**
- * The hard limit reads its sums after its lock is held, by statements that must see what was committed meanwhile:
- * READ COMMITTED, whatever the default of the database is.
- */
-const withIsolation = (url: string): string =>
-  withSessionSetting(url, 'default_transaction_isolation=read\\ committed');
-
-const isolationRow = t.type({ isolation: t.string });
+const settingRow = t.type({ name: t.string, value: t.string });
 
 /**
- * Whether transactions begin as they must. A pooler may keep from the server what connections ask for at their start.
+ * Whether sessions begin as they must. A pooler may keep from the server what connections ask for at their start.
  * Throws an error for operators.
  */
-export async function refuseOtherIsolation(pool: DatabasePool): Promise<void> {
-  const { isolation } = await pool.one(
-    sql.type(row(isolationRow))`select current_setting('default_transaction_isolation') as isolation`,
+export async function refuseOtherSettings(pool: DatabasePool): Promise<void> {
+  const names = sql.array(Object.keys(ownSettings), 'text');
+  const found = await pool.any(
+    sql.type(row(settingRow))`select name, current_setting(name) as value from unnest(${names}) as name`,
   );
-  if (isolation !== 'read committed')
+  const values = new Map(found.map(({ name, value }) => [name, value]));
+  for (const [name, wanted] of Object.entries(ownSettings)) {
+    const value = values.get(name);
+    // With the order of days and months behind it.
+    if (value === wanted || value?.startsWith(`${wanted},`) === true) continue;
     throw new Error(
-      `Transactions of the database begin as ${isolation}, and hard limits need read committed. A pooler keeps it from ` +
-        "the server: set it for the role, alter role … set default_transaction_isolation = 'read committed'.",
+      `Sessions of the database begin with ${name} = '${value}', and hard limits need '${wanted}'. A pooler keeps it ` +
+        `from the server: set it for the role, alter role … set ${name} = '${wanted}'.`,
     );
+  }
 }

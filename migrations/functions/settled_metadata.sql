@@ -1,8 +1,10 @@
 create or replace function settled_metadata(metadata jsonb, verdict text, blocked_cost_usd text) returns jsonb
 language sql stable parallel safe as $$
   select case verdict
-    when 'blocked' then metadata || jsonb_build_object('accounting', jsonb_build_object('blocked_cost_usd', blocked_cost_usd))
-    when 'duplicate' then metadata || '{"accounting": {"duplicate": true}}'
+    when 'blocked' then metadata || jsonb_build_object('accounting',
+      coalesce(metadata -> 'accounting', '{}') || jsonb_build_object('blocked_cost_usd', blocked_cost_usd))
+    when 'duplicate' then metadata || jsonb_build_object('accounting',
+      coalesce(metadata -> 'accounting', '{}') || '{"duplicate": true}')
     else metadata
   end
 $$;

@@ -12,6 +12,7 @@ import {
   responsesCompleted,
   responsesFailed,
   responsesText,
+  usage,
 } from '../support/fakes/stream-chunks.ts';
 
 /** Steps of a stream; `leave` is where the caller goes. */
@@ -78,6 +79,21 @@ describe('a caller that leaves', () => {
     });
   });
 
+  it('in a call that ends without an answer has a priced ledger row where usage was seen before', async () => {
+    const script: Script = {
+      ...fails({ kind: 'transport', usage }),
+      accepts: true,
+      meanwhile: () => story.link.lose(),
+    };
+    const story: Story = new Story({ script, policy: { drainOnDisconnect: 'always' } });
+    await story.serve();
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['provider_error', 'client_closed']],
+      ledger: ['priced'],
+    });
+  });
+
   it.each<[string, Steps, string]>([
     ['without usage', midway, 'usage_missing'],
     ['priced where usage was seen before', afterUsage, 'priced'],
@@ -126,6 +142,20 @@ describe('a caller that leaves', () => {
       ledger: ['priced'],
       outcome: 'success',
     });
+  });
+
+  it('after the `finish_reason` of one choice has left early where another has begun', async () => {
+    const another = { ...chatText('Ho'), reopens: true } as const;
+    const story = await left({ steps: (leave) => [[chatFinish], [another], leave, [chatUsage], done] });
+    expect(story.upstream.orders.at(-1)).toBe('cancel');
+    expect(rowsOf(story)).toMatchObject({ ...closed, ledger: ['usage_missing'] });
+  });
+
+  it('after the `finish_reason`, and before another choice begins, is waited for no longer than for the end', async () => {
+    const another = { ...chatText('Ho'), reopens: true } as const;
+    const story = await left({ steps: (leave) => [[chatFinish], leave, [another], [chatUsage], done] });
+    expect(story.upstream.orders).toEqual(['end within 10000 ms']);
+    expect(rowsOf(story)).toMatchObject({ status: 200, outcome: 'success', ledger: ['priced'] });
   });
 
   it('after the upstream told its failure has not left early: the failure is the upstream’s', async () => {
@@ -233,6 +263,38 @@ describe('a stream that its caller left is drained', () => {
     expect(story.upstream.orders).toEqual([drained, 'cancel']);
     expect(story.finished).toHaveLength(2);
   });
+});
+
+describe('a caller that left, and the database is lost meanwhile,', () => {
+  it.each<[string, StoryOptions]>([
+    ['a hard', hard],
+    ['a soft', soft],
+  ])(
+    'has its record in the journal, with the usage that was waited for: owner with %s limit',
+    async (_, of) => {
+      const lose = () => (story.ledger.database = 'lost');
+      const script = streams(
+        [chatText('Hi')],
+        () => story.link.lose(),
+        lose,
+        [chatFinish],
+        [chatUsage],
+        done,
+      );
+      const story: Story = new Story({
+        stream: true,
+        script,
+        policy: { drainOnDisconnect: 'always' },
+        ...of,
+      });
+      await story.serve();
+      expect(story.ledger.journal).toMatchObject([
+        { charge: { cost: { pricingStatus: 'priced' } }, deferrableTo: story.ledger.now },
+      ]);
+      expect(story.sentKinds).toEqual(['chunk']);
+      expect(story.finished).toMatchObject([{ outcome: 'client_closed' }]);
+    },
+  );
 });
 
 describe('what the gateway cuts off at its own end', () => {

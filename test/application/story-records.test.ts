@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { CaptureMode } from '../../domain/request-log/capture-policy.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxBodyBytesHere, maxModelKeyChars, maxUserAgentChars } from '../../domain/shared/limits.ts';
 import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
 import { aBudget, aCaller, answer, cost, Story, type StoryOptions } from '../support/fakes/story.ts';
@@ -86,6 +87,36 @@ describe('a settled request', () => {
     const script = says({ usage: { prompt_tokens: 3, total_tokens: 3 } });
     const story = await new Story({ family: 'embeddings', script }).serve();
     expect(story.log).toMatchObject({ exposedToolCount: undefined, invokedToolCount: undefined });
+  });
+
+  it.each<[string, StoryOptions, object, JsonObject]>([
+    ['and its cost', {}, { cost_usd: '0.000021' }, {}],
+    ['without a price none', { unpriced: true }, {}, {}],
+    [
+      'where its answer is blocked, too',
+      { budget: aBudget({ amount: cost - 1n }) },
+      { cost_usd: '0.000021' },
+      { blocked_cost_usd: '0.0000135' },
+    ],
+  ])('tells what the provider compacted beside its usage, %s', async (_, options, costs, more) => {
+    const compacted = { type: 'compaction', input_tokens: 100, output_tokens: 10 };
+    const used = { input_tokens: 10, output_tokens: 20, iterations: [compacted] };
+    const script = says({ type: 'message', content: [], usage: used });
+    const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
+    const { log } = await new Story({ family: 'messages', script, provider, ...options }).serve();
+    expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
+    expect(log?.metadata).toMatchObject({
+      accounting: {
+        compaction: {
+          input_tokens: 100,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
+          output_tokens: 10,
+          ...costs,
+        },
+        ...more,
+      },
+    });
   });
 
   it('may wait in the journal from the database’s time of its admission on, unless its owner must be judged', async () => {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import * as t from 'io-ts';
 import { type DatabasePool, type QuerySqlToken, sql } from 'slonik';
-import { AnswerTooLate, databaseFault, sqlState } from '../../infrastructure/postgres/database-fault.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import {
+  AnswerTooLate,
+  databaseFault,
+  isDatabaseTrouble,
+  sqlState,
+} from '../../infrastructure/postgres/database-fault.ts';
+import { openPool, row } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { holder } from './ledger-bench.ts';
 import { tcpProxy } from './tcp-proxy.ts';
@@ -30,7 +36,12 @@ describe('what a failed statement means', () => {
       values ('p', sha256('x'), 'n', 'no team')`,
     ],
     ['refused', '23514', sql.unsafe`insert into users (email, name, role) values ('a', 'b', 'nobody')`],
-    ['refused', '42P01', sql.unsafe`select from there_is_no_such_table`],
+    ['refused', '21000', sql.unsafe`select (select i from generate_series(1, 2) i)`],
+    ['refused', 'P0001', sql.unsafe`do $$ begin raise exception 'not this row'; end $$`],
+    ['unready', '42P01', sql.unsafe`select from there_is_no_such_table`],
+    ['unready', '42883', sql.unsafe`select there_is_no_such_function()`],
+    ['unready', '3F000', sql.unsafe`create table there_is_no_such_schema.any ()`],
+    ['unready', '0A000', sql.unsafe`select count(*) from users for update`],
     ['stuck', '57014', sql.unsafe`select pg_sleep(5)`],
     [
       'connection',
@@ -80,6 +91,42 @@ describe('what a failed statement means', () => {
     const error: unknown = await refused.query(sql.unsafe`select 1`).catch((refusal: unknown) => refusal);
     await refused.end();
     expect([databaseFault(error), sqlState(error)]).toEqual(['connection', '28P01']);
+  });
+
+  it.each(['42501', '55000', '58000', '58030', 'XX000', 'XX001'])(
+    'is "unready" for what the database says of itself, and no less a defect of ours: %s',
+    (code) => {
+      const error = Object.assign(new Error('broken'), { code });
+      expect([databaseFault(error), isDatabaseTrouble(error)]).toEqual(['unready', false]);
+    },
+  );
+
+  it.each(['25P03', '25P04'])('is "connection" for a session that the server has ended: %s', (code) => {
+    expect(databaseFault(Object.assign(new Error('ended'), { code }))).toBe('connection');
+  });
+
+  it('is "connection" for a database that is not there, through the library and past it', async () => {
+    const url = new URL(database.url());
+    url.pathname = '/not_there';
+    const pool = await openPool(url.href, 1);
+    const errors = [
+      await failureOf(pool, sql.unsafe`select 1`),
+      await pool.connections.take().catch((error: unknown) => error),
+    ];
+    await pool.end();
+    for (const error of errors)
+      expect([databaseFault(error), sqlState(error), isDatabaseTrouble(error)]).toEqual([
+        'connection',
+        '3D000',
+        true,
+      ]);
+  });
+
+  it('is "refused" for a row that is not what its statement declares, which is a defect', async () => {
+    const pool = await openPool(database.url(), 1);
+    const error = await failureOf(pool, sql.type(row(t.type({ at: t.number })))`select 'now' as at`);
+    await pool.end();
+    expect([databaseFault(error), isDatabaseTrouble(error)]).toEqual(['refused', false]);
   });
 
   it('is "late" for an answer that did not come', () => {

@@ -64,6 +64,26 @@ describe('log rows', () => {
     expect(await ledgerRow(blocked.charge.requestLogId)).toBeUndefined();
   });
 
+  it('keep what their requests were billed beside it, whatever became of them', async () => {
+    const user = await aUser(query, { amount: 1n });
+    const compaction = { input_tokens: 100, output_tokens: 10 };
+    const compacted = (record: ReturnType<typeof aRecord>) => {
+      const metadata = { ...record.logged.log.metadata, accounting: { compaction } };
+      return { ...record, logged: { ...record.logged, log: { ...record.logged.log, metadata } } };
+    };
+    const [first, blocked] = [compacted(aRecord(user, unit)), compacted(aRecord(user, unit))];
+    const duplicate = compacted(aRecord(user, unit, { requestId: first.charge.requestId }));
+    expect(await settle(first, blocked, duplicate)).toEqual(['recorded', 'blocked', 'duplicate']);
+    const rows = await Promise.all(
+      [first, blocked, duplicate].map(({ charge }) => logRow(charge.requestLogId)),
+    );
+    expect(rows).toMatchObject([
+      { metadata_json: { accounting: { compaction } } },
+      { metadata_json: { accounting: { compaction, blocked_cost_usd: '0.5' } } },
+      { metadata_json: { accounting: { compaction, duplicate: true } } },
+    ]);
+  });
+
   it('hold the time to the first token of a stream, and null where there is none', async () => {
     const user = await aUser(query);
     const [stream, whole] = [aLog(user, { firstTokenMs: 0 }), aLog(user)];

@@ -53,8 +53,9 @@ describe('what runs alone', () => {
   });
 });
 
-describe('a pooler that keeps the isolation that connections ask for from the server', () => {
+describe('a pooler that keeps what connections ask for from the server', () => {
   let pooler: Server;
+  let [asked, kept] = ['', ''];
   beforeAll(async () => {
     pooler = createServer((near) => {
       const { hostname, port } = new URL(database.url());
@@ -66,21 +67,30 @@ describe('a pooler that keeps the isolation that connections ask for from the se
         from.on('error', () => to.destroy());
         from.on('close', () => to.destroy());
       }
-      near.on('data', (bytes: Buffer) =>
-        far.write(bytes.toString('latin1').replace('=read\\ committed', '=serializable   '), 'latin1'),
-      );
+      near.on('data', (bytes: Buffer) => far.write(bytes.toString('latin1').replace(asked, kept), 'latin1'));
       far.pipe(near);
     }).listen(0, '127.0.0.1');
     await once(pooler, 'listening');
   });
   afterAll(() => void pooler?.close());
 
-  it('stops a start, which says what to set', async () => {
+  it.each([
+    [
+      'default_transaction_isolation',
+      '=read\\ committed',
+      '=serializable   ',
+      'serializable',
+      'read committed',
+    ],
+    ['datestyle', '=ISO', '=SQL', 'SQL, MDY', 'ISO'],
+    ['standard_conforming_strings', '=on', '=no', 'off', 'on'],
+  ])('stops a start, which says what to set: %s', async (name, wish, instead, value, wanted) => {
+    [asked, kept] = [wish, instead].map((each) => `${name}${each}`) as [string, string];
     const through = new URL(database.url());
     through.host = `127.0.0.1:${(pooler.address() as AddressInfo).port}`;
     const starting = startGateway(basicConfig('http://127.0.0.1:9', aKey()), through.href);
     await expect(starting).rejects.toThrow(
-      "Transactions of the database begin as serializable, and hard limits need read committed. A pooler keeps it from the server: set it for the role, alter role … set default_transaction_isolation = 'read committed'.",
+      `Sessions of the database begin with ${name} = '${value}', and hard limits need '${wanted}'. A pooler keeps it from the server: set it for the role, alter role … set ${name} = '${wanted}'.`,
     );
   });
 });

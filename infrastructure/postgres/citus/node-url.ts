@@ -19,4 +19,4 @@ export function nodeUrl(url: string, host: string, port: number): string {
  * and plan most statements of the money path anew at each call: on a node each of them goes through the hooks of Citus.
  */
 export const withKeptPlans = (url: string): string =>
-  withSessionSetting(url, 'plan_cache_mode=force_generic_plan');
+  withSessionSetting(url, 'plan_cache_mode', 'force_generic_plan');

@@ -184,7 +184,7 @@ function asJudged(logged: LoggedRequest, { kind }: Verdict): LoggedRequest {
   const { log, blockedCostUsd } = logged;
   const noting = (accounting: object): LoggedRequest['log'] => ({
     ...log,
-    metadata: { ...log.metadata, accounting: { ...accounting } },
+    metadata: { ...log.metadata, accounting: { ...Object(log.metadata['accounting']), ...accounting } },
   });
   if (kind === 'duplicate') return { ...logged, log: noting({ duplicate: true }) };
   if (kind !== 'blocked') return logged;

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { connected } from '../support/test-server.ts';
+import {
+  admitted,
+  anAsk,
+  aRecord,
+  aUser,
+  openLedger,
+  rowsOf,
+  settleTogether,
+  unit,
+  withClient,
+} from './ledger-bench.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database?.drop());
+
+describe('requests', () => {
+  it.each([
+    `datestyle = 'German'`,
+    `datestyle = 'SQL, DMY'`,
+    `datestyle = 'German, DMY'`,
+    'standard_conforming_strings = off',
+    `default_transaction_isolation = 'serializable'`,
+    `timezone = 'Asia/Kathmandu'`,
+    `bytea_output = 'escape'`,
+    `intervalstyle = 'sql_standard'`,
+  ])('are settled as ever in a database that has %s', async (setting) => {
+    const name = new URL(database.url).pathname.slice(1);
+    const set = (what: string) =>
+      connected(database.url, (client) => client.query(`alter database ${name} ${what}`));
+    const user = await withClient(database.url, (ask) => aUser(ask, { amount: 10n, cadence: 'daily' }));
+    await set(`set ${setting}`);
+    const records = [aRecord(user, 6n * unit), aRecord(user, 6n * unit)];
+    const ledger = await openLedger(database.url);
+    try {
+      const { budget } = await admitted(ledger, anAsk(user));
+      expect(budget?.spent).toBe(0n);
+      await admitted(ledger, anAsk(user, { callerChoseRequestId: false }));
+      expect(await settleTogether(ledger, records)).toEqual(['recorded', 'blocked']);
+      expect(ledger.faults).toEqual([]);
+      const listed = await budgetsStore(ledger.pool, () => false).list();
+      expect(listed.at(-1)?.currentWindow?.spent).toBeDefined();
+    } finally {
+      await ledger.pool.end();
+      await set('reset all');
+    }
+    const rows = await withClient(database.url, async (ask) => [
+      await rowsOf(ask, records[0]!),
+      await rowsOf(ask, records[1]!),
+    ]);
+    expect(rows).toEqual([
+      [1, 1],
+      [0, 1],
+    ]);
+  });
+});
