@@ -69,6 +69,7 @@ export const adminRoutesOf = (
     teams: teamsStore(pool),
     serviceAccounts: serviceAccountsStore(pool),
     adminTokens: adminTokensStore(pool),
+    rolesByProvider: () => (config.loaded().config.adminAuth.oidc?.adminGroups.length ?? 0) > 0,
     testMails: testMailsStore(pool),
     mailer: smtpMailer(() => config.loaded().config.mail),
     mailReady: mailReady(config),

@@ -1,5 +1,6 @@
 import { inspectServer } from '../application/mcp/inspect-server.ts';
 import { systemClock } from '../infrastructure/clock.ts';
+import { noSecrets } from '../domain/payload/secrets.ts';
 import type { GatewayConfig } from '../infrastructure/config/config.ts';
 import { mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
 import { textDigest } from '../infrastructure/text-digest.ts';
@@ -10,7 +11,9 @@ export async function checkMcpServers({
   mcpServers,
 }: Pick<GatewayConfig, 'mcpServers'>): Promise<readonly CheckedServer[]> {
   const upstreams = mcpUpstreams(() => mcpServers, { conceal: () => undefined, warn: () => undefined });
-  const inspect = inspectServer({ upstreams, clock: systemClock(), digest: textDigest });
+  // Of what servers say, only how many tools they have is told here.
+  const secrets = () => noSecrets;
+  const inspect = inspectServer({ upstreams, clock: systemClock(), digest: textDigest, secrets });
   try {
     return await Promise.all(
       mcpServers.map(async (server) => {

@@ -18,6 +18,7 @@ import { tokenOverheads } from '../infrastructure/postgres/mcp-overheads.ts';
 import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.ts';
 import { textDigest } from '../infrastructure/text-digest.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
+import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import type { McpDoor } from '../interfaces/http/mcp/mcp-endpoint.ts';
 import { writeBehind } from './settling.ts';
 
@@ -40,6 +41,9 @@ export interface McpParts {
   readonly close: (withinMs: number) => Promise<void>;
 }
 
+/** How often it is asked whether a caller may have a stream still that lasts. */
+const standingSecs = 2;
+
 export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates): McpParts {
   const { config, pool, log, mcpTelemetry: telemetry } = foundations;
   const faults = writeBehind(config, log);
@@ -50,10 +54,18 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     conceal: config.conceal,
     warn: (message) => log.warn({}, message),
   });
-  const record = recordInvocation({ invocations, clock, redaction: () => config.policy().redaction });
+  const record = recordInvocation({
+    invocations,
+    clock,
+    redaction: () => config.policy().redaction,
+    captureMode: () => config.policy().payloads.captureMode,
+  });
   const sessions = sealedSessions(mcpSessionSecret(pool), faults.onFault);
   const secrets = () => config.policy().redaction.secrets;
-  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest, titles: toolTitles() };
+  const beats = streamKeepAlive(() => standingSecs);
+  const beat = (look: () => void) => beats.watch(look).over;
+  const titles = toolTitles();
+  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest, titles, beat };
   return {
     door: {
       service: serveMcp(ports),

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { commonPasswordProblem, isEmail, passwordProblem } from '../../domain/identity/password.ts';
-import type { Admins, Passwords } from '../ports/admin-access.ts';
+import type { Admins, AdminSessions, Passwords } from '../ports/admin-access.ts';
 
 export interface CreateAdminPorts {
   readonly admins: Admins;
@@ -47,4 +47,15 @@ export const createFirstAdmin =
     const fault = await faultOf(passwords, credentials);
     if (fault !== undefined) return E.left(fault);
     return E.right(await admins.setFirst(credentials.email, await passwords.hash(credentials.password)));
+  };
+
+/** Whether these are the address and the password of a platform admin. */
+export const isAdmin =
+  (ports: {
+    readonly sessions: Pick<AdminSessions, 'personOf'>;
+    readonly passwords: Pick<Passwords, 'verify'>;
+  }) =>
+  async ({ email, password }: Credentials): Promise<boolean> => {
+    const person = await ports.sessions.personOf(email);
+    return person?.role === 'platform_admin' && ports.passwords.verify(person.passwordHash, password);
   };

@@ -1,6 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { formatToken, parseToken, type TokenScope } from '../../domain/identity/admin-token.ts';
+import {
+  formatToken,
+  parseToken,
+  tokenEndFault,
+  type TokenScope,
+} from '../../domain/identity/admin-token.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import type { AdminActor } from '../ports/admin-events.ts';
 import type { AdminTokens, FoundToken, StoredToken } from '../ports/admin-tokens.ts';
@@ -24,12 +29,18 @@ export interface ShownToken {
   readonly token: string;
 }
 
+export interface CreateTokenPorts extends TokenPorts {
+  readonly clock: Pick<Clock, 'now'>;
+  /** Whether the identity provider says who is an admin, as the configuration has it at the moment. */
+  readonly rolesByProvider: () => boolean;
+}
+
 /** A token of the admin who is logged in. */
 export const createToken =
-  ({ adminTokens, secrets, clock }: TokenPorts & { readonly clock: Pick<Clock, 'now'> }) =>
+  ({ adminTokens, secrets, clock, rolesByProvider }: CreateTokenPorts) =>
   async (wish: TokenWish, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
-    if (wish.expiresAt !== undefined && wish.expiresAt.getTime() <= clock.now())
-      return E.left(invalidRequest('`expires_at` must be in the future.', 'expires_at'));
+    const fault = tokenEndFault(wish.expiresAt?.getTime(), clock.now(), { byProvider: rolesByProvider() });
+    if (fault !== undefined) return E.left(invalidRequest(fault, 'expires_at'));
     const { publicId, secret } = secrets.create();
     const stored = await adminTokens.create(
       { ...wish, publicId, secretSha256: secrets.digest(secret) },

@@ -3,6 +3,7 @@ import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { listedToolName } from '../../domain/mcp/server-message.ts';
 import { unionName } from '../../domain/mcp/tool-names.ts';
+import { type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -20,6 +21,8 @@ import {
 export interface InspectPorts extends UnionServersPorts {
   readonly clock: Clock;
   readonly digest: Digest;
+  /** What nothing may tell: the credentials of the configuration, which a server may show. */
+  readonly secrets: () => Secrets;
 }
 
 /** A tool as its server lists it now. */
@@ -67,25 +70,33 @@ export const inspectServer =
     const begun = await beginSession(ports, { ...ask, session: noneYet, method: '' }, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
     const session = begun.right;
+    const shown = (text: string): string => withoutSecrets(text, ports.secrets());
     const listed = await listAll(ports, { ...ask, session, method: 'tools/list' });
     const latencyMs = took();
     if (session.id !== undefined) await tellServer(ports, { ...ask, session, method: '', params: {} }, 'end');
     return {
       error: E.isLeft(listed) ? listed.left : undefined,
       latencyMs,
-      revision: session.revision,
-      tools: E.isLeft(listed) ? [] : listed.right.flatMap((tool) => inspected(ports, server, tool)),
+      revision: session.revision === undefined ? undefined : shown(session.revision),
+      tools: E.isLeft(listed) ? [] : listed.right.flatMap((tool) => inspected(ports, server, tool, shown)),
     };
   };
 
-function inspected({ digest }: InspectPorts, server: McpServer, tool: JsonObject): readonly InspectedTool[] {
+function inspected(
+  { digest }: InspectPorts,
+  server: McpServer,
+  tool: JsonObject,
+  shown: (text: string) => string,
+): readonly InspectedTool[] {
   const name = listedToolName(tool);
   if (name === undefined) return [];
+  const title = titleOf(tool);
   return [
     {
-      name,
-      title: titleOf(tool),
-      unionName: unionName({ serverId: server.id, tool: name }, digest),
+      name: shown(name),
+      title: title === undefined ? undefined : shown(title),
+      // Of the name as it is shown: what is cut off of a long one must leave no half of a credential.
+      unionName: unionName({ serverId: server.id, tool: shown(name) }, digest),
       isOpen: isOpenTool(server.policy, name),
     },
   ];

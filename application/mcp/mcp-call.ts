@@ -82,7 +82,7 @@ export class McpCall {
   }
 
   lose(why: McpError): void {
-    if (this.lost !== undefined || this.isOver) return;
+    if (this.lost !== undefined) return;
     this.lost = why;
     this.abort.abort();
   }

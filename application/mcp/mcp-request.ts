@@ -1,5 +1,6 @@
+import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../../domain/identity/caller.ts';
-import type { McpErrorCode } from '../../domain/mcp/mcp-error.ts';
+import type { McpError, McpErrorCode } from '../../domain/mcp/mcp-error.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { CallerLink } from '../model-request.ts';
 import type { McpCallTelemetry } from '../ports/mcp-telemetry.ts';
@@ -11,6 +12,8 @@ export interface McpRequest {
   /** Milliseconds since the epoch, taken before any handler ran. */
   readonly receivedAt: number;
   readonly caller: Caller;
+  /** Whose the key is by now; Left: it is no longer good. */
+  readonly authenticateAgain: () => Promise<Either<McpError, Caller>>;
   /** The caller's key and its secret part, which go nowhere. */
   readonly callerSecrets: readonly string[];
   /** As the path names it. */

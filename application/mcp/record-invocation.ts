@@ -3,6 +3,7 @@ import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/i
 import { type InvocationPayload, redactedInvocation } from '../../domain/payload/invocation-payload.ts';
 import { forCaller, type RedactionRules } from '../../domain/payload/redact.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
+import { type CaptureMode, isKept } from '../../domain/request-log/capture-policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InvocationQueue } from '../ports/mcp-invocations.ts';
 
@@ -28,35 +29,44 @@ export interface RecordInvocationPorts {
   readonly clock: Pick<Clock, 'newId'>;
   /** The rules in force. */
   readonly redaction: () => RedactionRules;
+  readonly captureMode: () => CaptureMode;
 }
 
 /**
- * Records an invocation behind the answer, with redacted, bounded arguments and result; gives back its id. `heldBytes`:
- * what arguments and result hold of memory until then.
+ * Records an invocation behind the answer, with redacted, bounded arguments and result where bodies of the caller are
+ * kept; gives back its id. `heldBytes`: what arguments and result hold of memory until then.
  */
 export const recordInvocation =
-  ({ invocations, clock, redaction }: RecordInvocationPorts) =>
+  ({ invocations, clock, redaction, captureMode }: RecordInvocationPorts) =>
   ({ caller, callerSecrets, payload, ...invocation }: ToolInvocation, heldBytes: number): string => {
     const invocationId = clock.newId();
-    invocations.add((isWhole) => {
-      const rules = forCaller(redaction(), callerSecrets);
-      const { server, tool, errorCode } = invocation;
-      return {
-        ...invocation,
-        requestId: withoutSecrets(invocation.requestId, rules.secrets),
-        server: cleanName(server, rules),
-        tool: cleanName(tool, rules),
-        errorCode: cleaned(errorCode, rules),
-        invocationId,
-        apiKeyId: caller?.apiKeyId,
-        owner: caller === undefined ? undefined : ownerOf(caller),
-        payload: redactedInvocation(isWhole ? payload : nothing, rules),
-      };
-    }, heldBytes);
+    const kept = keepsPayload(captureMode(), caller) ? payload : nothing;
+    invocations.add(
+      (isWhole) => {
+        const rules = forCaller(redaction(), callerSecrets);
+        const { server, tool, errorCode } = invocation;
+        return {
+          ...invocation,
+          requestId: withoutSecrets(invocation.requestId, rules.secrets),
+          server: cleanName(server, rules),
+          tool: cleanName(tool, rules),
+          errorCode: cleaned(errorCode, rules),
+          invocationId,
+          apiKeyId: caller?.apiKeyId,
+          owner: caller === undefined ? undefined : ownerOf(caller),
+          payload: redactedInvocation(isWhole ? kept : nothing, rules),
+        };
+      },
+      kept === nothing ? 0 : heldBytes,
+    );
     return invocationId;
   };
 
-/** What is left of arguments and result where there is no room for them. */
+/** Arguments and results are bodies, and kept where those of the caller's requests are (rule 54.36). */
+const keepsPayload = (mode: CaptureMode, caller: Caller | undefined): boolean =>
+  caller === undefined ? mode === 'redacted_payloads' : isKept(mode, caller);
+
+/** What is left of arguments and result where they are not to be kept, or there is no room for them. */
 const nothing: InvocationPayload = { arguments: undefined, result: undefined };
 
 /** What others call their servers and tools is bounded where it is stored: no half of a secret is to be left there. */

@@ -145,7 +145,8 @@ export async function* relayedEvents(
   const seen = { isResumable: false, isAnswered: false };
   try {
     for await (const frame of frames) {
-      const shown = frame.kind === 'failed' ? frame.error : relayedFrame(terms, call, server, frame, seen);
+      const shown =
+        call.lost ?? (frame.kind === 'failed' ? frame.error : relayedFrame(terms, call, server, frame, seen));
       if (shown instanceof Uint8Array || typeof shown === 'string') yield shown;
       else {
         if (!seen.isAnswered) yield* told(call, shown);

@@ -2,16 +2,17 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { agreesWithHeaders, calledTool, type McpMessage } from '../../domain/mcp/message.ts';
-import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
+import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { McpAsk, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
 import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
+import { lasting, type LastingPorts, usableServer } from './lasting-stream.ts';
 import { waitingCalls } from './waiting-calls.ts';
 
-export interface ServeMcpPorts extends McpCallPorts, RelayTerms {
+export interface ServeMcpPorts extends McpCallPorts, RelayTerms, LastingPorts {
   readonly upstreams: McpUpstreams;
   readonly sessions: McpSessions;
 }
@@ -57,9 +58,11 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     const admitted = await admit(ports, call, read.right, text.right);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
-    const time = isSubscription(request.headers) ? { withinMs: Number.POSITIVE_INFINITY } : {};
-    const ask = { method: 'POST', text: text.right, session, ...time } as const;
-    const answer = await waiting.during(call, () => sent(ports, call, server, ask));
+    const ask = { method: 'POST', text: text.right, session } as const;
+    const run = isSubscription(request.headers)
+      ? () => lasting(ports, call, () => sent(ports, call, server, { ...ask, ...endless }))
+      : () => sent(ports, call, server, ask);
+    const answer = await waiting.during(call, run);
     waiting.cancel(request, read.right);
     return answer;
   };
@@ -68,18 +71,7 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     const call = open(request);
     const admitted = await admitHttp(ports, call);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
-    const { server, session } = admitted.right;
-    call.sent();
-    const reply = await ports.upstreams.send(
-      server,
-      askOf(call, { method: 'GET', text: undefined, session, withinMs: Number.POSITIVE_INFINITY }),
-    );
-    if (E.isLeft(reply)) return call.failed(reply.left);
-    const { status, body } = reply.right;
-    if (status === 405) return call.failed(noStream);
-    if (status < 200 || status >= 300 || body.kind !== 'events')
-      return relayedReply(ports, call, server, reply.right);
-    return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
+    return lasting(ports, call, () => listened(ports, call, admitted.right));
   };
 
   const end: McpService['end'] = async (request) => {
@@ -98,17 +90,37 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
 }
 
+/** For what has no end of its own. */
+const endless = { withinMs: Number.POSITIVE_INFINITY } as const;
+
+async function listened(
+  ports: ServeMcpPorts,
+  call: McpCall,
+  { server, session }: Admitted,
+): Promise<McpAnswer> {
+  call.sent();
+  const ask = askOf(call, { method: 'GET', text: undefined, session, ...endless });
+  const reply = await ports.upstreams.send(server, ask);
+  if (E.isLeft(reply)) return call.failed(reply.left);
+  const { status, body } = reply.right;
+  if (status === 405) return call.failed(noStream);
+  if (status < 200 || status >= 300 || body.kind !== 'events')
+    return relayedReply(ports, call, server, reply.right);
+  return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
+}
+
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
 
 type Exchanged = Pick<McpAsk, 'method' | 'text' | 'session' | 'withinMs'>;
 
-/** A caller's key goes to no server, wherever it was written. */
+/** A caller's key, or an admin's token, goes to no server, wherever it was written. */
 export function keyWithin({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined {
   const keys = joinedSecrets(anyCallers, callerSecrets);
   return texts.some((text) => holdsSecret(text, keys))
     ? {
         code: 'holds_api_key',
-        message: 'The message, or a header of it, holds an API key of the gateway, which goes to no server.',
+        message:
+          'The message, or a header of it, holds an API key or token of the gateway, which goes to no server.',
       }
     : undefined;
 }
@@ -124,7 +136,7 @@ export function closedTool(server: McpServer, message: McpMessage): McpError | u
     : { code: 'tool_not_allowed', message: `This API key may not use the tool \`${tool}\`.` };
 }
 
-/** Any caller's key, by its form. */
+/** Any caller's key and any admin's token, by their forms. */
 const anyCallers = secretsOf([]);
 
 async function sent(
@@ -166,14 +178,10 @@ function onwardHeaders({ headers }: McpRequest): Readonly<Record<string, string>
 
 /** The server is there, the caller may use it, and the session is the caller's. */
 async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Either<McpError, Admitted>> {
-  const { request, server } = call;
-  if (server === undefined)
-    return E.left({ code: 'unknown_server', message: 'There is no MCP server of this name.' });
-  if (!mayUseServer(request.caller, server.policy))
-    return E.left({
-      code: 'server_not_allowed',
-      message: `This API key may not use the MCP server \`${server.id}\`.`,
-    });
+  const { request } = call;
+  const usable = usableServer(call.server, request.caller);
+  if (E.isLeft(usable)) return usable;
+  const server = usable.right;
   const key = keyWithin(call, ...Object.values(onwardHeaders(request)));
   if (key !== undefined) return E.left(key);
   if (request.session === undefined || isStateless(request.headers))

@@ -144,6 +144,9 @@ export const ownInfo = { name: 'model-gateway', version: '1' };
 /** The newest revision with sessions. */
 export const newestRevision = '2025-11-25';
 
+/** Revisions are dates: what is longer is none. */
+const maxRevisionChars = 32;
+
 /** Before there is a session. */
 export const noneYet: UpstreamSession = { id: undefined, revision: undefined };
 
@@ -158,7 +161,8 @@ export async function beginSession(
   if (E.isLeft(begun)) return begun;
   const { result, session: id } = begun.right;
   const settled = isObject(result) ? result['protocolVersion'] : undefined;
-  const session = { id, revision: isString(settled) ? settled.slice(0, 32) : revision };
+  const isRevision = isString(settled) && settled.length <= maxRevisionChars;
+  const session = { id, revision: isRevision ? settled : revision };
   await tellServer(ports, { ...ask, session, method: 'notifications/initialized', params: {} }, 'notify');
   return E.right(session);
 }

@@ -35,6 +35,8 @@ export interface Deactivated {
   /** Keys that would be let in otherwise. */
   readonly keysRefused: number;
   readonly sessionsEnded: number;
+  /** API tokens of the admin API. */
+  readonly tokensRevoked: number;
   /** The owner has a budget of its own, and keeps it. */
   readonly hasBudget: boolean;
 }

@@ -1,3 +1,4 @@
+import { absoluteMs } from './admin-session.ts';
 import type { PresentedKey } from './api-key.ts';
 
 /** What a token may do; `write` includes `read`. */
@@ -23,3 +24,18 @@ export const shownToken = (authorization: string | undefined): string | undefine
 
 /** Reading needs either scope; whatever changes something needs `write`. */
 export const mayCall = (scope: TokenScope, isRead: boolean): boolean => scope === 'write' || isRead;
+
+/**
+ * What is wrong with the end of a new token; times are milliseconds since the epoch. Where the identity provider says who
+ * is an admin (`admin_groups`), it is asked at sign-ins alone: a token then lasts no longer than a session may (rule
+ * 44.20).
+ */
+export function tokenEndFault(
+  expiresAt: number | undefined,
+  now: number,
+  { byProvider }: { readonly byProvider: boolean },
+): string | undefined {
+  if (expiresAt !== undefined && expiresAt <= now) return '`expires_at` must be in the future.';
+  if (!byProvider || (expiresAt !== undefined && expiresAt <= now + absoluteMs)) return undefined;
+  return '`expires_at` must be at most 7 days ahead: the identity provider says who is an admin (`admin_groups`), and is asked when somebody signs in.';
+}

@@ -17,6 +17,7 @@ import {
   withoutSecrets,
   withSecrets,
 } from './secrets.ts';
+import { escapedForm } from '../text/escaped-forms.ts';
 import { edited, marker, untilStable } from '../text/text-edits.ts';
 import { urlEdits } from '../text/urls.ts';
 import {
@@ -43,7 +44,7 @@ export interface RedactionSource {
   readonly credentials: readonly string[];
 }
 
-/** Compiled once for a configuration: its `redaction_paths`, every credential in it, and the form of callers' keys. */
+/** Compiled once for a configuration: its `redaction_paths`, every credential in it, and the forms of keys and tokens. */
 export const redactionRules = (
   redactionPaths: readonly string[],
   credentials: readonly string[],
@@ -150,10 +151,17 @@ function redactedText(text: string, at: Context, secrets: Secrets): string {
   return clean === text ? text : untilStable(clean, (before) => applied(before, at, secrets), Object.is);
 }
 
+/**
+ * The signature of a request (SigV4), which some services repeat with the header that it stood in: whoever has it can
+ * send the request again for some minutes.
+ */
+const signature = new RegExp(`(Signature${escapedForm('=')})[0-9a-f]{64}`, 'gi');
+const withoutSignatures = (text: string): string => text.replace(signature, `$1${marker}`);
+
 function applied(text: string, { error, field }: Context, secrets: Secrets): string {
   let clean = withoutSecrets(text, secrets);
   if (field !== undefined) clean = withoutQuery(clean, field);
-  if (error) clean = edited(clean, urlEdits(clean));
+  if (error) clean = withoutSignatures(edited(clean, urlEdits(clean)));
   if (!clean.includes('"')) return clean;
   if (!error) clean = edited(clean, jsonErrorEdits(clean));
   return edited(clean, jsonEdits(clean));

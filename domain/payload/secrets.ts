@@ -2,7 +2,7 @@ import { findAny } from '../text/find-any.ts';
 import { halfForm, charForms, escapedForm } from '../text/escaped-forms.ts';
 import { type Edit, edited, marker } from '../text/text-edits.ts';
 
-/** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
+/** Texts that must not be kept, wherever they stand: configured credentials, callers' keys and admins' tokens. */
 export interface Secrets {
   readonly groups: readonly Group[];
   /** How each of them begins. */
@@ -50,14 +50,14 @@ export const noSecrets: Secrets = {
   numeric: false,
 };
 
-/** Compiled once for a configuration, with the form of callers' keys. */
+/** Compiled once for a configuration, with the forms of callers' keys and admins' tokens. */
 export function secretsOf(values: readonly string[]): Secrets {
   const secrets = wordless(values);
-  const groups = [knownForms, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
+  const groups = [...knownGroups, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
   return {
     groups,
-    beginnings: [[knownBeginning], secrets.map(beginningOf)],
-    minChars: leastOf(secrets, minCallerKeyChars),
+    beginnings: [knownBeginnings, secrets.map(beginningOf)],
+    minChars: leastOf(secrets, minKnownChars),
     numeric: secrets.some(isNumber),
   };
 }
@@ -158,31 +158,62 @@ function anyOf(secrets: readonly Secret[]): Group {
   };
 }
 
+/** What keys and tokens of the gateway look like: `<head>_<public id>.<secret>`. */
+interface KnownForm {
+  readonly head: string;
+  readonly publicId: Signs;
+  readonly secret: Signs;
+}
+
+/** A class of a pattern, and how many of its characters there are. */
+interface Signs {
+  readonly of: string;
+  readonly least: number;
+  readonly most: number;
+}
+
 /**
- * Any caller's key, also of a caller that is not known: `gwk_<public id>.<secret>` with a secret as they are generated
- * and written.
+ * Any caller's key, also of a caller that is not known, with a secret as they are generated and written; and any API
+ * token of an admin, which only the gateway makes.
  */
-const knownForms = havingCore('gwk', [
+const knownForms: readonly KnownForm[] = [
   {
-    core: 'gwk',
-    pattern: lazily(
-      () =>
-        new RegExp(`gwk${escapedForm('_')}[A-Za-z0-9]{8,64}${escapedForm('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
-    ),
+    head: 'gwk',
+    publicId: { of: '[A-Za-z0-9]', least: 8, most: 64 },
+    secret: { of: '[A-Za-z0-9_-]', least: 32, most: 512 },
   },
-]);
-const knownBeginning: Beginning = {
-  head: 'gwk',
+  {
+    head: 'gwa',
+    publicId: { of: '[0-9a-f]', least: 32, most: 32 },
+    secret: { of: '[0-9a-f]', least: 64, most: 64 },
+  },
+];
+
+const times = ({ of, least, most }: Signs): string => `${of}{${least},${most}}`;
+const begun = ({ of, most }: Signs): string => `${of}{1,${most}}`;
+
+const knownGroups = knownForms.map(({ head, publicId, secret }) =>
+  havingCore(head, [
+    {
+      core: head,
+      pattern: lazily(
+        () =>
+          new RegExp(`${head}${escapedForm('_')}${times(publicId)}${escapedForm('.')}${times(secret)}`, 'g'),
+      ),
+    },
+  ]),
+);
+const knownBeginnings: readonly Beginning[] = knownForms.map(({ head, publicId, secret }) => ({
+  head,
   half: lazily(
     () =>
-      new RegExp(
-        halfForm(['gwk', escapedForm('_'), '[A-Za-z0-9]{1,64}', escapedForm('.'), '[A-Za-z0-9_-]{1,512}']),
-        'y',
-      ),
+      new RegExp(halfForm([head, escapedForm('_'), begun(publicId), escapedForm('.'), begun(secret)]), 'y'),
   ),
   maxChars: 1024,
-};
-const minCallerKeyChars = 'gwk_'.length + 8 + 1 + 32;
+}));
+const minKnownChars = Math.min(
+  ...knownForms.map(({ head, publicId, secret }) => `${head}_.`.length + publicId.least + secret.least),
+);
 
 function lazily<A>(make: () => A): () => A {
   let made: A | undefined;

@@ -1,6 +1,8 @@
 import type { Json } from '../shared/json.ts';
 import { maxPayloadDepth } from '../shared/limits.ts';
 import { type Read, readWritten } from './read-written.ts';
+import { isHiddenHeader } from './secret-headers.ts';
+import { marker } from '../text/text-edits.ts';
 import { Items, Members, type Written } from '../text/written.ts';
 
 /** What stands in the root of wrapped payloads: of requests, responses, streams, and invocations of MCP tools. */
@@ -46,13 +48,15 @@ export const wrapStream = (events: readonly Written[], usage: Written, error: Wr
 export const wrapInvocation = (side: 'arguments' | 'result', value: Written): Members =>
   root([[side, value]]);
 
+/** Credentials go at once: a name says more of a header than the same key says in a body. */
 function writtenHeaders(headers: PayloadHeaders): Members {
   const keys: string[] = [];
   const values: Written[] = [];
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
     keys.push(name);
-    values.push(typeof value === 'string' ? value : new Items(value));
+    if (isHiddenHeader(name)) values.push(marker);
+    else values.push(typeof value === 'string' ? value : new Items(value));
   }
   return new Members(keys, values);
 }

@@ -21,7 +21,7 @@ const payloadsCodec = object({
   capture_mode: withDefault(
     choice(captureModes),
     'redacted_payloads',
-    'What is kept of a request: nothing, its summary row, or also its redacted bodies.',
+    'What is kept of a request: nothing, its summary row, or also its redacted bodies. Records of MCP calls, which are kept whatever it says, hold arguments and results with the last alone.',
   ),
   request_max_bytes: withDefault(payloadBytes, 65_536, 'Stored bytes of a request, after redaction.'),
   response_max_bytes: withDefault(payloadBytes, 65_536, 'Stored bytes of a response, after redaction.'),

@@ -1,5 +1,6 @@
 import type { Json } from '../../domain/shared/json.ts';
 import { gatewayCodec } from './config.ts';
+import { restartKeys } from './restart-keys.ts';
 import type { FieldShape, NumberShape, Shape, TaggedShape, TextShape } from './shape.ts';
 
 /** One key of the file, as a row of a table. */
@@ -21,6 +22,11 @@ Every key of \`gateway.yaml\`: its path, what it takes, what it is when it is le
 - In any value \`\${NAME}\` is a variable of the environment, and \`\${file:/run/secrets/name}\` what a file holds ([secrets](operations.md#secrets)). \`$\${\` stands for \`\${\` itself.
 - \`GATEWAY_CONFIG\` is the path of the file; \`DATABASE_URL\` and \`GATEWAY_BIND\` override it ([commands](../README.md#commands)).
 - A key that is not known is an error. A key with nothing behind it is left out.
+- A reload takes up every key but these, which want a restart: ${Object.keys(restartKeys)
+  .map((key) => `\`${key}\``)
+  .join(
+    ', ',
+  )}. Of \`server.tls\` and \`server.admin_tls\` that holds for whether they are there; what they name is read again.
 - \`[]\` in a path is each item of a list. **required** holds where the object around it is there. \`–\` is none, unless the meaning says what then holds.
 `;
 

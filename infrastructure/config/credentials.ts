@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { isSecretHeader } from '../../domain/payload/secret-headers.ts';
 import { eachText, isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
 import { placeholderValuesIn, type PlaceholderValues } from './interpolation.ts';
-import { isSecretHeader } from './headers-codec.ts';
 import { isSecretKey } from './secrets.ts';
 import type { ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
 

@@ -115,7 +115,7 @@ function mustExist(written: JsonObject, { what, entries, names }: Naming): reado
 }
 
 /** The text at a place, where it has a placeholder. */
-function placeholderAt(written: Json, path: Path): string | undefined {
+export function placeholderAt(written: Json, path: Path): string | undefined {
   const text = path.reduce<Json | undefined>(inside, written);
   return isString(text) && text.includes('${') ? text : undefined;
 }

@@ -31,10 +31,6 @@ const framing: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Whether a header's value is a secret, by its name. */
-export const isSecretHeader = (name: string): boolean =>
-  /authorization|cookie|key|token|secret|password|credential/i.test(name);
-
 /** One valid header name. */
 export const isHeaderName = (name: string): boolean => validName.test(name);
 

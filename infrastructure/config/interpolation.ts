@@ -100,6 +100,14 @@ export const placeholderValuesIn = (text: string, values: PlaceholderValues): re
     return value !== undefined && E.isRight(value) ? [value.right] : [];
   });
 
+/** The variables of a text that are set, and to nothing. */
+export const emptyVariablesIn = (text: string, variables: Variables): readonly string[] =>
+  (partsOf(text) ?? []).flatMap((part) =>
+    'variable' in part && Object.hasOwn(variables, part.variable) && variables[part.variable] === ''
+      ? [part.variable]
+      : [],
+  );
+
 function valueOf(part: Part, { variables, files }: PlaceholderValues): Either<string, string> {
   if ('literal' in part) return E.right(part.literal);
   if ('file' in part) {

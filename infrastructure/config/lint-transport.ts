@@ -1,17 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
+import { isSecretHeader } from '../../domain/payload/secret-headers.ts';
 import type { GatewayConfig } from './config.ts';
-import { isSecretHeader } from './headers-codec.ts';
+import { databaseUrls, type PlainDatabaseHosts } from './database-urls.ts';
 import type { McpServerConfig } from './mcp-config.ts';
 import { isForeignPlainHttp, isPrivateHost } from './private-hosts.ts';
-import { type Finding, finding, type Path } from './problem.ts';
+import { type Finding, finding } from './problem.ts';
 import type { ProviderConfig } from './provider-config.ts';
-
-/**
- * The hosts that connections to the database of this URL go to in the clear; on the left why the URL cannot be used at
- * all.
- */
-export type PlainDatabaseHosts = (url: string) => Either<string, readonly string[]>;
 
 /** What goes over networks of others in the clear: tokens, rows, passwords. Loopback and private hosts are exempt. */
 export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] => [
@@ -85,24 +79,19 @@ function urlsOf(provider: ProviderConfig): readonly (readonly [key: string, url:
   }
 }
 
-function plainDatabase({ database }: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] {
-  if (database.kind === 'embedded') return [];
-  return Object.entries({ url: database.url, read_url: database.readUrl }).flatMap(([key, url]) =>
-    url === undefined ? [] : plainConnection(['database', key], plainHosts(url)),
-  );
-}
-
-function plainConnection(path: Path, hosts: ReturnType<PlainDatabaseHosts>): readonly Finding[] {
-  if (E.isLeft(hosts)) return [finding(path, `cannot be used: ${hosts.left}`)];
-  return hosts.right.every(isPrivateHost)
-    ? []
-    : [
-        finding(
-          path,
-          'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full',
-        ),
-      ];
-}
+/** A URL that cannot be used at all is an error, and told as one (`databaseUrlProblems`). */
+const plainDatabase = ({ database }: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] =>
+  databaseUrls(database).flatMap(([key, url]) => {
+    const hosts = plainHosts(url);
+    return E.isLeft(hosts) || hosts.right.every(isPrivateHost)
+      ? []
+      : [
+          finding(
+            ['database', key],
+            'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full',
+          ),
+        ];
+  });
 
 /** The port on which TLS comes before the first word. */
 const implicitTlsPort = 465;

@@ -4,8 +4,9 @@ import { type Capability, capabilities } from '../../domain/routing/capabilities
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import { isObject } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
-import { type PlainDatabaseHosts, transportNotes } from './lint-transport.ts';
-import { type LoadedConfig, toProblem } from './load.ts';
+import type { PlainDatabaseHosts } from './database-urls.ts';
+import { transportNotes } from './lint-transport.ts';
+import type { LoadedConfig } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
 import { type ConfigProblem, type Finding, finding, type Path, sorted } from './problem.ts';
@@ -42,12 +43,13 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...hardBudgetNotes(loaded.config, routes),
     ...transportNotes(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
+    ...pageBelowPath(loaded.config),
     ...openToAnybody(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
       finding(path, 'is a secret written into the file: write ${NAME} instead'),
     ),
   ];
-  return sorted(findings.map((each) => toProblem(each, loaded.locate)));
+  return sorted(findings.map((each) => loaded.place(each)));
 }
 
 function placedRoutes({ config, persistable }: LoadedConfig): readonly PlacedRoute[] {
@@ -202,6 +204,19 @@ const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): rea
           ),
         ],
   );
+
+/** The page knows its own address from the root of its host on. */
+function pageBelowPath({ server: { publicBaseUrl } }: GatewayConfig): readonly Finding[] {
+  const path = publicBaseUrl === undefined ? '/' : new URL(publicBaseUrl).pathname;
+  return path === '/'
+    ? []
+    : [
+        finding(
+          ['server', 'public_base_url'],
+          `has the path ${path}, below which the admin page and its API do not work: give them a host of their own`,
+        ),
+      ];
+}
 
 /** Specified behaviour through which money can pass a hard budget; each has a stricter setting. */
 function hardBudgetNotes(config: GatewayConfig, routes: readonly PlacedRoute[]): readonly Finding[] {

@@ -25,7 +25,10 @@ export interface LiveConfig {
   readonly policy: () => ServePolicy;
   readonly prices: () => PriceCatalogue;
   readonly resolver: () => Resolver;
-  /** Reads the file again; a bad or empty one, and one that `judge` objects to, changes nothing. */
+  /**
+   * Reads the file again; a bad or empty one, and one that `judge` objects to, changes nothing. Credentials that are gone
+   * from it stay redacted.
+   */
   readonly reload: (judge: Judge) => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
   /** Redacts a credential that the file does not hold: a token that a provider obtained for itself. */
   readonly conceal: (secret: string) => void;
@@ -36,6 +39,12 @@ export interface LiveConfig {
  * providers than anybody has.
  */
 const maxConcealed = 256;
+
+/**
+ * Credentials that reloads took away and that are redacted still, the newest: requests that are in flight go on with
+ * them, and upstreams repeat them. They are counted apart, so that no token of an hour takes their place.
+ */
+const maxFormer = 1024;
 
 interface Derived {
   readonly loaded: LoadedConfig;
@@ -51,9 +60,11 @@ export function liveConfig(
   bundled: readonly CatalogueEntry[],
 ): LiveConfig {
   let concealed: readonly string[] = [];
+  let former: readonly string[] = [];
+  const policyOf = (loaded: LoadedConfig): ServePolicy => servePolicy(loaded, [...former, ...concealed]);
   const derive = (loaded: LoadedConfig): Derived => ({
     loaded,
-    policy: servePolicy(loaded, concealed),
+    policy: policyOf(loaded),
     prices: priceCatalogue(bundled, overrideEntries(loaded.config)),
     resolver: resolver(loaded, variables),
   });
@@ -69,23 +80,25 @@ export function liveConfig(
       if (again.right.saysNothing) return E.left([empty]);
       const objections = await judge(again.right);
       if (objections.length > 0) return E.left(objections);
+      const gone = current.loaded.credentials.filter((each) => !again.right.credentials.includes(each));
+      former = [...new Set([...gone, ...former])].slice(0, maxFormer);
       current = derive(again.right);
       return again;
     },
     conceal: (secret) => {
       if (concealed.includes(secret)) return;
       concealed = [secret, ...concealed].slice(0, maxConcealed);
-      current = { ...current, policy: servePolicy(current.loaded, concealed) };
+      current = { ...current, policy: policyOf(current.loaded) };
     },
   };
 }
 
 const servePolicy = (
   { config: { server, requestLogging, accounting, mcpServers }, credentials }: LoadedConfig,
-  concealed: readonly string[],
+  others: readonly string[],
 ): ServePolicy => {
   const { redactionPaths } = requestLogging.payloads;
-  const source = { redactionPaths, credentials: [...credentials, ...concealed] };
+  const source = { redactionPaths, credentials: [...credentials, ...others] };
   return {
     payloads: requestLogging.payloads,
     redaction: redactionRules(source.redactionPaths, source.credentials),

@@ -5,8 +5,8 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject } from '../../domain/shared/json.ts';
 import { type GatewayConfig, gatewayCodec, toConfig } from './config.ts';
 import { credentialsIn, placeholdersForUpstreams } from './credentials.ts';
-import { crossCheck } from './cross-checks.ts';
-import { interpolate, type SecretFiles, type Variables } from './interpolation.ts';
+import { crossCheck, placeholderAt } from './cross-checks.ts';
+import { emptyVariablesIn, interpolate, type SecretFiles, type Variables } from './interpolation.ts';
 import { type Persistable, toPersistable } from './persistable.ts';
 import {
   type ConfigProblem,
@@ -65,8 +65,8 @@ export interface LoadedConfig {
   readonly saysNothing: boolean;
   /** What the files hold that `${file:…}` names. */
   readonly secretFiles: SecretFiles;
-  /** Where things stand in the file. */
-  readonly locate: Locate;
+  /** Where a finding is: in the file, or in the variable that says it in the file's place. */
+  readonly place: (finding: Finding) => ConfigProblem;
 }
 
 /** 4 MiB: thousands of models and keys; a larger file is not a configuration. */
@@ -119,9 +119,12 @@ function loadedFrom(
   const effective = overridden(resolved, env);
   const decoded = gatewayCodec.decode(effective);
   const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved, raw)];
-  const unfilled = new Set(unset.map(({ path }) => renderPath(path)));
-  const findings = [...unset, ...wrong.filter(({ path }) => !unfilled.has(renderPath(path)))];
-  const problems = [...overrideProblems(env), ...findings.map((each) => toProblem(each, locate))];
+  const unfilled = new Set(unset.map(({ path }) => JSON.stringify(path)));
+  const findings = [...unset, ...wrong.filter(({ path }) => !unfilled.has(JSON.stringify(path)))];
+  const problems = [
+    ...overrideProblems(env),
+    ...findings.map((each) => toProblem(namingEmpty(each, raw, variables), locate)),
+  ];
   if (E.isLeft(decoded) || problems.length > 0) return E.left(sorted(problems));
   const config = toConfig(decoded.right, env.dataDir);
   const masked = maskSecrets(gatewayCodec.shape, raw, resolved);
@@ -136,12 +139,20 @@ function loadedFrom(
       ...(env.adminPassword === undefined ? [] : [env.adminPassword]),
     ],
     secretFiles: files,
-    locate,
+    place: (found) => overridingProblem(env, found) ?? toProblem(found, locate),
   });
 }
 
+/** A value that is wrong because a variable holds nothing. */
+function namingEmpty(found: Finding, raw: Json, variables: Variables): Finding {
+  const [name] = emptyVariablesIn(placeholderAt(raw, found.path) ?? '', variables);
+  return name === undefined
+    ? found
+    : { ...found, message: `${found.message}: the environment variable ${name} is empty` };
+}
+
 /** A finding with its path as text and its line. */
-export const toProblem = ({ path, of, message }: Finding, locate: Locate): ConfigProblem => ({
+const toProblem = ({ path, of, message }: Finding, locate: Locate): ConfigProblem => ({
   path: renderPath(path),
   ...locate(path, of),
   message,
@@ -192,6 +203,14 @@ const faultsIn = (env: Environment, { key, codec, valueIn }: Override): readonly
   const read = value === undefined ? E.right(undefined) : codec.decode({ [key]: value });
   return E.isLeft(read) ? findingsOf(read.left) : [];
 };
+
+/** A finding of what the environment says. */
+function overridingProblem(env: Environment, { path, message }: Finding): ConfigProblem | undefined {
+  const said = overrides.find(
+    ({ section, key, valueIn }) => renderPath(path) === `${section}.${key}` && valueIn(env) !== undefined,
+  );
+  return said === undefined ? undefined : placeless(said.variable, message);
+}
 
 const overrideProblems = (env: Environment): readonly ConfigProblem[] =>
   overrides.flatMap((override) =>

@@ -4,6 +4,7 @@ import { type Json, type JsonObject, isArray, isObject } from '../../domain/shar
 import { nearest } from '../../domain/shared/nearest.ts';
 import { type Codec, codecOf } from './scalar-codecs.ts';
 import type { FieldShape, ObjectShape, Presence, TaggedShape } from './shape.ts';
+import { shownKey } from './shown-key.ts';
 
 /** A member of an object: how to read it, also when it is not there, and what it means. */
 export interface Field<A> extends FieldShape {
@@ -76,8 +77,9 @@ function readFields<F extends Fields>(
 }
 
 const unknownKeyMessage = (key: string, known: readonly string[]): string => {
-  const close = nearest(key, known);
-  return `unknown key \`${key}\`${close === undefined ? '' : `, did you mean \`${close}\`?`}`;
+  const shown = shownKey(key);
+  const close = nearest(shown, known);
+  return `unknown key \`${shown}\`${close === undefined ? '' : `, did you mean \`${close}\`?`}`;
 };
 
 const isMapping = (input: unknown): input is JsonObject =>

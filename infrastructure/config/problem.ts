@@ -1,5 +1,6 @@
 import type * as t from 'io-ts';
 import { unknownKey } from './object-codecs.ts';
+import { shownKey } from './shown-key.ts';
 
 /** Keys and list indexes from the root of the file. */
 export type Path = readonly (string | number)[];
@@ -36,8 +37,9 @@ export const placeless = (path: string, message: string): ConfigProblem => ({
 export const renderPath = (path: Path): string =>
   path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
-    if (!/^[\w-]+$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
-    return text === '' ? step : `${text}.${step}`;
+    const key = shownKey(step);
+    if (!/^[\w-]+$/.test(key)) return `${text}[${JSON.stringify(key)}]`;
+    return text === '' ? key : `${text}.${key}`;
   }, '');
 
 export const findingsOf = (errors: t.Errors): readonly Finding[] =>

@@ -1,6 +1,6 @@
 import { kindOf } from '../../domain/payload/known-fields.ts';
+import { isSecretHeader } from '../../domain/payload/secret-headers.ts';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
-import { isSecretHeader } from './headers-codec.ts';
 import { residueOf } from './interpolation.ts';
 import { wholeSecret } from './formats.ts';
 import type { Path } from './problem.ts';

@@ -13,6 +13,9 @@ import { type HeaderMap, headers } from './headers-codec.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
 
+/** More processes than any machine that this runs on has cores. */
+export const maxWorkers = 256;
+
 /** An hour: the longest wait that any interval of the service makes sense with. */
 const hourSecs = 3600;
 
@@ -34,8 +37,7 @@ const serverFields = object({
     httpUrl,
     'URL under which people reach the admin page: links in mails, Secure cookies, the origin check of the admin API.',
   ),
-  // More processes than any machine that this runs on has cores.
-  workers: withDefault(integer({ min: 1, max: 256 }), 1, 'Processes that share the port.'),
+  workers: withDefault(integer({ min: 1, max: maxWorkers }), 1, 'Processes that share the port.'),
   // A body becomes one string; 256 MiB stays below the longest one that the runtime can hold.
   body_max_bytes: withDefault(
     integer({ min: 1, max: 268_435_456, unit: 'bytes' }),

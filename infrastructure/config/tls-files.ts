@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { ServerConfig } from './server-config.ts';
 import type { TlsConfig } from './listener-config.ts';
-import { type LoadedConfig, toProblem } from './load.ts';
+import type { LoadedConfig } from './load.ts';
 import { type ConfigProblem, finding } from './problem.ts';
 import { readSmallFile } from './small-file.ts';
 
@@ -66,13 +66,12 @@ function attempt<A>(read: () => A): A | undefined {
 const sectionsOf = ({ tls, adminTls }: ServerConfig) => ({ tls, admin_tls: adminTls });
 
 /** What is wrong with the certificates that a file names. */
-export async function tlsProblems({ config, locate }: LoadedConfig): Promise<readonly ConfigProblem[]> {
+export async function tlsProblems({ config, place }: LoadedConfig): Promise<readonly ConfigProblem[]> {
   const problems: ConfigProblem[] = [];
   for (const [section, settings] of Object.entries(sectionsOf(config.server))) {
     if (settings === undefined) continue;
     const read = await readTlsFiles(settings);
-    if (E.isLeft(read))
-      problems.push(toProblem(finding(['server', section, read.left.key], read.left.message), locate));
+    if (E.isLeft(read)) problems.push(place(finding(['server', section, read.left.key], read.left.message)));
   }
   return problems;
 }

@@ -42,8 +42,7 @@ export function readYaml(
     message,
   });
   const syntax = [...document.errors, ...document.warnings];
-  if (syntax.length > 0)
-    return E.left(sorted(syntax.map(({ code, pos }) => problem(pos[0], syntaxMessages[code] ?? notYaml))));
+  if (syntax.length > 0) return E.left(sorted(syntaxProblems(text, syntax, problem)));
   const root = document.contents;
   if (root === null) return E.right({ value: {}, locate: () => ({ line: 1, column: 1 }) });
   const tree = toTree(root, textKeys);
@@ -54,6 +53,20 @@ export function readYaml(
         value: value ?? {},
         locate: (path, of) => positionOf(offsetOf(root, path, of, tree)),
       });
+}
+
+/** What follows an unquoted placeholder is read as something else: only what is before it is told beside it. */
+function syntaxProblems(
+  text: string,
+  syntax: readonly { readonly code: ErrorCode; readonly pos: readonly [number, number] }[],
+  problem: (offset: number, message: string) => ConfigProblem,
+): readonly ConfigProblem[] {
+  const unquoted = syntax.find(({ pos }) => text.startsWith('${', pos[0] - 1))?.pos[0];
+  const told = unquoted === undefined ? syntax : syntax.filter(({ pos }) => pos[0] < unquoted);
+  return [
+    ...told.map(({ code, pos }) => problem(pos[0], syntaxMessages[code] ?? notYaml)),
+    ...(unquoted === undefined ? [] : [problem(unquoted - 1, unquotedPlaceholder)]),
+  ];
 }
 
 /** Undefined of what is nested deeper than the stack of the library, which parses by recursion. */
@@ -108,6 +121,7 @@ const startOf = (node: Node): number => node.range?.[0] ?? 0;
 
 const notYaml = 'is not valid YAML';
 const tooDeep = 'is nested too deep';
+const unquotedPlaceholder = 'has a placeholder without quotes between braces or brackets: write "${NAME}"';
 
 /** What is wrong with the text, without quoting it. */
 const syntaxMessages: Partial<Record<ErrorCode, string>> = {

@@ -1,5 +1,6 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
 import type { Json } from '../../domain/shared/json.ts';
+import { shownKey } from './shown-key.ts';
 
 /** Levels of nesting: extra_body of real routes stays below 10. */
 const maxDepth = 64;
@@ -81,7 +82,8 @@ function readMap(map: YAMLMap, inner: Place, reading: Reading): Json {
     const member: MapEntry = { key: pair.key as Node, value: pair.value as Node | null };
     const key = isScalar(member.key) ? String(member.key.value) : undefined;
     if (key === undefined || key === '__proto__') fault(member.key, 'this cannot be a key', reading);
-    else if (members.has(key)) fault(member.key, `the key \`${key}\` is there already, further up`, reading);
+    else if (members.has(key))
+      fault(member.key, `the key \`${shownKey(key)}\` is there already, further up`, reading);
     else {
       members.set(key, member);
       values[key] = read(member.value, { ...inner, key }, reading);

@@ -1,5 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Mailer } from '../../application/ports/mailer.ts';
+import { redactedError } from '../../domain/payload/redact.ts';
+import { fewSecrets } from '../../domain/payload/secrets.ts';
 import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
 import type { MailConfig } from '../config/server-config.ts';
 
@@ -62,14 +64,14 @@ const transportOf = ({ smtp }: MailConfig, { connectMs, silenceMs }: MailBounds)
     : { auth: { user: smtp.credentials.username, pass: smtp.credentials.password } }),
 });
 
-/** What the server or the network said, without the password, also as it was sent. */
+/** What the server or the network said, without the password: as it is, as it was sent, and as others spell it. */
 function reasonOf(error: unknown, { smtp }: MailConfig): string {
   const { username = '', password } = smtp.credentials ?? {};
   const secrets =
     password === undefined
       ? []
       : [password, ...[password, `\0${username}\0${password}`].map((text) => btoaUtf8(text))];
-  return sanitiseMessage(wordsOf(error), secrets);
+  return sanitiseMessage(redactedError(wordsOf(error), { secrets: fewSecrets(secrets) }), secrets);
 }
 
 const btoaUtf8 = (text: string): string => Buffer.from(text).toString('base64');

@@ -148,6 +148,19 @@ async function revokeToken(
   return present;
 }
 
+/** Ends all tokens of a person for good, each with an event. How many were in force. */
+export async function revokeTokensOf(
+  connection: CommonQueryMethods,
+  userId: string,
+  author: Author,
+): Promise<number> {
+  const ids = await connection.anyFirst(sql.type(row(t.type({ admin_token_id: t.string })))`
+    select k.admin_token_id from admin_tokens k where k.user_id = ${userId} and ${inForce} order by k.created_at
+  `);
+  for (const id of ids) await revokeToken(connection, id, author);
+  return ids.length;
+}
+
 /** The state of replicas is not touched: no replica keeps tokens in memory. */
 const addTokenEvent = (
   connection: CommonQueryMethods,

@@ -141,6 +141,15 @@ export async function pendingMigrations(
   });
 }
 
+/** The same of a database that is not there yet. */
+export async function allMigrations(
+  dir: string,
+  distribution: Distribution = 'none',
+): Promise<readonly string[]> {
+  const functions = appliedOf(await functionsOf(dir, distribution));
+  return [...(await readMigrations(dir)), ...functions].map(({ name }) => name);
+}
+
 /**
  * The names of migrations that the database has and the folder lacks: a newer release has migrated it. In a roll-out the
  * older one works on, and must be able to start again; what keeps it working is in docs/operations.md.

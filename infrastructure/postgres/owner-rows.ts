@@ -13,12 +13,18 @@ export const ownerFields = {
   version: t.number,
 };
 
+/** What ended for good with an owner's activity. */
+export type EndedAccess = Pick<Deactivated, 'sessionsEnded' | 'tokensRevoked'>;
+
+/** An owner that nobody logs in as. */
+export const noAccess: EndedAccess = { sessionsEnded: 0, tokensRevoked: 0 };
+
 /** Keys of `whose` that nothing but their owner's activity could refuse, and whether `budget` finds a budget. */
 export async function deactivatedOwner(
   connection: CommonQueryMethods,
   whose: FragmentSqlToken,
   budget: FragmentSqlToken,
-  sessionsEnded: number,
+  ended: EndedAccess,
 ): Promise<Deactivated> {
   const found = await connection.one(sql.type(row(effectsRow))`
     select (select count(*)::integer from api_keys k
@@ -26,7 +32,7 @@ export async function deactivatedOwner(
            ) as keys_refused,
            exists (${budget}) as has_budget
   `);
-  return { keysRefused: found.keys_refused, sessionsEnded, hasBudget: found.has_budget };
+  return { ...ended, keysRefused: found.keys_refused, hasBudget: found.has_budget };
 }
 
 /** A flag as a condition that an index on the rarer value can answer. */

@@ -9,6 +9,7 @@ import { row } from './pool.ts';
 import { seedLosses } from './seed-losses.ts';
 import { touchState } from './state-follower.ts';
 import { storedJson } from './stored-text.ts';
+import { reconcileUsers } from './users-seed.ts';
 
 type Connection = DatabaseTransactionConnection;
 
@@ -45,32 +46,6 @@ async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<
   await connection.query(sql.unsafe`
     update teams set from_config = false, version = version + 1
     where from_config and team_id <> all (${sql.array(ids, 'text')})
-  `);
-}
-
-async function reconcileUsers(connection: Connection, { users }: Seed): Promise<void> {
-  const rows = users.map((user) => ({
-    email: user.email,
-    name: user.name,
-    role: user.role,
-    request_logging_enabled: user.requestLoggingEnabled,
-  }));
-  await connection.query(sql.unsafe`
-    insert into users (email, name, role, request_logging_enabled, from_config)
-    select w.email, w.name, w.role, w.request_logging_enabled, true
-    from json_to_recordset(${storedJson(rows)}::json)
-      w(email text, name text, role text, request_logging_enabled boolean)
-    on conflict (email_folded) do update
-      set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
-          request_logging_enabled = excluded.request_logging_enabled, from_config = true,
-          version = users.version + 1, updated_at = excluded.updated_at
-    where (users.email, users.name, users.role, users.request_logging_enabled, users.active, users.from_config)
-      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true, true)
-  `);
-  const emails = users.map(({ email }) => email.toLowerCase());
-  await connection.query(sql.unsafe`
-    update users set from_config = false, version = version + 1
-    where from_config and email_folded <> all (${sql.array(emails, 'text')})
   `);
 }
 

@@ -12,7 +12,7 @@ import { recordChange } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { readObjects } from './object-list.ts';
-import { deactivatedOwner, ownerFields, written } from './owner-rows.ts';
+import { deactivatedOwner, noAccess, ownerFields, written } from './owner-rows.ts';
 import { row } from './pool.ts';
 import { conditionsOf } from './teams-store.ts';
 
@@ -119,7 +119,7 @@ async function changeAccount(
   const whose = sql.fragment`k.service_account_id = ${id}`;
   const deactivated =
     before.active && !next.active
-      ? await deactivatedOwner(connection, whose, sql.fragment`select where false`, 0)
+      ? await deactivatedOwner(connection, whose, sql.fragment`select where false`, noAccess)
       : undefined;
   const present = written(await findAccount(connection, id));
   await recordChange(connection, author, {

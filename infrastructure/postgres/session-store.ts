@@ -11,6 +11,7 @@ import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { SignInMethod } from '../../domain/identity/second-factor.ts';
 import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
 import { addCommandEvent } from './admin-events-store.ts';
+import { revokeTokensOf } from './admin-tokens-store.ts';
 import { binary, bytes, int8, nullable, timestamp } from './codecs.ts';
 import { lockOwners } from './owners-lock.ts';
 import { useCode } from './own-access-store.ts';
@@ -231,7 +232,7 @@ const adminRow = t.type({ email: t.string, role, active: t.boolean });
 const madeRow = t.intersection([t.type({ user_id: t.string }), adminRow]);
 
 /**
- * The password first, then the sessions: one that is opened meanwhile with the old password ends too. It refers to the
+ * The password first, then the sessions and the tokens: one that is opened meanwhile with the old password ends too. It refers to the
  * person, whose row is therefore updated: before PostgreSQL 16 `on conflict do update` locks the key of a row that has
  * a generated column, and each would wait for the other. Writers of owners take turns: nobody adds the row in between.
  */
@@ -261,6 +262,7 @@ async function setAdmin(
   // Its secret is sealed with the password that was, and whoever may do this is the way back in for who lost the factor.
   await connection.query(sql.unsafe`delete from user_second_factors where user_id = ${userId}`);
   await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`);
+  await revokeTokensOf(connection, userId, undefined);
   await addCommandEvent(connection, {
     action: 'admin.create',
     targetKind: 'user',

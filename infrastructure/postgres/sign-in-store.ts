@@ -9,6 +9,7 @@ import type {
 import { maxSignIns, maxSignInsOfAddress, signInLifeMs } from '../../domain/identity/oidc-sign-in.ts';
 import { type RoleChange, roleChange, type VouchedPerson } from '../../domain/identity/provider-claims.ts';
 import { recordChange } from './admin-events-store.ts';
+import { revokeTokensOf } from './admin-tokens-store.ts';
 import { binary, timestamp } from './codecs.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
@@ -135,7 +136,9 @@ async function withRole(
   await connection.query(sql.unsafe`
     update users set role = ${role}, version = version + 1, updated_at = now() where user_id = ${userId}
   `);
-  await recordChange(connection, byOneself(userId, address), {
+  const author = byOneself(userId, address);
+  await revokeTokensOf(connection, userId, author);
+  await recordChange(connection, author, {
     action: 'user.set_role',
     targetKind: 'user',
     targetId: userId,

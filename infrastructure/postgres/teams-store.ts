@@ -14,7 +14,7 @@ import { timestamp } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { removeMember, setMember } from './memberships.ts';
 import { holds, readObjects } from './object-list.ts';
-import { activeIs, deactivatedOwner, ownerFields, written } from './owner-rows.ts';
+import { activeIs, deactivatedOwner, noAccess, ownerFields, written } from './owner-rows.ts';
 import { row } from './pool.ts';
 
 /** Teams as admins manage them: each change with its event, in one transaction. */
@@ -115,7 +115,7 @@ async function changeTeam(
           sql.fragment`k.team_id = ${id} or k.service_account_id in (
             select sa.service_account_id from service_accounts sa where sa.team_id = ${id} and sa.active)`,
           sql.fragment`select 1 from team_budgets b where b.team_id = ${id} and b.active`,
-          0,
+          noAccess,
         )
       : undefined;
   const present = written(await findTeam(connection, id));

@@ -17,11 +17,12 @@ import type {
 } from '../../application/ports/owners.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { recordChange } from './admin-events-store.ts';
+import { revokeTokensOf } from './admin-tokens-store.ts';
 import { timestamp } from './codecs.ts';
 import { isUuid } from './instants.ts';
 import { all } from './list-conditions.ts';
 import { holds, type ObjectList, readObjects } from './object-list.ts';
-import { activeIs, deactivatedOwner, ownerFields, written } from './owner-rows.ts';
+import { activeIs, deactivatedOwner, type EndedAccess, ownerFields, written } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 
@@ -143,10 +144,14 @@ async function changeUser(
       request_logging_enabled = ${next.requestLoggingEnabled}, version = version + 1, updated_at = now()
     where user_id = ${before.userId}
   `);
-  // Also of who comes back: a login under way at the deactivation may have left a session behind it.
-  const ended = before.active === next.active ? 0 : await endSessions(connection, before.userId);
+  // Also of who comes back: what was under way at the end may have left a session or a token behind it.
+  const sessionsEnded = before.active === next.active ? 0 : await endSessions(connection, before.userId);
+  const staysAsAdmin = isAdmin(before) === isAdmin(next);
+  const tokensRevoked = staysAsAdmin ? 0 : await revokeTokensOf(connection, before.userId, author);
   const ends = before.active && !next.active;
-  const deactivated = ends ? await endUser(connection, before.userId, ended) : undefined;
+  const deactivated = ends
+    ? await endUser(connection, before.userId, { sessionsEnded, tokensRevoked })
+    : undefined;
   const present = written(await findUser(connection, before.userId));
   await recordChange(connection, author, {
     action: 'user.update',
@@ -183,12 +188,12 @@ const hasOtherAdmin = (connection: CommonQueryMethods, userId: string): Promise<
 const endSessions = async (connection: CommonQueryMethods, userId: string): Promise<number> =>
   (await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`)).rowCount;
 
-async function endUser(connection: CommonQueryMethods, userId: string, endedSessions: number) {
+async function endUser(connection: CommonQueryMethods, userId: string, ended: EndedAccess) {
   return deactivatedOwner(
     connection,
     sql.fragment`k.user_id = ${userId}`,
     sql.fragment`select 1 from user_budgets b where b.user_id = ${userId} and b.active`,
-    endedSessions,
+    ended,
   );
 }
 

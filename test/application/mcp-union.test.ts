@@ -5,6 +5,7 @@ import type { McpAnswer, McpRequest } from '../../application/mcp/mcp-request.ts
 import { serveUnion } from '../../application/mcp/serve-union.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
 import type { McpAsk, McpFrame, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
 import type { AllowedOwner } from '../../domain/mcp/server-policy.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
@@ -82,17 +83,20 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     record: ({ tool }, heldBytes) => void records.push({ tool: tool.id, heldBytes }),
     titles: toolTitles(),
     secrets: () => secretsOf([]),
+    beat: () => () => undefined,
   });
   const ask = async (method: string, params: JsonObject = {}) => {
+    const caller: Caller = {
+      apiKeyId: 'k',
+      allowedModels: [],
+      keyOwner: { kind: 'user', userId: 'u', requestLoggingEnabled: true },
+      person: { email: 'a@example.com', teamIds: ['platform'] },
+    };
     const request: McpRequest = {
       requestId: 'r',
       receivedAt: 0,
-      caller: {
-        apiKeyId: 'k',
-        allowedModels: [],
-        keyOwner: { kind: 'user', userId: 'u', requestLoggingEnabled: true },
-        person: { email: 'a@example.com', teamIds: ['platform'] },
-      },
+      caller,
+      authenticateAgain: async () => E.right(caller),
       callerSecrets: [],
       serverId: '*',
       session: 's',

@@ -64,6 +64,18 @@ describe('a whole answer', () => {
     expect(story.ledger.rows).toHaveLength(1);
   });
 
+  it('that is large, of a call that failed in part, is that failure, and what it used is unbilled', async () => {
+    const parts = [{ text: sharedText([Buffer.from(JSON.stringify(answer))]), inputs: 1 }];
+    const fault = { kind: 'status', status: 429, message: 'Slow down.', headers: {} } as const;
+    const story = await new Story({
+      script: { answer: E.right({ kind: 'large', status: 200, parts, fault }) },
+    }).serve();
+    expect(story.answer).toMatchObject({ kind: 'refused', error: { message: 'Slow down.' } });
+    expect(story.log).toMatchObject({ statusCode: 429, attempts: [{ statusCode: 429 }] });
+    expect(story.finished).toMatchObject([{ unbilled: { reason: 'failed', cost } }]);
+    expect(story.ledger.rows).toEqual([]);
+  });
+
   it('that is large and unreadable is a failure with the status that it came with', async () => {
     const parts = [{ text: sharedText([Buffer.from('[')]), inputs: 1 }];
     const story = await new Story({

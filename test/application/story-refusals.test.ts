@@ -5,7 +5,7 @@ import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import { aModel, allBut, aRoute } from '../support/arbitraries/routing.ts';
 import { fails, says, streams } from '../support/fakes/scripted-upstream.ts';
 import { aBudget, aCaller, answer, cost, costUsd, Story, type StoryOptions } from '../support/fakes/story.ts';
-import { chatFinish, chatText, chatUsage, done, failed } from '../support/fakes/stream-chunks.ts';
+import { chatFinish, chatText, chatUsage, done, failed, usage } from '../support/fakes/stream-chunks.ts';
 
 /** A request before which something happens to the ledger. */
 type Prepared = StoryOptions & { readonly before?: (story: Story) => unknown };
@@ -186,6 +186,32 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     ]);
     expect(story.finished).toMatchObject([{ outcome: 'upstream_error', statusCode: told, cost: undefined }]);
     expect(story.ledger.rows).toEqual([]);
+  });
+
+  it('usage that came with it is unbilled, with its cost', async () => {
+    const story = await new Story({ script: fails({ kind: 'transport', usage }) }).serve();
+    expect(story.log).toMatchObject({
+      statusCode: 502,
+      usage: { promptTokens: 10, completionTokens: 20 },
+      metadata: { accounting: { unbilled_cost_usd: costUsd } },
+    });
+    expect(story.ledger.rows).toEqual([]);
+    expect(story.finished).toMatchObject([{ unbilled: { reason: 'failed', cost } }]);
+  });
+
+  it('what the runtime calls it is told to operators, and not to the caller', async () => {
+    const faults: readonly UpstreamFault[] = [
+      { kind: 'transport', faultCode: 'ECONNREFUSED' },
+      { kind: 'timeout', phase: 'connect', faultCode: 'UND_ERR_CONNECT_TIMEOUT' },
+    ];
+    for (const fault of faults) {
+      const { faultCode = '' } = fault as { readonly faultCode?: string };
+      const story = await new Story({ script: fails(fault) }).serve();
+      const told = story.answer?.kind === 'refused' ? story.answer.error.message : '';
+      expect(told).not.toContain(faultCode);
+      expect(story.log?.attempts).toMatchObject([{ errorDetail: `${told} (${faultCode})` }]);
+      expect(story.finished).toMatchObject([{ upstreamFault: faultCode }]);
+    }
   });
 
   it('a stream that breaks off is a failed attempt with the status that began it, and its usage is unbilled', async () => {

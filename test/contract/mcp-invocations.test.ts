@@ -6,6 +6,7 @@ import { recordInvocation, type ToolInvocation } from '../../application/mcp/rec
 import type { InvocationFilter, McpInvocations } from '../../application/ports/mcp-invocations.ts';
 import { invocationStatuses, policyResults } from '../../domain/mcp/invocation.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
+import type { CaptureMode } from '../../domain/request-log/capture-policy.ts';
 import { type Json, parseExact } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
@@ -32,7 +33,10 @@ beforeAll(async () => {
 });
 afterAll(async () => pool.end());
 
-const record = async (over: Partial<ToolInvocation> = {}): Promise<string> => {
+const record = async (
+  over: Partial<ToolInvocation> = {},
+  captureMode: CaptureMode = 'redacted_payloads',
+): Promise<string> => {
   const fail = (error: unknown): void => {
     throw error;
   };
@@ -41,6 +45,7 @@ const record = async (over: Partial<ToolInvocation> = {}): Promise<string> => {
     invocations: queue,
     clock: systemClock(),
     redaction: () => redactionRules(['arguments.customer.*', 'result.structuredContent.iban'], [credential]),
+    captureMode: () => captureMode,
   })({ ...anInvocation, ...over }, 0);
   await queue.close(5000);
   return id;
@@ -104,6 +109,32 @@ describe('an MCP invocation record', () => {
       occurredAt: new Date('2028-03-01T12:00:00Z'),
     });
     expect(await invocations.find(randomUUID())).toBeUndefined();
+  });
+
+  it('keeps arguments and result where bodies of the caller’s requests are kept, and the rest everywhere', async () => {
+    const user = await aUser(query);
+    const unlogged = {
+      ...user,
+      keyOwner: { kind: 'user', userId: randomUUID(), requestLoggingEnabled: false },
+    } as const;
+    const rows = [
+      await record({ caller: user }),
+      await record({ caller: user }, 'summary_only'),
+      await record({ caller: user }, 'disabled'),
+      await record({ caller: unlogged }),
+    ];
+    const withoutPayload = {
+      arguments: undefined,
+      result: undefined,
+      argumentsTruncated: false,
+      resultTruncated: false,
+      status: 'success',
+      tool: { id: 'tool_1' },
+    };
+    expect(await Promise.all(rows.map(found))).toMatchObject([
+      { arguments: '{"path":"/tmp"}', result: '{"content":[]}' },
+      ...[1, 2, 3].map(() => withoutPayload),
+    ]);
   });
 
   it('of a team and of its service account is owned by the team; without a caller by nobody', async () => {

@@ -43,6 +43,7 @@ async function called(requestId: string, caller: Caller | undefined): Promise<st
     invocations: queue,
     clock: systemClock(),
     redaction: () => redactionRules([], []),
+    captureMode: () => 'redacted_payloads',
   })(
     {
       requestId,

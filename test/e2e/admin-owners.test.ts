@@ -61,7 +61,7 @@ describe('a user', () => {
     expect(ended).toMatchObject({
       active: false,
       version: 2,
-      effects: { keys_refused: 1, sessions_ended: 1, budget: 'kept' },
+      effects: { keys_refused: 1, sessions_ended: 1, tokens_revoked: 0, budget: 'kept' },
     });
     expect((await session()).status).toBe(401);
     await soon(key.api_key, 401);
@@ -142,7 +142,7 @@ describe('a team', () => {
     const path = `${root}/teams/${id}`;
     expect(dataOf(await admin('PATCH', path, { active: false }, { 'if-match': '"1"' }))).toMatchObject({
       version: 2,
-      effects: { keys_refused: 2, sessions_ended: 0, budget: 'none' },
+      effects: { keys_refused: 2, sessions_ended: 0, tokens_revoked: 0, budget: 'none' },
     });
     for (const { api_key: secret } of keys) await soon(secret, 401);
     expect(
@@ -220,7 +220,7 @@ describe('a service account', () => {
     });
     const key = await aKeyOf({ owner_kind: 'service_account', owner_id: id });
     expect(dataOf(await admin('PATCH', path, { active: false }))).toMatchObject({
-      effects: { keys_refused: 1, sessions_ended: 0, budget: 'none' },
+      effects: { keys_refused: 1, sessions_ended: 0, tokens_revoked: 0, budget: 'none' },
     });
     await soon(key.api_key, 401);
     const listed = itemsOf(await admin('GET', `${root}/service-accounts?team_id=${other}&active=false`));

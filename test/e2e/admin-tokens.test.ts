@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { account, makeAdmin } from '../support/admin.ts';
 import { adminObjectsScene, dataOf, instant, itemsOf, uuid } from './admin-objects-scene.ts';
 
-const { admin, replicas, aUser, eventsOf, query } = adminObjectsScene();
+const { admin, config, database, replicas, aUser, eventsOf, query } = adminObjectsScene();
 const root = '/api/v1/admin';
 const tokens = `${root}/tokens`;
 
@@ -118,13 +119,72 @@ describe('an API token', () => {
     const token = await aToken('write');
     const id = (token as Readonly<Record<string, unknown>>)['admin_token_id'];
     await query('update admin_tokens set user_id = $1 where admin_token_id = $2', [person['user_id'], id]);
-    const path = `${root}/users/${String(person['user_id'])}`;
     const answer = async () => (await withToken(token.token, 'GET', `${root}/teams`)).code;
     expect(await answer()).toBeUndefined();
-    await admin('PATCH', path, { role: 'user' });
+    await query(`update users set role = 'user' where user_id = $1`, [person['user_id']]);
     expect(await answer()).toBe('admin_required');
-    await admin('PATCH', path, { active: false });
+    await query('update users set active = false where user_id = $1', [person['user_id']]);
     expect(await answer()).toBe('invalid_credentials');
+  });
+
+  it.each<[string, object, object]>([
+    ['is made inactive', { active: false }, { active: true }],
+    ['loses the role of an admin', { role: 'user' }, { role: 'platform_admin' }],
+  ])('ends for good when its person %s, with an event; it does not come back', async (_, end, back) => {
+    const person = await aUser({ role: 'platform_admin' });
+    const path = `${root}/users/${String(person['user_id'])}`;
+    const [token, late] = [await aToken('write'), await aToken('read')];
+    const [id, lateId] = [token, late].map(
+      (each) => (each as Readonly<Record<string, unknown>>)['admin_token_id'],
+    );
+    const give = (which: unknown) =>
+      query('update admin_tokens set user_id = $1 where admin_token_id = $2', [person['user_id'], which]);
+    const answer = async (of: string) => (await withToken(of, 'GET', `${root}/teams`)).code;
+    await give(id);
+    expect(await answer(token.token)).toBeUndefined();
+    const ended = dataOf(await admin('PATCH', path, end));
+    if ('active' in end) expect(ended['effects']).toMatchObject({ tokens_revoked: 1 });
+    expect(await eventsOf(id)).toMatchObject([
+      {
+        action: 'admin_token.revoke',
+        actor_user_id: uuid,
+        before_json: { revoked_at: null },
+        after_json: { revoked_at: instant },
+      },
+      { action: 'admin_token.create' },
+    ]);
+    // Of a call that was under way at the end.
+    await give(lateId);
+    await admin('PATCH', path, back);
+    expect([await answer(token.token), await answer(late.token)]).toEqual([
+      'invalid_credentials',
+      'invalid_credentials',
+    ]);
+  });
+
+  it('ends for good when the file takes the role of its person', async () => {
+    const [person] = await query<{ user_id: string }>(
+      `update users set role = 'platform_admin' where email = 'a@example.com' returning user_id`,
+    );
+    const token = await aToken('write');
+    await query('update admin_tokens set user_id = $1 where public_id = $2', [
+      person?.user_id,
+      (token as Readonly<Record<string, unknown>>)['public_id'],
+    ]);
+    await replicas[0]!.take(config());
+    await query(`update users set role = 'platform_admin' where email = 'a@example.com'`);
+    expect((await withToken(token.token, 'GET', `${root}/teams`)).code).toBe('invalid_credentials');
+  });
+
+  it('ends for good when its admin gets a new password on the command line', async () => {
+    const person = await aUser({ role: 'platform_admin' });
+    const token = await aToken('write');
+    await query('update admin_tokens set user_id = $1 where public_id = $2', [
+      person['user_id'],
+      (token as Readonly<Record<string, unknown>>)['public_id'],
+    ]);
+    await makeAdmin(database.url(), { ...account, email: String(person['email']) });
+    expect((await withToken(token.token, 'GET', `${root}/teams`)).code).toBe('invalid_credentials');
   });
 
   it('makes and ends no tokens, and is the one that counts beside a cookie', async () => {

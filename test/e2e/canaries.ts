@@ -6,9 +6,14 @@ export const planted = new Map<string, string>();
 
 const coreChars = 22;
 
+/** How canaries begin: by letters that are seldom otherwise, and where only hex may stand. */
+const [anywhere, inHex] = ['knry', 'caca'];
+
 /** Letters and digits, which every spelling leaves as they are. */
-export function canary(place: string): string {
-  const core = `knry${randomBytes(9).toString('hex')}`;
+export const canary = (place: string): string => plantedAs(place, anywhere);
+
+function plantedAs(place: string, beginning: string): string {
+  const core = `${beginning}${randomBytes(9).toString('hex')}`;
   planted.set(`${place} #${planted.size}`, core);
   return core;
 }
@@ -31,6 +36,8 @@ export function plain(place = 'body'): string {
 export const ownKey = `gwk_${randomBytes(8).toString('hex')}.${canary('a caller’s own key')}-"\\/+%=&${'x'.repeat(20)}`;
 export const otherKey = `gwk_${randomBytes(16).toString('hex')}.${canary('another caller’s key')}${randomBytes(8).toString('hex')}`;
 export const ownSecret = ownKey.slice(ownKey.indexOf('.') + 1);
+/** A token of an admin, which no call of a caller needs. */
+export const adminToken = `gwa_${randomBytes(16).toString('hex')}.${plantedAs('an admin’s token', inHex)}${randomBytes(21).toString('hex')}`;
 /** One whose secret fits into a tag, as its value and as its key. */
 export const plainKey = `gwk_${randomBytes(8).toString('hex')}.${canary('a caller’s plain key')}${'y'.repeat(10)}`;
 export const plainSecret = plainKey.slice(plainKey.indexOf('.') + 1);
@@ -179,7 +186,7 @@ const formsOf = (text: string): readonly string[] => [
 ];
 
 /** How every canary begins, in each form. */
-const beginnings = new RegExp(formsOf('knry').join('|'), 'g');
+const beginnings = new RegExp([anywhere, inHex].flatMap(formsOf).join('|'), 'g');
 const formChars = 24;
 
 /** Finds what was planted so far. */

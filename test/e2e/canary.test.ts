@@ -9,6 +9,7 @@ import {
   plain,
   ownKey,
   otherKey,
+  adminToken,
   ownSecret,
   plainKey,
   plainSecret,
@@ -84,6 +85,12 @@ describe('secrets that a caller or an upstream puts into places that are known f
       'x-original-url': `https://user:${canary('x-original-url')}@app.example/?code=${canary('x-original-url')}`,
       'api-key': canary('api-key'),
       token: canary('token header'),
+      'x-forwarded-access-token': canary('x-forwarded-access-token'),
+      'x-amzn-oidc-data': canary('x-amzn-oidc-data'),
+      'cf-access-jwt-assertion': canary('cf-access-jwt-assertion'),
+      'ocp-apim-subscription-key': canary('ocp-apim-subscription-key'),
+      dpop: canary('dpop'),
+      'idempotency-key': plain(),
       'user-agent': plain(),
     };
     const path = `${talk.path}?key=${canary('query of the path')}`;
@@ -132,7 +139,7 @@ describe('secrets that a caller or an upstream puts into places that are known f
   });
 });
 
-const callerKeys = (): readonly string[] => [ownKey, ownSecret, otherKey];
+const callerKeys = (): readonly string[] => [ownKey, ownSecret, otherKey, adminToken];
 
 /** Every text that may be kept nowhere: the credentials of the file, the database's, and callers' keys. */
 const knownSecrets = (): readonly string[] => [
@@ -177,7 +184,7 @@ describe('credentials of the configuration and callers’ keys', () => {
     expect(answer.status).toBe(200);
   });
 
-  it.each([ownKey, ownSecret, plainSecret, ...Object.values(credentials)])(
+  it.each([ownKey, ownSecret, plainSecret, adminToken, ...Object.values(credentials)])(
     'as the model, in the user agent and other headers (%#)',
     async (secret) => {
       // A header holds no character beyond ASCII: it says them as JSON may.

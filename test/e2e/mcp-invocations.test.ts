@@ -24,6 +24,7 @@ describe('GET mcp-invocations', () => {
       invocations: queue,
       clock: systemClock(),
       redaction: () => redactionRules([], []),
+      captureMode: () => 'redacted_payloads',
     });
     const record = async (invocation: ToolInvocation): Promise<string> => {
       const id = added(invocation, 0);

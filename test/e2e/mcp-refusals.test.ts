@@ -9,6 +9,7 @@ import { mcpScene } from './mcp-scene.ts';
 const scene = mcpScene();
 const { key, otherKey } = scene;
 const token = `server-token-${randomUUID()}`;
+const adminToken = `gwa_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`;
 const fresh = 'fresh-'.concat(randomUUID());
 
 /** A server that misbehaves as the tool that is called says. */
@@ -287,9 +288,11 @@ describe('secrets', () => {
 
   it('are not sent on within a message', async () => {
     const before = heard.length;
-    const sent = await post({ ...call('fine'), params: { name: 'fine', arguments: { key } } });
-    expect(errorIn(sent.data).data).toEqual({ error_code: 'holds_api_key' });
-    expect(JSON.stringify(sent.row)).not.toContain(key.slice(key.indexOf('.') + 1));
+    for (const own of [key, adminToken]) {
+      const sent = await post({ ...call('fine'), params: { name: 'fine', arguments: { own } } });
+      expect(errorIn(sent.data).data).toEqual({ error_code: 'holds_api_key' });
+      expect(JSON.stringify(sent.row)).not.toContain(own.slice(own.indexOf('.') + 1));
+    }
     expect(heard).toHaveLength(before);
   });
 

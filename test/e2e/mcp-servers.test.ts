@@ -1,3 +1,5 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { checkMcpServers } from '../../composition/mcp-check.ts';
@@ -11,6 +13,20 @@ import { mcpScene } from './mcp-scene.ts';
 const scene = mcpScene();
 const running: RunningServer[] = [];
 const token = 'a-token-of-the-server-0123456789';
+const toldToken = 'told-0123456789';
+/** A server that tells how it was called. */
+const echoing: RequestListener = (req, res) => void echo(req, res);
+async function echo(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { id, method } = (await json(req)) as { readonly id?: string; readonly method: string };
+  const { authorization = '' } = req.headers;
+  const told = authorization.replace('Bearer ', '');
+  const result =
+    method === 'initialize'
+      ? { protocolVersion: told, capabilities: {} }
+      : { tools: [{ name: `of-${told}`, title: `called by ${authorization}` }] };
+  res.writeHead(id === undefined ? 202 : 200, { 'content-type': 'application/json' });
+  res.end(id === undefined ? '' : JSON.stringify({ jsonrpc: '2.0', id, result }));
+}
 let admin: AdminClient;
 let gateway: TestGateway;
 let url: string;
@@ -23,8 +39,9 @@ beforeAll(async () => {
     server.registerTool('write', { inputSchema: {} }, () => ({ content: [] }));
     return server;
   });
+  const telling = await listening(echoing);
   const closed = await listening((_req, res) => void res.writeHead(401).end());
-  running.push(own, closed);
+  running.push(own, closed, telling);
   url = own.url;
   closedUrl = closed.url;
   gateway = await scene.gateway([
@@ -37,6 +54,7 @@ beforeAll(async () => {
       denied_tools: ['write'],
     },
     { id: 'closed', url: closedUrl },
+    { id: 'telling', url: telling.url, auth: { mode: 'bearer', token: toldToken } },
   ]);
   await makeAdmin(scene.databaseUrl());
   admin = await adminClient(gateway.url);
@@ -49,7 +67,7 @@ describe('MCP servers', () => {
   it('are listed with who may use them, and without credentials', async () => {
     const { text, data } = await admin('GET', '/api/v1/admin/mcp-servers');
     expect(data).toMatchObject({
-      total: 2,
+      total: 3,
       items: [
         {
           server_id: 'own',
@@ -64,6 +82,7 @@ describe('MCP servers', () => {
           denied_tools: ['write'],
         },
         { server_id: 'closed', allowed_owners: [{ owner_kind: 'everyone', owner: null }] },
+        { server_id: 'telling' },
       ],
     });
     expect(text).not.toContain(token);
@@ -86,6 +105,22 @@ describe('MCP servers', () => {
       tools: [],
     });
     expect((await admin('GET', '/api/v1/admin/mcp-servers/nothing')).status).toBe(404);
+  });
+
+  it('show none of the credentials that a server gives back as names', async () => {
+    const { text, data } = await admin('GET', '/api/v1/admin/mcp-servers/telling');
+    expect(data).toMatchObject({
+      healthy: true,
+      protocol_version: '[REDACTED]',
+      tools: [
+        {
+          name: 'of-[REDACTED]',
+          title: 'called by Bearer [REDACTED]',
+          union_name: expect.stringMatching(/^telling__of-_REDACTED_/),
+        },
+      ],
+    });
+    expect(text).not.toContain(toldToken);
   });
 
   it('give their tools the names that records show', async () => {

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { withClock } from '../contract/ledger-bench.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { makeAdmin } from '../support/admin.ts';
 import { startProvider, type TestProvider } from '../support/identity-provider.ts';
 import {
   type Answered,
@@ -147,6 +148,35 @@ describe('signing in at the provider', () => {
       });
     });
     await other.stop();
+  });
+
+  it('makes tokens that last no longer than a session, where it says who is an admin, and ends them with the role', async () => {
+    await makeAdmin(database.url());
+    somebody({ groups: ['root'] });
+    const tokens = '/api/v1/admin/tokens';
+    const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * minute).toISOString();
+    await under({ admin_groups: ['root'] }, async () => {
+      const browser = newBrowser();
+      await browser.signIn();
+      const wish = { name: 't', scope: 'write' };
+      for (const over of [{}, { expires_at: null }, { expires_at: inDays(7.1) }])
+        expect(await browser.post(tokens, { ...wish, ...over })).toMatchObject({
+          status: 400,
+          error: { param: 'expires_at', message: expect.stringMatching(/at most 7 days ahead/) },
+        });
+      const made = await browser.post(tokens, { ...wish, expires_at: inDays(6.9) });
+      expect(made.status).toBe(200);
+      const statusOf = async () => {
+        const headers = { authorization: `Bearer ${String(made.data['token'])}` };
+        return (await fetch(`${gateway.url}/api/v1/admin/teams`, { headers })).status;
+      };
+      expect(await statusOf()).toBe(200);
+      Object.assign(provider.accounts.get(`sub-${people}`)!, { groups: [] });
+      await newBrowser().signIn();
+      Object.assign(provider.accounts.get(`sub-${people}`)!, { groups: ['root'] });
+      await newBrowser().signIn();
+      expect(await statusOf()).toBe(401);
+    });
   });
 
   it('of somebody unknown makes a person, and an event that tells of it', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { databaseUrlProblems } from '../../infrastructure/config/database-urls.ts';
 import { lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { isPrivateHost } from '../../infrastructure/config/private-hosts.ts';
@@ -175,7 +176,7 @@ describe('PostgreSQL without TLS', () => {
   it('is reported of DATABASE_URL, too', () => {
     expect(
       warnings('teams: [{ id: t, name: T }]', { DATABASE_URL: 'postgres://u@db.example.com/g' }),
-    ).toEqual([['database.url', message]]);
+    ).toEqual([['DATABASE_URL', message]]);
   });
 
   it.each([
@@ -203,10 +204,22 @@ describe('PostgreSQL without TLS', () => {
     ['ssl', 'ssl=true', /`ssl` is not read: use `sslmode=verify-full`/],
     ['half a certificate', 'sslmode=verify-full&sslcert=/c.pem', /sslcert and sslkey go together/],
     ['a signer that nobody names', 'sslmode=verify-ca', /verify-ca needs sslrootcert/],
-  ])('is told what cannot be used: %s', (_, query, what) => {
-    expect(warnings(`database: {url: "postgres://u@127.0.0.1/g?${query}"}\n`)).toEqual([
-      ['database.url', expect.stringMatching(what)],
+    ['another server', 'target_session_attrs=foo', /target_session_attrs must be one of any, read-write/],
+  ])('is an error where the URL cannot be used: %s', (_, query, what) => {
+    const url = `postgres://u@127.0.0.1/g?${query}`;
+    const problems = (text: string, variables: Record<string, string> = {}) => {
+      const loaded = parseConfig(text, variables);
+      if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left));
+      return databaseUrlProblems(loaded.right, plainHosts).map(({ path, message: why }) => [path, why]);
+    };
+    const why = expect.stringMatching(what);
+    const own = `database: {url: "${url}"}\n`;
+    expect(problems(own)).toEqual([['database.url', why]]);
+    expect(problems('teams: [{ id: t, name: T }]', { DATABASE_URL: url })).toEqual([['DATABASE_URL', why]]);
+    expect(problems(`database: {url: "postgres://u@127.0.0.1/g", read_url: "${url}"}\n`)).toEqual([
+      ['database.read_url', why],
     ]);
+    expect(warnings(own)).toEqual([]);
   });
 
   it('is no matter of the embedded database', () => {
@@ -259,7 +272,7 @@ describe('a listener that others can reach, without an https public_base_url', (
   it('is reported of GATEWAY_BIND, too', () => {
     expect(
       warnings('teams: [{ id: t, name: T }]', { GATEWAY_BIND: '0.0.0.0:8080' }).map(([path]) => path),
-    ).toEqual(['server.bind']);
+    ).toEqual(['GATEWAY_BIND']);
   });
 
   it.each([

@@ -71,6 +71,16 @@ describe('a redaction path that matches nothing', () => {
   });
 });
 
+describe('a public_base_url with a path', () => {
+  it.each([
+    ['https://g.example.com/gateway', [['server.public_base_url', 1]]],
+    ['https://g.example.com/', []],
+    ['https://g.example.com', []],
+  ])('is told, for the admin page does not work below one: %s', (url, told) => {
+    expect(paths(`server: {public_base_url: "${url}"}\n`)).toEqual(told);
+  });
+});
+
 describe('a priced model missing in the catalogue', () => {
   const text = providers + model('{provider: p, upstream_model: u}');
 

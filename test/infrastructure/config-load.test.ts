@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { environment, loadConfig } from '../../infrastructure/config/load.ts';
-import { aKey, configOf, problemsOf, route } from './config-reading.ts';
+import { aKey, configOf, problemsOf, provider, route } from './config-reading.ts';
 
 const exampleVariables = {
   DATABASE_URL: 'postgres://db.example.com/gateway',
@@ -189,6 +189,14 @@ describe('${NAME}', () => {
     const config = configOf(text, { N: '3', R: '0.25', B: 'true' });
     expect(config.server).toMatchObject({ workers: 3, otel: { traceSampleRatio: 0.25 } });
     expect(config.requestLogging.purge.enabled).toBe(true);
+  });
+
+  it('is named where it is set to nothing and that will not do', () => {
+    const text = provider('    auth: {mode: bearer, token: "${TOKEN}"}\n');
+    expect(problemsOf(text, { TOKEN: '' }).map(({ path, message }) => [path, message])).toEqual([
+      ['providers[0].auth.token', expect.stringMatching(/: the environment variable TOKEN is empty$/)],
+    ]);
+    expect(problemsOf('users: [{email: a@example.com, name: "A${TOKEN}"}]', { TOKEN: '' })).toEqual([]);
   });
 
   it('is one problem when it is not set: the key path, the line and the variable', () => {

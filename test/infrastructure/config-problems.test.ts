@@ -13,6 +13,11 @@ describe('a wrong file', () => {
       'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    basurl: http://h\n',
       [['providers[0].basurl', 5, 5, /^unknown key `basurl`, did you mean `base_url`\?$/]],
     ],
+    [
+      'a placeholder without quotes between braces',
+      'server:\n  bind: "127.0.0.1:0"\nproviders:\n  - {id: p, auth: {mode: bearer, token: ${TOKEN}}}\nmodels: []\n',
+      [['', 4, 41, /^has a placeholder without quotes between braces or brackets: write "\$\{NAME\}"$/]],
+    ],
     ['unknown section', 'sever: {}\n', [['sever', 1, 1, /did you mean `server`/]]],
     [
       'port out of range',

@@ -4,6 +4,7 @@ import type { Json } from '../../domain/shared/json.ts';
 import type { Variables } from '../../infrastructure/config/interpolation.ts';
 import { type LoadedConfig, parseConfig } from '../../infrastructure/config/load.ts';
 import { resolvePersisted, samePersisted } from '../../infrastructure/config/persistable.ts';
+import { problemsOf, provider } from './config-reading.ts';
 
 const none = { variables: {}, files: new Map<string, never>() };
 
@@ -252,5 +253,41 @@ describe('a message', () => {
         return loaded._tag === 'Left' && written.every((secret) => !text.includes(secret));
       }),
     );
+  });
+});
+
+describe('a problem of the configuration', () => {
+  it.each<[string, string, string, RegExp]>([
+    [
+      'a token without a blank before it',
+      provider('    auth: {mode: bearer, token:hunter2-secret}\n'),
+      'providers[0].auth["token…"]',
+      /^unknown key `token…`, did you mean `token`\?$/,
+    ],
+    [
+      'an assignment',
+      'mail:\n  SMTP_PASSWORD=hunter2-secret: x\n',
+      'mail["SMTP_PASSWORD…"]',
+      /^unknown key `SMTP_PASSWORD…`/,
+    ],
+    [
+      'a header on one line',
+      provider('    default_headers: {"authorization Bearer hunter2-secret": ""}\n'),
+      'providers[0].default_headers["authorization…"]',
+      /^is no valid header name$/,
+    ],
+    [
+      'a long text',
+      `server: {${'x'.repeat(64)}hunter2-secret: 1}`,
+      `server["${'x'.repeat(64)}…"]`,
+      /x{64}…`/,
+    ],
+    ['a key that is there twice', 'a:hunter2-secret: 1\na:hunter2-secret: 2\n', '', /^the key `a…` is there/],
+  ])('shows no secret that stands in the place of a key: %s', (_, text, at, message) => {
+    const problems = problemsOf(text);
+    expect(problems).toContainEqual(
+      expect.objectContaining({ path: at, message: expect.stringMatching(message) }),
+    );
+    expect(JSON.stringify(problems)).not.toContain('hunter2');
   });
 });

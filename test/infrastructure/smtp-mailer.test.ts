@@ -198,20 +198,21 @@ describe('mail is sent as it is configured', () => {
   it.each(['PLAIN', 'LOGIN'])(
     'with the wrong password it fails, and no secret is told (%s)',
     async (method) => {
-      const wrong = { username: 'gateway', password: 'wrong-secret-0123456789' };
+      const wrong = { username: 'gateway', password: 'wrong/secret"&0123456789' };
       const encoded = [wrong.password, `\0${wrong.username}\0${wrong.password}`].map((text) =>
         Buffer.from(text).toString('base64'),
       );
+      const spelled = [encodeURIComponent(wrong.password), JSON.stringify(wrong.password)];
       const server = await mailServer({
         ...login,
         allowInsecureAuth: true,
         authMethods: [method],
         onAuth: ({ password }, _session, done) =>
-          done(new Error(`no such login: ${password}, sent as ${encoded.join(' or ')}`)),
+          done(new Error(`no such login: ${password}, sent as ${[...encoded, ...spelled].join(' or ')}`)),
       });
       const reason = await reasonOf(configOf(server.port, { credentials: wrong }));
       expect(reason).toMatch(/^Invalid login: 535 .*no such login: \[REDACTED\], sent as/);
-      for (const secret of [wrong.password, ...encoded]) expect(reason).not.toContain(secret);
+      for (const secret of [wrong.password, ...encoded, ...spelled]) expect(reason).not.toContain(secret);
       expect(server.mails).toEqual([]);
     },
   );

@@ -1,6 +1,6 @@
 import { beforeAll } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { createAdmin } from '../../application/admin/create-admin.ts';
+import { createAdmin, type Credentials } from '../../application/admin/create-admin.ts';
 import { argon2Passwords } from '../../infrastructure/passwords.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
@@ -29,10 +29,10 @@ export type AdminClient = (
 
 export const account = { email: 'root@example.com', password: 'correct horse battery canary' };
 
-/** Makes the platform admin of a database, once for all its gateways. */
-export async function makeAdmin(databaseUrl: string): Promise<void> {
+/** Makes the platform admin of a database, once for all its gateways, or gives somebody a password, as `admin create`. */
+export async function makeAdmin(databaseUrl: string, credentials: Credentials = account): Promise<void> {
   const pool = await openPool(databaseUrl, 1);
-  const made = await createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() })(account);
+  const made = await createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() })(credentials);
   await pool.end();
   if (E.isLeft(made)) throw new Error(made.left);
 }

@@ -58,6 +58,7 @@ const effects = orNull(
   objectOf({
     keys_refused: countValue,
     sessions_ended: countValue,
+    tokens_revoked: countValue,
     budget: choiceValue(['kept', 'none']),
   }),
 );
@@ -98,6 +99,7 @@ export const presentEffects = (done: Deactivated | undefined): t.TypeOf<typeof e
     : {
         keys_refused: done.keysRefused,
         sessions_ended: done.sessionsEnded,
+        tokens_revoked: done.tokensRevoked,
         budget: done.hasBudget ? 'kept' : 'none',
       };
 

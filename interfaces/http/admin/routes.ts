@@ -1,4 +1,5 @@
 import type { KeyPorts } from '../../../application/admin/manage-keys.ts';
+import type { CreateTokenPorts } from '../../../application/admin/manage-tokens.ts';
 import type { TestMailPorts } from '../../../application/admin/send-test-mail.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type BudgetRoutePorts, budgetRoutes } from './budget-routes.ts';
@@ -16,7 +17,7 @@ import { type ReportRoutePorts, reportRoutes } from './report-routes.ts';
 import { type RequestLogRoutePorts, requestLogRoutes } from './request-log-routes.ts';
 import { type ServiceAccountRoutePorts, serviceAccountRoutes } from './service-account-routes.ts';
 import { type TeamRoutePorts, teamRoutes } from './team-routes.ts';
-import { type TokenRoutePorts, tokenRoutes } from './token-routes.ts';
+import { tokenRoutes } from './token-routes.ts';
 import { type UserRoutePorts, userRoutes } from './user-routes.ts';
 
 /** What the parts below need. */
@@ -35,7 +36,7 @@ export type AdminRoutePorts = OverviewPorts &
   UserRoutePorts &
   TeamRoutePorts &
   ServiceAccountRoutePorts &
-  TokenRoutePorts &
+  CreateTokenPorts &
   TestMailPorts;
 
 /** Every admin endpoint but those of the session itself. */

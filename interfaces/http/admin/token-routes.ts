@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
-import { createToken, type TokenPorts } from '../../../application/admin/manage-tokens.ts';
+import { createToken, type CreateTokenPorts } from '../../../application/admin/manage-tokens.ts';
 import type { StoredToken } from '../../../application/ports/admin-tokens.ts';
-import type { Clock } from '../../../application/ports/clock.ts';
 import { tokenScopes } from '../../../domain/identity/admin-token.ts';
 import { type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.ts';
 import {
@@ -20,10 +19,6 @@ import { nullIfMissing } from '../json-text.ts';
 import { creator, presentCreator } from './key-bodies.ts';
 import { displayNameInput } from './object-inputs.ts';
 import { instantInput } from './query.ts';
-
-export interface TokenRoutePorts extends TokenPorts {
-  readonly clock: Pick<Clock, 'now'>;
-}
 
 const root = '/api/v1/admin/tokens';
 const param = 'admin_token_id';
@@ -44,7 +39,7 @@ const tokenBody = objectOf(tokenFields);
 const shownTokenBody = objectOf({ ...tokenFields, token: textValue });
 
 /** Tokens of the admin API for scripts. A token makes and ends no tokens: what it may do ends with it. */
-export const tokenRoutes = (ports: TokenRoutePorts): readonly AdminRoute[] => [
+export const tokenRoutes = (ports: CreateTokenPorts): readonly AdminRoute[] => [
   listRoute({
     path: root,
     summary: 'API tokens of all admins, newest first.',

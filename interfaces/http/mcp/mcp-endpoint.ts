@@ -109,6 +109,7 @@ function mcpRequest(
     ...known,
     requestId,
     receivedAt,
+    authenticateAgain: async () => pipe(await ports.authenticate(req), E.mapLeft(ofGateway)),
     callerSecrets: callerKeyOf(req),
     session: header(req, 'mcp-session-id'),
     link,

@@ -21,9 +21,12 @@ const spellings: readonly ((secret: string) => string)[] = [
 const aKey = fc
   .tuple(textOf('0123456789abcdef', 8, 40), textOf('0123456789abcdefXYZ_-', 32, 80))
   .map(([id, secret]) => `gwk_${id}.${secret}`);
+const aToken = fc
+  .tuple(textOf('0123456789abcdef', 32, 32), textOf('0123456789abcdef', 64, 64))
+  .map(([id, secret]) => `gwa_${id}.${secret}`);
 
 const aCut = fc.record({
-  before: fc.string({ maxLength: 30 }).filter((text) => !/sk|gwk/.test(text)),
+  before: fc.string({ maxLength: 30 }).filter((text) => !/sk|gw[ka]/.test(text)),
   secret: aCredential,
   how: fc.constantFrom(...spellings),
   kept: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -45,9 +48,9 @@ describe('a text that was cut off', () => {
     );
   });
 
-  it('ends with no half of a caller’s key, whoever’s it is', () => {
+  it('ends with no half of a caller’s key or of an admin’s token, whoever’s it is', () => {
     fc.assert(
-      fc.property(aKey, fc.nat(), (key, at) => {
+      fc.property(fc.oneof(aKey, aToken), fc.nat(), (key, at) => {
         const half = key.slice(0, 4 + (at % (key.length - 4)));
         expect(cutOff(`my key: ${half}`, secretsOf([]))).toBe('my key: [REDACTED]');
       }),

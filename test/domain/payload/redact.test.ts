@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { forCaller, redactionRules } from '../../../domain/payload/redact.ts';
+import { redactedRequest } from '../../../domain/payload/payload.ts';
+import { forCaller, redactedError, redactionRules } from '../../../domain/payload/redact.ts';
 import { isObject, type Json, parseExact } from '../../../domain/shared/json.ts';
 import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
 import {
@@ -81,6 +82,37 @@ describe('sensitive headers', () => {
     });
   });
 
+  it.each([
+    'x-forwarded-access-token',
+    'x-auth-request-access-token',
+    'x-amzn-oidc-accesstoken',
+    'x-amzn-oidc-data',
+    'x-amz-security-token',
+    'x-goog-iap-jwt-assertion',
+    'cf-access-jwt-assertion',
+    'cf-access-client-secret',
+    'x-ms-token-aad-access-token',
+    'Ocp-Apim-Subscription-Key',
+    'x-auth-token',
+    'x-id-token',
+    'x-forwarded-authorization',
+    'authentication',
+    'apikey',
+    'openai-api-key',
+    'DPoP',
+  ])('of proxies and other services are kept no more: %s', (name) => {
+    const kept = JSON.parse(redactedRequest({ [name]: 's', accept: 'a' }, undefined, builtIn, 1000).text);
+    expect(kept).toEqual({ headers: { [name]: marker, accept: 'a' }, body: null });
+  });
+
+  it.each(['idempotency-key', 'x-request-id', 'x-forwarded-for', 'traceparent', 'x-stainless-retry-count'])(
+    'what is no credential stays: %s',
+    (name) => {
+      const kept = JSON.parse(redactedRequest({ [name]: 's' }, undefined, builtIn, 1000).text);
+      expect(kept).toEqual({ headers: { [name]: 's' }, body: null });
+    },
+  );
+
   it('are sensitive in a body, too: it names those of the servers that a provider is to call', () => {
     const responses = {
       tools: [{ type: 'mcp', server_label: 'a', headers: { 'X-API-Key': 's' }, authorization: 's' }],
@@ -92,6 +124,31 @@ describe('sensitive headers', () => {
     expect(clean(messages)).toEqual({
       mcp_servers: [{ type: 'url', name: 'a', authorization_token: marker }],
     });
+  });
+});
+
+describe('the signature of a request in an error', () => {
+  const signature = 'c9aa38ea'.repeat(8);
+  const header = (sign: string) =>
+    `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261126/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature${sign}`;
+
+  it.each(['=', '%3D', '%253d', '\\u003d'])('is not told, and what it signs is: after %s', (sign) => {
+    expect(redactedError(`refused: ${header(sign)}${signature} is expired`, builtIn)).toBe(
+      `refused: ${header(sign)}${marker} is expired`,
+    );
+  });
+
+  it('is not kept', () => {
+    expect(clean({ error: { message: header('=') + signature } })).toEqual({
+      error: { message: header('=') + marker },
+    });
+  });
+
+  it('takes time in proportion to the text', () => {
+    const start = performance.now();
+    redactedError('Signature='.repeat(500_000), builtIn);
+    redactedError(`Signature=${'a'.repeat(5_000_000)}`, builtIn);
+    expect(performance.now() - start).toBeLessThan(2000);
   });
 });
 
@@ -115,6 +172,19 @@ describe('configured credentials and caller keys survive nowhere', () => {
     ['in a part of a word', `xx${configured}yy`, `xx${marker}yy`],
   ])('%s', (_, body, expected) => {
     expect(clean(body, rules)).toEqual(expected);
+  });
+
+  it.each([
+    ['a caller’s key', key],
+    ['an admin’s API token', `gwa_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`],
+  ])('%s that nobody here knows is found by its form, however it is spelled', (_, unknown) => {
+    const anybody = redactionRules([], []);
+    const escaped = unknown.replace('_', '\\u005F').replace('.', '%2e');
+    expect(clean({ a: `x ${unknown}, ${escaped}!`, [unknown]: 1 }, anybody)).toEqual({
+      a: `x ${marker}, ${marker}!`,
+      [marker]: 1,
+    });
+    expect(clean(unknown.slice(0, 30), anybody)).toBe(unknown.slice(0, 30));
   });
 
   it('nor in a header', () => {

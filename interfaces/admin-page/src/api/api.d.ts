@@ -8203,6 +8203,7 @@ export interface operations {
                      *         "effects": {
                      *           "keys_refused": 0,
                      *           "sessions_ended": 0,
+                     *           "tokens_revoked": 0,
                      *           "budget": "kept"
                      *         }
                      *       },
@@ -8233,6 +8234,7 @@ export interface operations {
                             effects: {
                                 keys_refused: number;
                                 sessions_ended: number;
+                                tokens_revoked: number;
                                 /** @enum {unknown} */
                                 budget: "kept" | "none";
                             } | null;
@@ -8514,6 +8516,7 @@ export interface operations {
                      *         "effects": {
                      *           "keys_refused": 0,
                      *           "sessions_ended": 0,
+                     *           "tokens_revoked": 0,
                      *           "budget": "kept"
                      *         }
                      *       },
@@ -8535,6 +8538,7 @@ export interface operations {
                             effects: {
                                 keys_refused: number;
                                 sessions_ended: number;
+                                tokens_revoked: number;
                                 /** @enum {unknown} */
                                 budget: "kept" | "none";
                             } | null;
@@ -8958,6 +8962,7 @@ export interface operations {
                      *         "effects": {
                      *           "keys_refused": 0,
                      *           "sessions_ended": 0,
+                     *           "tokens_revoked": 0,
                      *           "budget": "kept"
                      *         }
                      *       },
@@ -8980,6 +8985,7 @@ export interface operations {
                             effects: {
                                 keys_refused: number;
                                 sessions_ended: number;
+                                tokens_revoked: number;
                                 /** @enum {unknown} */
                                 budget: "kept" | "none";
                             } | null;
@@ -9310,4 +9316,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 9d763864a697fb3cfb33e73bde91d737bb29306f7730b6d8b350ede7565baeb8.
+// Of the description with SHA-256 0124eb1e6c205c6afe0975fa70693648ae3a7d2ce6c0facc39480026c7386379.

@@ -2,16 +2,18 @@
 export type Effects = {
   readonly keys_refused: number;
   readonly sessions_ended: number;
+  readonly tokens_revoked: number;
   readonly budget: 'kept' | 'none';
 } | null;
 
 /** The same in a sentence. */
 export function effectsText(effects: Effects): string {
   if (effects === null) return '';
-  const { keys_refused: keys, sessions_ended: sessions, budget } = effects;
+  const { keys_refused: keys, sessions_ended: sessions, tokens_revoked: tokens, budget } = effects;
   const parts = [
     keys === 1 ? '1 key is refused' : `${keys} keys are refused`,
     ...(sessions === 0 ? [] : [sessions === 1 ? '1 session ended' : `${sessions} sessions ended`]),
+    ...(tokens === 0 ? [] : [tokens === 1 ? '1 API token was revoked' : `${tokens} API tokens were revoked`]),
     budget === 'kept' ? 'the budget was kept' : 'there was no budget',
   ];
   return ` ${parts.join(', ')}.`;

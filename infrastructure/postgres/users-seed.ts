@@ -1,0 +1,35 @@
+import { type CommonQueryMethods, sql } from 'slonik';
+import type { Seed } from '../../application/ports/seed.ts';
+import { storedJson } from './stored-text.ts';
+
+/** People as the file has them. */
+export async function reconcileUsers(connection: CommonQueryMethods, { users }: Seed): Promise<void> {
+  const rows = users.map((user) => ({
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    request_logging_enabled: user.requestLoggingEnabled,
+  }));
+  await connection.query(sql.unsafe`
+    insert into users (email, name, role, request_logging_enabled, from_config)
+    select w.email, w.name, w.role, w.request_logging_enabled, true
+    from json_to_recordset(${storedJson(rows)}::json)
+      w(email text, name text, role text, request_logging_enabled boolean)
+    on conflict (email_folded) do update
+      set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
+          request_logging_enabled = excluded.request_logging_enabled, from_config = true,
+          version = users.version + 1, updated_at = excluded.updated_at
+    where (users.email, users.name, users.role, users.request_logging_enabled, users.active, users.from_config)
+      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true, true)
+  `);
+  const emails = users.map(({ email }) => email.toLowerCase());
+  await connection.query(sql.unsafe`
+    update users set from_config = false, version = version + 1
+    where from_config and email_folded <> all (${sql.array(emails, 'text')})
+  `);
+  // Whose role the file took away: who gets it back makes new ones.
+  await connection.query(sql.unsafe`
+    update admin_tokens k set revoked_at = gateway_now() from users u
+    where k.user_id = u.user_id and k.revoked_at is null and not (u.active and u.role = 'platform_admin')
+  `);
+}

@@ -1,0 +1,111 @@
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Pool } from 'undici';
+import type { McpServerConfig } from '../../infrastructure/config/mcp-config.ts';
+import { mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
+import { connectionPool } from '../../infrastructure/providers/executor.ts';
+import { selfSigned } from '../support/self-signed.ts';
+
+const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 10_000 };
+const portOf = (server: { address(): string | AddressInfo | null }): number =>
+  (server.address() as AddressInfo).port;
+
+describe('an upstream that offers HTTP/2 as well', () => {
+  const own = selfSigned();
+  const trusted = getCACertificates();
+  const spoken: string[] = [];
+  const sockets = new Set<Socket>();
+  let server: Http2SecureServer;
+  let url: string;
+  beforeAll(async () => {
+    setDefaultCACertificates([...trusted, own.cert]);
+    server = createSecureServer({ ...own, allowHTTP1: true }, (request, response) => {
+      spoken.push(request.httpVersion);
+      response.setHeader('content-type', 'application/json');
+      response.end('{"token_type":"Bearer","access_token":"t0ken"}');
+    });
+    server.on('connection', (socket: Socket) => void sockets.add(socket));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `https://localhost:${portOf(server)}`;
+  });
+  afterAll(() => {
+    setDefaultCACertificates(trusted);
+    for (const socket of sockets) socket.destroy();
+    server?.close();
+  });
+
+  it('is spoken to in HTTP/1.1, over a connection for each request', async () => {
+    spoken.length = 0;
+    const pool = connectionPool(new URL(url), timeouts);
+    const ask = async (): Promise<void> => {
+      const { body } = await pool.request({ method: 'POST', path: '/', body: '{}' });
+      await body.text();
+    };
+    await Promise.all([ask(), ask(), ask()]);
+    expect(spoken).toEqual(['1.1', '1.1', '1.1']);
+    await pool.close();
+  });
+
+  it('is so as an MCP server, and as its token service', async () => {
+    spoken.length = 0;
+    const config: McpServerConfig = {
+      id: 'files',
+      displayName: 'Files',
+      url: `${url}/mcp`,
+      auth: {
+        mode: 'oauth_client_credentials',
+        tokenUrl: `${url}/token`,
+        clientId: 'c',
+        clientSecret: 's',
+        scope: undefined,
+      },
+      policy: { allowedTools: [], callers: [] } as never,
+      timeoutMs: 5000,
+      maxResultBytes: 1000,
+    };
+    const upstreams = mcpUpstreams(() => [config], { conceal: () => undefined, warn: () => undefined });
+    const reply = await upstreams.send(config, {
+      method: 'POST',
+      text: '{}',
+      session: undefined,
+      headers: {},
+      signal: new AbortController().signal,
+      memory: { hold: () => true, holdUnfinished: () => true },
+    });
+    expect(E.isRight(reply)).toBe(true);
+    expect(spoken).toEqual(['1.1', '1.1']);
+    await upstreams.close();
+  });
+});
+
+describe('a connection that nobody uses', () => {
+  const sockets: Socket[] = [];
+  let server: Server;
+  let pool: Pool;
+  beforeAll(async () => {
+    // As uvicorn and gunicorn answer: they close after 5 seconds, and do not say so.
+    server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    pool = connectionPool(new URL(`http://127.0.0.1:${portOf(server)}`), timeouts);
+  });
+  afterAll(async () => {
+    await pool?.close();
+    server?.close();
+  });
+
+  it('is closed before most servers close it, where they do not say when', async () => {
+    const { body } = await pool.request({ method: 'POST', path: '/', body: '{}' });
+    await body.text();
+    const startedAt = performance.now();
+    await new Promise((resolve) => sockets[0]?.once('close', resolve));
+    const heldMs = performance.now() - startedAt;
+    expect(heldMs).toBeGreaterThan(3000);
+    expect(heldMs).toBeLessThan(5000);
+  });
+});

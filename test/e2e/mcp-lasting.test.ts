@@ -1,0 +1,129 @@
+import { text as textOf } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aKey, type TestGateway } from '../support/gateway.ts';
+import { listening, type RunningServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+const keys = { revoked: aKey(), inactive: aKey(), closed: aKey(), silent: aKey(), other: aKey() };
+/** A change is everywhere within so many milliseconds. */
+const withinMs = 5000;
+const note = 'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n';
+
+/** The streams that a server speaks on, by the token of the caller's query. */
+const speaking = new Set<string>();
+let server: RunningServer;
+let gateways: readonly TestGateway[];
+
+const configOf = (owners: readonly string[]) => [
+  { id: 'talking', url: server.url, timeout_ms: 500 },
+  { id: 'quiet', url: server.url.replace('/mcp', '/quiet'), timeout_ms: 500 },
+  { id: 'narrow', url: server.url, allowed_owners: owners },
+];
+const more = {
+  users: ['a', 'b', 'c'].map((name) => ({ email: `${name}@example.com`, name })),
+  api_keys: Object.entries(keys).map(([name, value]) => ({
+    name,
+    owner: `user:${name === 'inactive' ? 'b' : name === 'closed' ? 'c' : 'a'}@example.com`,
+    value,
+  })),
+};
+
+beforeAll(async () => {
+  server = await listening((req, res) => {
+    const name = String(req.headers['mcp-param-name'] ?? req.headers['last-event-id']);
+    speaking.add(name);
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write(note);
+    const timer = req.url === '/quiet' ? undefined : setInterval(() => res.write(note), 100);
+    res.once('close', () => {
+      clearInterval(timer);
+      speaking.delete(name);
+    });
+  });
+  gateways = [
+    await scene.gateway(configOf(['user:c@example.com']), more),
+    await scene.gateway(configOf(['user:c@example.com']), more),
+  ];
+});
+afterAll(async () => server.stop());
+
+interface Listening {
+  /** What came, once the stream has ended. */
+  readonly ended: Promise<string>;
+  readonly leave: () => void;
+}
+
+/** A stream of the server's own, once its first event is there. */
+async function listen(at: TestGateway, name: keyof typeof keys, of = 'talking'): Promise<Listening> {
+  const leaving = new AbortController();
+  const response = await fetch(`${at.url}/mcp/${of}`, {
+    headers: {
+      authorization: `Bearer ${keys[name]}`,
+      accept: 'text/event-stream',
+      'last-event-id': name,
+    },
+    signal: leaving.signal,
+  });
+  expect(response.status).toBe(200);
+  return { ended: textOf(response.body!), leave: () => leaving.abort() };
+}
+
+/** The same as the answer of a subscription. */
+async function subscribe(at: TestGateway, name: keyof typeof keys): Promise<Listening> {
+  const response = await fetch(`${at.url}/mcp/talking`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${keys[name]}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+      'mcp-param-name': `${name}-subscribed`,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} }),
+  });
+  expect(response.status).toBe(200);
+  return { ended: textOf(response.body!), leave: () => undefined };
+}
+
+async function takenMs(ends: readonly Listening[]): Promise<number> {
+  const since = performance.now();
+  await Promise.race([Promise.all(ends.map(({ ended }) => ended)), sleep(2 * withinMs)]);
+  return performance.now() - since;
+}
+
+describe('a stream that lasts', () => {
+  it('ends on every replica within 5 seconds after its key was revoked, and so does the server’s', async () => {
+    const streams = await Promise.all([
+      ...gateways.map((gateway) => listen(gateway, 'revoked')),
+      listen(gateways[0]!, 'silent', 'quiet'),
+      subscribe(gateways[1]!, 'revoked'),
+    ]);
+    const other = await listen(gateways[0]!, 'other');
+    await scene.query(
+      `update api_keys set revoked_at = now(), revoked_by = 'admin' where name in ('revoked', 'silent')`,
+    );
+    await scene.query('select gateway_touch()');
+    expect(await takenMs(streams)).toBeLessThan(withinMs);
+    expect(await streams.at(-1)?.ended).toContain('"error_code":"invalid_api_key"');
+    await sleep(100);
+    expect([...speaking]).toEqual(['other']);
+    other.leave();
+    await expect(other.ended).rejects.toThrow();
+  });
+
+  it('ends within 5 seconds after its owner was made inactive', async () => {
+    const stream = await listen(gateways[1]!, 'inactive');
+    await scene.query(`update users set active = false where email = 'b@example.com'`);
+    await scene.query('select gateway_touch()');
+    expect(await takenMs([stream])).toBeLessThan(withinMs);
+  });
+
+  it('ends within 5 seconds after its server was closed to the owner', async () => {
+    const stream = await listen(gateways[0]!, 'closed', 'narrow');
+    await gateways[0]!.take(scene.config(configOf(['user:a@example.com']), more));
+    expect(await takenMs([stream])).toBeLessThan(withinMs);
+  });
+});
