@@ -2,20 +2,30 @@ import cluster, { type Worker } from 'node:cluster';
 import { commands } from './composition/commands.ts';
 import { brokenConstraint, lacksSchema, lossOf } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
+import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
 
 /** The command line: `gateway COMMAND …`. */
-export async function main([name = '', ...args]: readonly string[]): Promise<void> {
-  const command = commands[name];
+export async function main(words: readonly string[]): Promise<void> {
+  const [name = ''] = words[0] === 'help' ? words.slice(1) : words;
+  const usage = isCommand(name) ? howCalled(name) : howAllAreCalled();
   try {
-    if (command === undefined) throw new UsageError(`gateway ${Object.keys(commands).join(' | ')}`);
-    process.exitCode = await command(args);
+    if (asksForHelp(words)) terminal.out(usage);
+    else process.exitCode = await run(words);
   } catch (error) {
-    const usage = error instanceof UsageError;
-    terminal.err(`${usage ? 'usage: ' : ''}${wordsOf(error)}`);
-    process.exitCode = usage ? 2 : 1;
+    const misread = error instanceof UsageError;
+    terminal.err(misread ? `usage: ${error.message}\n${usage}` : wordsOf(error));
+    process.exitCode = misread ? 2 : 1;
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);
   }
+}
+
+const asksForHelp = (words: readonly string[]): boolean =>
+  words[0] === 'help' || words.includes('--help') || words.includes('-h');
+
+async function run([name = '', ...args]: readonly string[]): Promise<number> {
+  if (!isCommand(name)) throw new UsageError(`there is no command '${name}'`);
+  return commands[name](args);
 }
 
 function wordsOf(error: unknown): string {

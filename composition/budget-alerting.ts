@@ -19,7 +19,10 @@ export function budgetAlerting(pool: DatabasePool, config: LiveConfig, log: Log)
   const dispatch = dispatchAlerts({
     queue: alertQueue(pool, config.loaded().config.database.distribution),
     mailer: smtpMailer(() => config.loaded().config.mail),
-    whereToLook: () => `${config.loaded().config.server.publicBaseUrl ?? ''}/api/v1/admin/spend/budgets`,
+    whereToLook: () => {
+      const { publicBaseUrl } = config.loaded().config.server;
+      return publicBaseUrl === undefined ? undefined : `${publicBaseUrl}/admin/budgets`;
+    },
     telemetry,
   });
   return { dispatch, counts: telemetry.counts };

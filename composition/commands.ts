@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
-import type { DatabasePool } from 'slonik';
-import { createAdmin } from '../application/admin/create-admin.ts';
+import { createAdmin, type Credentials } from '../application/admin/create-admin.ts';
 import type { AgedRows } from '../application/ports/aged-rows.ts';
 import { type PurgeOrder, purgeRows } from '../application/retention/purge-rows.ts';
 import { verifyLedger } from '../application/verify-ledger.ts';
@@ -14,13 +13,14 @@ import { processVariables } from '../infrastructure/config/process-variables.ts'
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import { causeOf } from '../infrastructure/logging.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
-import { tlsProblems } from '../infrastructure/config/tls-files.ts';
+import { hasDatabase } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { purgeShards } from '../infrastructure/postgres/citus/aged-shards.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
 import {
+  allMigrations,
   migrate,
   newerMigrations,
   pendingMigrations,
@@ -44,28 +44,27 @@ import { keysCommand } from '../interfaces/cli/keys.ts';
 import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
+import type { CommandName } from '../interfaces/cli/usage.ts';
 import { takeOrders } from './orders.ts';
-import { type Database, openDatabase } from './database.ts';
-import { configPath, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
+import { migrations as migrationsFolder, openDatabase } from './database.ts';
+import { configPath, databaseConfig, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
+import { unfitProblems } from './unfit.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
 export type Command = (args: readonly string[]) => Promise<number>;
 
 /** What each name after `gateway` does. What serves is loaded where it serves: the others start in half the time. */
-export const commands: Readonly<Record<string, Command>> = {
-  quickstart: async () => {
+export const commands: Readonly<Record<CommandName, Command>> = {
+  quickstart: async (args) => {
     const { quickstartCommand } = await import('./quickstart.ts');
-    return quickstartCommand(takeOrders(), terminal);
+    return quickstartCommand(takeOrders(), args, terminal);
   },
   serve: async (args) => {
     const { serveCommand } = await import('./serve-command.ts');
-    return serveCommand(takeOrders(), configPath(), processVariables(), args, terminal);
+    return serveCommand(takeOrders(), configPath, processVariables(), args, terminal);
   },
-  migrate: (args) =>
-    withOwnDatabase(({ config }, url, migrations) =>
-      migrateCommand({ url, migrations, distribution: config.database.distribution }, args),
-    ),
+  migrate: (args) => migrateCommand(args),
   'check-config': (args) =>
     checkConfigCommand(
       checkConfig,
@@ -74,28 +73,38 @@ export const commands: Readonly<Record<string, Command>> = {
     )(args),
   seed: (args) => seedCommand(args),
   keys: (args) =>
-    withPool((pool) => keysCommand({ keys: keysStore(pool), secrets, clock: systemClock() }, terminal)(args)),
-  admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
+    keysCommand(
+      (run) => withPool((pool) => run({ keys: keysStore(pool), secrets, clock: systemClock() })),
+      terminal,
+    )(args),
+  admin: (args) => adminCommand(adminPorts(), terminal)(args),
   'purge-request-logs': (args) => purgeCommand(purgeNow, terminal)(args),
-  ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),
+  ledger: (args) =>
+    ledgerCommand(() => withPool((pool) => verifyLedger(ledgerAuditStore(pool))()), terminal)(args),
   export: (args) =>
-    withOwnDatabase(async ({ config }, url) => {
-      const { exportNow } = await import('./export.ts');
-      return exportCommand((call, tell) => exportNow(config.export, url, call, tell), terminal)(args);
-    }),
+    exportCommand(
+      (call, tell) =>
+        withOwnDatabase(async ({ config }, url) => {
+          const { exportNow } = await import('./export.ts');
+          return exportNow(config.export, url, call, tell);
+        }),
+      terminal,
+    )(args),
   pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
   'simulate-upstream': async (args) => {
     const { simulateUpstreamCommand } = await import('../interfaces/cli/simulate-upstream.ts');
     return simulateUpstreamCommand(terminal, untilStopped)(args);
   },
-  '--version': async () => {
+  '--version': async (args) => {
+    flags(args, {});
     terminal.out(releaseVersion());
     return 0;
   },
 };
 
-const adminPorts = (pool: DatabasePool) => ({
-  createAdmin: createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() }),
+const adminPorts = () => ({
+  createAdmin: (credentials: Credentials) =>
+    withPool((pool) => createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() })(credentials)),
   password: environment(processVariables()).adminPassword,
   keyboard: process.stdin.isTTY ? process.stdin : undefined,
 });
@@ -115,20 +124,30 @@ const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
       : withPoolOf(url, (pool) => purge(agedRequestLogs(pool)));
   });
 
-async function migrateCommand(
-  { url, migrations, distribution }: Omit<Database, 'stop'>,
-  args: readonly string[],
-): Promise<number> {
-  const { values } = flags(args, { check: { type: 'boolean' } });
-  const files =
-    values.check === true
+async function migrateCommand(args: readonly string[]): Promise<number> {
+  const check = flags(args, { check: { type: 'boolean' } }).values.check === true;
+  const { database } = (await databaseConfig()).config;
+  // A check changes nothing: it makes no database either.
+  if (check && database.kind === 'embedded' && !(await hasDatabase(database.dataDir)))
+    return tellMigrations('pending', await allMigrations(migrationsFolder), []);
+  return withOwnDatabase(async (_, url, migrations) => {
+    const { distribution } = database;
+    const files = check
       ? await pendingMigrations(url, migrations, distribution)
       : await migrate(url, migrations, { distribution });
-  for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
-  const newer = await newerMigrations(url, migrations);
+    return tellMigrations(check ? 'pending' : 'applied', files, await newerMigrations(url, migrations));
+  });
+}
+
+function tellMigrations(
+  state: 'pending' | 'applied',
+  files: readonly string[],
+  newer: readonly string[],
+): number {
+  for (const file of files) terminal.out(`${state} ${file}`);
   if (newer.length > 0) terminal.out(`The database is newer than this release: it has ${newer.join(', ')}.`);
   else if (files.length === 0) terminal.out('The database is up to date.');
-  return values.check === true && files.length > 0 ? 1 : 0;
+  return state === 'pending' && files.length > 0 ? 1 : 0;
 }
 
 async function seedCommand(args: readonly string[]): Promise<number> {
@@ -161,7 +180,7 @@ async function databaseProblem(config: DatabaseConfig): Promise<string | undefin
 async function checkConfig(file: string) {
   const loaded = await loadConfig(file, processVariables());
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
-  const unfit = await tlsProblems(loaded.right);
+  const unfit = await unfitProblems(loaded.right);
   if (unfit.length > 0) return { problems: unfit, warnings: [] };
   const catalogue = priceCatalogue(bundledCatalogue(), []);
   const warnings = lintConfig(loaded.right, {

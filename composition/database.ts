@@ -13,7 +13,8 @@ export interface Database {
   readonly stop: () => Promise<void>;
 }
 
-const migrations = path.join(import.meta.dirname, '..', 'migrations');
+/** The folder of the numbered migrations. */
+export const migrations = path.join(import.meta.dirname, '..', 'migrations');
 
 /** An embedded server that ends is started again when `keepRunning` says so. Of a cluster it is the coordinator. */
 export async function openDatabase(

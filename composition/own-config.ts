@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
+import { formatKey } from '../domain/identity/api-key.ts';
 import { environment, type LoadedConfig, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { newKey } from '../infrastructure/key-secrets.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { anyTime } from '../infrastructure/postgres/within-time.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
@@ -19,13 +21,15 @@ export function configPath(): string {
   throw new Error('There is no configuration: set GATEWAY_CONFIG to its path, or write gateway.yaml here.');
 }
 
-/** Commands that only need the database also work on the one that the quick start made. */
-async function databaseConfig(): Promise<LoadedConfig> {
+/**
+ * Commands that only need the database also work on the one that the quick start made; of its file they need no more, so
+ * that any key does.
+ */
+export async function databaseConfig(): Promise<LoadedConfig> {
   const own = ownConfigPath();
   if (own !== undefined) return valid(own);
-  const { ensureQuickstart, quickstartConfig } = await import('./quickstart.ts');
-  const started = await ensureQuickstart(environment(processVariables()).dataDir);
-  return valid(quickstartConfig, started.variables);
+  const { quickstartConfig, quickstartVariables } = await import('./quickstart.ts');
+  return valid(quickstartConfig, quickstartVariables(formatKey(newKey()), 'http://127.0.0.1:1/v1'));
 }
 
 /** A configuration without problems; it throws what is wrong, a line each. */

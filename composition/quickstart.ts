@@ -1,33 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isAdmin } from '../application/admin/create-admin.ts';
+import { endings } from '../application/shrinking.ts';
 import { formatKey } from '../domain/identity/api-key.ts';
 import { type Environment, environment } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { seedOf } from '../infrastructure/config/seed.ts';
 import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
 import { openDataDir } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from '../infrastructure/key-secrets.ts';
-import type { Terminal } from '../interfaces/cli/command.ts';
+import { argon2Passwords } from '../infrastructure/passwords.ts';
+import { openPool } from '../infrastructure/postgres/pool.ts';
+import { sessionStore } from '../infrastructure/postgres/session-store.ts';
+import { flags, type Terminal } from '../interfaces/cli/command.ts';
 import { startSimulatedUpstream } from '../tools/simulated-upstream/server.ts';
 import type { Orders } from './orders.ts';
+import { refuseEmpty, type StartJudge } from './reload.ts';
 import type { Service } from './serve.ts';
 import { serveCommand } from './serve-command.ts';
 
 export const quickstartConfig = path.join(import.meta.dirname, '..', 'config', 'quickstart.yaml');
 
-interface Quickstart {
-  readonly key: string;
-  readonly variables: Readonly<Record<string, string>>;
-}
-
-/** The key of the quick start. */
-export async function ensureQuickstart(
-  dataDir: string,
-  upstreamUrl = 'http://127.0.0.1:1/v1',
-): Promise<Quickstart> {
-  const key = await keptSecret(path.join(dataDir, 'quickstart-key'), formatKey(newKey()));
-  return { key, variables: { GATEWAY_QUICKSTART_KEY: key, GATEWAY_SIMULATED_URL: upstreamUrl } };
-}
+/** What the file takes from the environment. */
+export const quickstartVariables = (key: string, upstreamUrl: string): Readonly<Record<string, string>> => ({
+  GATEWAY_QUICKSTART_KEY: key,
+  GATEWAY_SIMULATED_URL: upstreamUrl,
+});
 
 /** A secret that is generated at first start, kept with mode 0600, and never a constant. */
 async function keptSecret(file: string, fresh: string): Promise<string> {
@@ -54,42 +53,76 @@ async function ensureAdmin({ dataDir, adminEmail, adminPassword }: Environment):
   return { email, password: await keptSecret(file, randomBytes(24).toString('base64url')), keptIn: file };
 }
 
-/** `npm start`: everything on this machine, nothing to set up. */
-export async function quickstartCommand(orders: Orders, terminal: Terminal): Promise<number> {
+/**
+ * `gateway quickstart [--allow-shrink]`, which is `npm start`: everything on this machine, nothing to set up.
+ */
+export async function quickstartCommand(
+  orders: Orders,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  flags(args, { 'allow-shrink': { type: 'boolean' } });
   const variables = processVariables();
   const { dataDir, configPath } = environment(variables);
   await openDataDir(dataDir);
   const admin = await ensureAdmin(environment(variables));
   const upstream = await startSimulatedUpstream({ port: 0 });
   try {
-    const { key, variables: own } = await ensureQuickstart(dataDir, upstream.url);
+    const key = await keptSecret(path.join(dataDir, 'quickstart-key'), formatKey(newKey()));
     const all = {
       ...variables,
-      ...own,
+      ...quickstartVariables(key, upstream.url),
       GATEWAY_ADMIN_EMAIL: admin.email,
       GATEWAY_ADMIN_PASSWORD: admin.password,
     };
-    return await serveCommand(orders, configPath ?? quickstartConfig, all, [], terminal, {
-      onReady: (urls) => announce(terminal, urls, key, admin),
+    return await serveCommand(orders, () => configPath ?? quickstartConfig, all, args, terminal, {
+      judge: configPath === undefined ? refuseOfOthers : refuseEmpty,
+      onReady: async (urls, databaseUrl) =>
+        announce(terminal, urls, key, (await letsIn(databaseUrl, admin)) ? admin : undefined),
     });
   } finally {
     await upstream.close();
   }
 }
 
+/** Nobody has decided on the quick start's file: what it would end is of another configuration. */
+const refuseOfOthers: StartJudge = async (loaded, seed) => {
+  const ended = endings(await seed.losses(seedOf(loaded)));
+  if (ended !== undefined)
+    throw new Error(
+      `The quick start has a configuration of its own, which would end ${ended} in this database. ` +
+        '`npx gateway serve` serves yours; quickstart --allow-shrink says that it is meant.',
+    );
+};
+
+/** Not where another admin was there before: the first one alone is made of the quick start's. */
+async function letsIn(databaseUrl: string, admin: QuickstartAdmin): Promise<boolean> {
+  const pool = await openPool(databaseUrl, 1);
+  try {
+    return await isAdmin({ sessions: sessionStore(pool), passwords: argon2Passwords() })(admin);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Without an admin: those who were there before, whose passwords nobody knows here. */
 function announce(
   { out }: Terminal,
   { url, adminUrl }: Pick<Service, 'url' | 'adminUrl'>,
   key: string,
-  admin: QuickstartAdmin,
+  admin: QuickstartAdmin | undefined,
 ): void {
+  const login =
+    admin === undefined
+      ? 'as before; `npx gateway admin create --email E` makes one, or sets a password'
+      : `${admin.email}, password in ${admin.keptIn}`;
   out(`
 The gateway is ready.
 
   Base URL   ${url}/v1
   API key    ${key}
   Admin page ${adminUrl}/admin
-  Admin      ${admin.email}, password in ${admin.keptIn}
+  Admin      ${login}
 
 Try it:
 

@@ -5,9 +5,10 @@ import { shrinkage } from '../application/shrinking.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { LoadedConfig } from '../infrastructure/config/load.ts';
 import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
+import { awaitingRestart } from '../infrastructure/config/restart-keys.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
-import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import type { Log } from '../infrastructure/logging.ts';
+import { unfitProblems } from './unfit.ts';
 
 /** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
 const confirmWithinMs = 600_000;
@@ -31,8 +32,9 @@ export interface ReloadParts {
 export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProblem[]> {
   const { config, seed, log, seeds, takenUp } = parts;
   const shrinks = shrinkJudge(parts);
+  const started = config.loaded().config;
   const judge = async (next: LoadedConfig): Promise<readonly ConfigProblem[]> => {
-    const unfit = await tlsProblems(next);
+    const unfit = await unfitProblems(next);
     return unfit.length > 0 ? unfit : shrinks(next);
   };
   const reload = async (): Promise<readonly ConfigProblem[]> => {
@@ -40,6 +42,8 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
     if (E.isLeft(read)) return read.left;
     if (seeds) await reportSeed(log, await seed.reconcile(seedOf(read.right)));
     await takenUp();
+    const keys = awaitingRestart(started, read.right.config);
+    if (keys.length > 0) log.warn({ keys }, 'keys of the configuration that have changed want a restart');
     return [];
   };
   // One after the other: the second must know what became of the first.
@@ -68,17 +72,20 @@ function shrinkJudge({ seed, seeds, allowShrink }: ReloadParts) {
   };
 }
 
+/** Throws where a start must not take the file up. */
+export type StartJudge = (loaded: LoadedConfig, seed: SeedStore) => Promise<void>;
+
 /**
  * A start takes a smaller file up, since somebody has just decided on it; but a file that says nothing at all ends
  * everything, and is refused where there is something to end.
  */
-export async function refuseEmpty(loaded: LoadedConfig, seed: SeedStore): Promise<void> {
+export const refuseEmpty: StartJudge = async (loaded, seed) => {
   const shrunk = loaded.saysNothing ? shrinkage(await seed.losses(seedOf(loaded))) : undefined;
   if (shrunk !== undefined)
     throw new Error(
       `The configuration is empty, and would end ${shrunk}: --allow-shrink says that it is meant.`,
     );
-}
+};
 
 export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
   for (const name of keptRevoked)

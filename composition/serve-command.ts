@@ -8,9 +8,9 @@ import type { processVariables } from '../infrastructure/config/process-variable
 import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
+import { maxWorkers } from '../infrastructure/config/server-config.ts';
 import { folderFault } from '../infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from '../infrastructure/journal/journal.ts';
-import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
@@ -22,12 +22,15 @@ import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from '../interfaces/cli/command.ts';
 import { endMs, type Orders } from './orders.ts';
-import { refuseEmpty, reportSeed } from './reload.ts';
+import { refuseEmpty, reportSeed, type StartJudge } from './reload.ts';
 import { type Service, startService } from './serve.ts';
+import { unfitProblems } from './unfit.ts';
 
 /** What the quick start adds to a plain `serve`. */
 export interface ServeHooks {
-  readonly onReady: (urls: Pick<Service, 'url' | 'adminUrl'>) => void;
+  /** Asked at the start, unless `--allow-shrink` says that whatever ends is meant. */
+  readonly judge: StartJudge;
+  readonly onReady: (urls: Pick<Service, 'url' | 'adminUrl'>, databaseUrl: string) => Promise<void>;
 }
 
 /** The flags of `serve`. */
@@ -41,16 +44,17 @@ const serveFlags = {
 /** `gateway serve [--workers N] [--no-migrate] [--no-seed] [--allow-shrink]`. */
 export async function serveCommand(
   orders: Orders,
-  file: string,
+  configFile: () => string,
   variables: ReturnType<typeof processVariables>,
   args: readonly string[],
   { err }: Terminal,
   hooks?: ServeHooks,
 ): Promise<number> {
   const { values } = flags(args, serveFlags);
-  const workersAsked = wholeNumber('workers', values.workers, 1, 1024);
+  const workersAsked = wholeNumber('workers', values.workers, 1, maxWorkers);
+  const file = configFile();
   const loaded = await loadConfig(file, variables);
-  const problems = E.isLeft(loaded) ? loaded.left : await tlsProblems(loaded.right);
+  const problems = E.isLeft(loaded) ? loaded.left : await unfitProblems(loaded.right);
   for (const problem of problems) err(`error ${placedLine(file, problem)}`);
   if (E.isLeft(loaded) || problems.length > 0) return 1;
   const log = openLog();
@@ -127,7 +131,7 @@ async function endInTime({ stopped, forced }: Orders, life: { graceMs: number },
 
 /** What is done once for all processes of a gateway, before the first one serves. */
 async function prepare(
-  { config, log, seeds, allowShrink }: Serving,
+  { config, log, hooks, seeds, allowShrink }: Serving,
   variables: ReturnType<typeof processVariables>,
   url: string,
 ): Promise<void> {
@@ -135,7 +139,7 @@ async function prepare(
     const pool = await openPool(url, 1);
     try {
       const store = seedStore(pool);
-      if (!allowShrink) await refuseEmpty(config.loaded(), store);
+      if (!allowShrink) await (hooks?.judge ?? refuseEmpty)(config.loaded(), store);
       await reportSeed(log, await store.reconcile(seedOf(config.loaded())));
     } finally {
       await pool.end();
@@ -184,7 +188,7 @@ async function serveHere(
   const { url, adminUrl } = service;
   log.info({ url, ...(adminUrl === url ? {} : { admin_url: adminUrl }), pid: process.pid }, 'listening');
   tell();
-  if (orders.first) hooks?.onReady(service);
+  if (orders.first) await hooks?.onReady(service, database.url);
   onHangup(() => service.reload().finally(tell));
   let forced = false;
   void orders.forced.then(() => {

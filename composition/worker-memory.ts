@@ -26,7 +26,15 @@ const allocator = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 
+/**
+ * Threads for what blocks, where the operator does not say it otherwise. Half of them may look names up at once: of
+ * Node's 4 it would be 2, so that two names which resolve slowly would stop all others for seconds. Twelve more take
+ * some 100 KB while they have nothing to do.
+ */
+const threads = { UV_THREADPOOL_SIZE: '16' };
+
 export const workerVariables = (): Readonly<Record<string, string | undefined>> => ({
   ...allocator,
+  ...threads,
   ...processVariables(),
 });

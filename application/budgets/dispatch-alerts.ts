@@ -9,8 +9,8 @@ const atOnce = 5;
 export interface Dispatch {
   readonly queue: AlertQueue;
   readonly mailer: Mailer;
-  /** What a mail says about where to look. */
-  readonly whereToLook: () => string;
+  /** What a mail says about where to look; undefined where nobody has said how people reach the admin page. */
+  readonly whereToLook: () => string | undefined;
   readonly telemetry: AlertMailTelemetry;
 }
 

@@ -31,8 +31,8 @@ const limitOf = ({ hardLimit }: BudgetAlert): string =>
     ? 'hard (when nothing remains requests are refused; an answer that costs more than remains is blocked)'
     : 'soft (nothing is refused)';
 
-/** The mail of an alert: owner, window, amount, whether the limit is hard, spent, remaining and where to look. */
-export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
+/** The mail of an alert: owner, window, amount, whether the limit is hard, spent, remaining and, if known, where to look. */
+export function alertMail(alert: BudgetAlert, whereToLook: string | undefined): Mail {
   const owner = oneLine(`${alert.ownerKind} ${alert.ownerName}`);
   const rows = [
     ['Owner', owner],
@@ -44,7 +44,7 @@ export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
     ['Limit', limitOf(alert)],
     ['Spent', `${toUsd(alert.spent)} USD`],
     ['Remaining', `${toUsd(remaining(alert))} USD`],
-    ['Where to look', whereToLook],
+    ...(whereToLook === undefined ? [] : [['Where to look', whereToLook] as const]),
   ] as const;
   const lead = `The ${alert.hardLimit ? 'hard' : 'soft'} ${alert.cadence} budget of ${owner} has ${alertThresholdBps / 100} % or less remaining.`;
   return {

@@ -16,6 +16,8 @@ export interface DataDir {
   readonly logFile: string;
 }
 
+const clusterName = 'cluster';
+
 /** `nobody` and its group on Linux. */
 const nobody: DatabaseUser = { uid: 65534, gid: 65534 };
 
@@ -37,7 +39,7 @@ export async function openDataDir(dataDir: string): Promise<DataDir> {
     );
   return {
     root,
-    cluster: path.join(root, 'cluster'),
+    cluster: path.join(root, clusterName),
     passwordFile: path.join(root, 'password'),
     logFile: path.join(root, 'postgres.log'),
   };
@@ -67,8 +69,12 @@ export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefin
 }
 
 /** Whether a complete cluster is there, and of which major version of PostgreSQL. */
-export const clusterVersion = async (dir: DataDir): Promise<string | undefined> =>
+export const clusterVersion = async (dir: Pick<DataDir, 'cluster'>): Promise<string | undefined> =>
   (await readFile(path.join(dir.cluster, 'PG_VERSION'), 'utf8').catch(orAbsent))?.trim();
+
+/** Whether a data folder has a database; nothing is made where it has none. */
+export const hasDatabase = async (dataDir: string): Promise<boolean> =>
+  (await clusterVersion({ cluster: path.join(dataDir, clusterName) })) !== undefined;
 
 /**
  * The superuser's password. It is made at the first start; a cluster whose password file is gone cannot be opened

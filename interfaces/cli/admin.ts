@@ -17,8 +17,8 @@ export const adminCommand =
   (ports: AdminPorts, { out, err }: Terminal) =>
   async ([verb = '', ...args]: readonly string[]): Promise<number> => {
     if (verb !== 'create') throw new UsageError('admin create --email E');
-    const { values, positionals } = flags(args, { email: { type: 'string' } });
-    if (values.email === undefined || positionals.length > 0) throw new UsageError('admin create --email E');
+    const { values } = flags(args, { email: { type: 'string' } });
+    if (values.email === undefined) throw new UsageError('admin create --email E');
     const password = ports.password ?? (await askPassword(ports.keyboard, err));
     const made = await ports.createAdmin({ email: values.email, password });
     if (E.isLeft(made)) {

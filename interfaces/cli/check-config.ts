@@ -36,10 +36,8 @@ export const placedLine = (file: string, { path, line, column, message }: Placed
 export const checkConfigCommand =
   (check: (file: string) => Promise<Checked>, defaultFile: string, { out, err }: Terminal) =>
   async (args: readonly string[]): Promise<number> => {
-    const { values, positionals } = flags(args, {
-      mcp: { type: 'boolean' },
-      database: { type: 'boolean' },
-    });
+    const options = { mcp: { type: 'boolean' }, database: { type: 'boolean' } } as const;
+    const { values, positionals } = flags(args, options, 1);
     const [file = defaultFile] = positionals;
     const { problems, warnings, mcpServers, database } = await check(file);
     tellFile(file, { problems, warnings }, { out, err });

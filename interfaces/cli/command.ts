@@ -16,8 +16,15 @@ export class UsageError extends Error {}
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
-/** The flags of a command and the words beside them; anything unknown is a usage error. */
-export function flags<O extends Options>(args: readonly string[], options: O) {
+/** The flags of a command and the words beside them; anything unknown, and a word too many, is a usage error. */
+export function flags<O extends Options>(args: readonly string[], options: O, words = 0) {
+  const parsed = parsedArgs(args, options);
+  const surplus = parsed.positionals[words];
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'`);
+  return parsed;
+}
+
+function parsedArgs<O extends Options>(args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {

@@ -45,14 +45,13 @@ function dayLine({ day, state, rows, cost, parts }: ExportedDay): string {
 }
 
 function readCall(args: readonly string[]): ExportCall {
-  const { values, positionals } = flags(args, {
+  const { values } = flags(args, {
     what: { type: 'string' },
     from: { type: 'string' },
     to: { type: 'string' },
     'to-url': { type: 'string' },
     format: { type: 'string' },
   });
-  if (positionals.length > 0) throw new UsageError(usage);
   const [, bucket = '', path = ''] =
     target.exec(values['to-url'] ?? '') ?? refuse('--to-url must be s3://BUCKET or s3://BUCKET/PREFIX');
   const from = dayOf('from', values.from) ?? refuse('--from must be a UTC day');

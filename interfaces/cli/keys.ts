@@ -4,23 +4,35 @@ import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { StoredKey } from '../../application/ports/keys.ts';
 import { flags, type Terminal, UsageError } from './command.ts';
 
-/** `gateway keys create --owner user:EMAIL|team:ID|service_account:ID --name NAME`, `keys list`, `keys revoke ID`. */
+/** What a call that makes sense does, once it has what it needs. */
+type KeysCall = (ports: KeyPorts, terminal: Terminal) => Promise<number>;
+
+/**
+ * `gateway keys create --owner user:EMAIL|team:ID|service_account:ID --name NAME [--model ID]…`, `keys list`,
+ * `keys revoke ID`. The call is read before the database is opened.
+ */
 export const keysCommand =
-  (ports: KeyPorts, { out, err }: Terminal) =>
-  async ([verb = '', ...args]: readonly string[]): Promise<number> => {
-    switch (verb) {
-      case 'create':
-        return create(ports, args, { out, err });
-      case 'list':
-        return list(ports, out);
-      case 'revoke':
-        return revoke(ports, args, { out, err });
-      default:
-        throw new UsageError('keys create|list|revoke');
-    }
+  (withPorts: (run: (ports: KeyPorts) => Promise<number>) => Promise<number>, terminal: Terminal) =>
+  async (args: readonly string[]): Promise<number> => {
+    const call = readCall(args);
+    return withPorts((ports) => call(ports, terminal));
   };
 
-async function create(ports: KeyPorts, args: readonly string[], { out, err }: Terminal): Promise<number> {
+function readCall([verb = '', ...args]: readonly string[]): KeysCall {
+  switch (verb) {
+    case 'create':
+      return create(args);
+    case 'list':
+      flags(args, {});
+      return list;
+    case 'revoke':
+      return revoke(args);
+    default:
+      throw new UsageError('keys create|list|revoke');
+  }
+}
+
+function create(args: readonly string[]): KeysCall {
   const { values } = flags(args, {
     owner: { type: 'string' },
     name: { type: 'string' },
@@ -34,15 +46,17 @@ async function create(ports: KeyPorts, args: readonly string[], { out, err }: Te
     allowedModels: values.model ?? [],
     expiresAt: undefined,
   };
-  const created = await createKey(ports)(wish, undefined);
-  if (E.isLeft(created)) {
-    err(created.left.message);
-    return 1;
-  }
-  const { stored, apiKey } = created.right;
-  err(`Key ${stored.apiKeyId}. It is shown this once:`);
-  out(apiKey);
-  return 0;
+  return async (ports, { out, err }) => {
+    const created = await createKey(ports)(wish, undefined);
+    if (E.isLeft(created)) {
+      err(created.left.message);
+      return 1;
+    }
+    const { stored, apiKey } = created.right;
+    err(`Key ${stored.apiKeyId}. It is shown this once:`);
+    out(apiKey);
+    return 0;
+  };
 }
 
 function parseOwner(text: string): OwnerRef {
@@ -64,7 +78,7 @@ function parseOwner(text: string): OwnerRef {
 const keysAtOnce = 5000;
 
 /** The oldest first. */
-async function list({ keys }: KeyPorts, out: Terminal['out']): Promise<number> {
+async function list({ keys }: KeyPorts, { out }: Terminal): Promise<number> {
   const everyKey = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
   const listed: StoredKey[] = [];
   for (let page = 1; listed.length === (page - 1) * keysAtOnce; page += 1)
@@ -81,15 +95,16 @@ function stateOf({ revokedAt, expiresAt }: StoredKey): string {
   return expiresAt === undefined ? 'active' : `active until ${expiresAt.toISOString()}`;
 }
 
-async function revoke({ keys }: KeyPorts, args: readonly string[], { out, err }: Terminal): Promise<number> {
-  const { positionals } = flags(args, {});
-  const [id] = positionals;
-  if (id === undefined || positionals.length > 1) throw new UsageError('keys revoke ID');
-  const revoked = await keys.revoke({ id, version: undefined, author: undefined });
-  if (revoked.kind === 'done') {
-    out(`Revoked ${id}; every replica refuses it within 5 seconds.`);
-    return 0;
-  }
-  err(`There is no key ${id}.`);
-  return 1;
+function revoke(args: readonly string[]): KeysCall {
+  const [id] = flags(args, {}, 1).positionals;
+  if (id === undefined) throw new UsageError('keys revoke ID');
+  return async ({ keys }, { out, err }) => {
+    const revoked = await keys.revoke({ id, version: undefined, author: undefined });
+    if (revoked.kind === 'done') {
+      out(`Revoked ${id}; every replica refuses it within 5 seconds.`);
+      return 0;
+    }
+    err(`There is no key ${id}.`);
+    return 1;
+  };
 }

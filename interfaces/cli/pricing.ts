@@ -32,10 +32,8 @@ export interface PricingPorts {
 export const pricingCommand =
   (ports: PricingPorts, { out, err }: Terminal) =>
   async ([verb, ...args]: readonly string[]): Promise<number> => {
-    const { positionals } = flags(args, {});
-    const [file] = positionals;
-    if (verb !== 'import' || file === undefined || positionals.length > 1)
-      throw new UsageError('pricing import FILE');
+    const [file] = flags(args, {}, 1).positionals;
+    if (verb !== 'import' || file === undefined) throw new UsageError('pricing import FILE');
     const imported = ports.importPrices(await readFile(file, 'utf8'), {
       effectiveFrom: new Date(ports.now()).toISOString(),
       source: file,

@@ -36,7 +36,6 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/providers/wire/json-lines.ts#isJsonLines',
   'infrastructure/providers/wire/json-lines.ts#jsonLineFrames',
   // Bounds that are tried just below and just above.
-  'domain/identity/admin-session.ts#absoluteMs',
   'domain/identity/admin-session.ts#notedEveryMs',
   'domain/identity/admin-session.ts#slidingMs',
   'domain/identity/login-throttle.ts#maxDelayMs',
@@ -54,6 +53,7 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/journal/journal.ts#isAlive',
   'infrastructure/pricing/bundled.ts#decodeCatalogue',
   'interfaces/http/admin/admin-route.ts#readBody',
+  'interfaces/cli/usage.ts#usages',
   'interfaces/http/gates.ts#adminGates',
 ];
 

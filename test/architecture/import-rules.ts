@@ -84,7 +84,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/providers\/auth\//,
     files: [
-      /^infrastructure\/providers\/(?:auth\/|provider\.ts$)/,
+      /^infrastructure\/providers\/(?:auth\/|(?:provider|error-code)\.ts$)/,
       /^infrastructure\/config\/provider-/,
       /^domain\//,
     ],
@@ -141,7 +141,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/mcp\/(?:upstreams|server-auth)\.ts$/,
     files: [
-      /^infrastructure\/(?:mcp\/|config\/mcp-config\.ts$|providers\/(?:wire\/sse|auth\/(?:renewed|token-service))\.ts$)/,
+      /^infrastructure\/(?:mcp\/|config\/mcp-config\.ts$|providers\/(?:shared-lookup|wire\/sse|auth\/(?:renewed|token-service))\.ts$)/,
       /^application\/ports\//,
       /^domain\//,
     ],

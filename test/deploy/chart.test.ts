@@ -159,6 +159,19 @@ describe('the chart as it was rendered', () => {
     expect(at(only('StatefulSet'), 'spec', 'serviceName')).toBe('gw-model-gateway-pods');
   });
 
+  it('lets pods get the credentials of their cloud, and nothing else at link-local addresses', () => {
+    const egress = at(only('NetworkPolicy'), 'spec', 'egress') as JsonObject[];
+    const [given, ...more] = egress.filter((each) => 'to' in each);
+    expect(more).toEqual([]);
+    expect(given).toEqual({
+      to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
+      ports: [
+        { port: 80, protocol: 'TCP' },
+        { port: 988, protocol: 'TCP' },
+      ],
+    });
+  });
+
   it('scales by requests in flight, and leaves the number of pods to that', () => {
     const { spec } = only('HorizontalPodAutoscaler') as { spec: Json };
     expect(at(spec, 'metrics', 0, 'external', 'metric', 'name')).toBe('gateway_requests_in_flight');

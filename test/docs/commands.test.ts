@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { commands } from '../../composition/commands.ts';
 import { type RunningCommand, startCommand } from '../e2e/processes.ts';
+import { usages } from '../../interfaces/cli/usage.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import type { SourcePage } from '../../tools/docs-site/sources.ts';
 import { commandsOf, page, pages, root, scriptOf } from './pages.ts';
@@ -60,6 +61,16 @@ describe('the commands of the documentation', () => {
     ]);
     expect(wrong).toEqual([]);
     for (const scene of Object.keys(scenes)) expect(marked(scene).length).toBeGreaterThan(0);
+  });
+
+  it('are called in the table of README as --help says, and in no other way', () => {
+    const [, table = ''] = page('README.md').text.split('## Commands\n');
+    const cells = (table.split('\n## ')[0] ?? '').split('\n').map((line) => line.split(/(?<!\\)\|/)[1] ?? '');
+    const told = cells.flatMap((cell) =>
+      [...cell.matchAll(/`npx gateway ([^`]+)`/g)].map(([, call = '']) => call.replaceAll('\\|', '|')),
+    );
+    const calls = Object.values(usages).flatMap((usage): readonly string[] => usage.calls);
+    expect(told.toSorted()).toEqual([...calls, '[COMMAND] --help'].toSorted());
   });
 
   it('say in docs/getting-started.md what README says', () => {

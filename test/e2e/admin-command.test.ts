@@ -109,7 +109,7 @@ describe('gateway admin create', () => {
     [['admin'], 'usage: admin create --email E'],
     [['admin', 'remove', '--email', 'a@example.com'], 'usage: admin create --email E'],
     [['admin', 'create'], 'usage: admin create --email E'],
-    [['admin', 'create', 'a@example.com'], 'usage: admin create --email E'],
+    [['admin', 'create', 'a@example.com'], "usage: Unexpected argument 'a@example.com'"],
     [['admin', 'create', '--email', 'a@example.com'], 'GATEWAY_ADMIN_PASSWORD'],
   ])('%j cannot be made sense of', async (args, says) => {
     const { code, out, err } = await runGateway(args, env());

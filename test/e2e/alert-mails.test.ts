@@ -149,9 +149,7 @@ describe('with two replicas that look for alerts', () => {
       from: 'alerts@example.com',
       to: ['a@example.com'],
       subject: 'Budget alert: user Ada has 0.0001 of 0.0005 USD left',
-      text: expect.stringContaining(
-        'Where to look: https://gateway.example.com/api/v1/admin/spend/budgets\n',
-      ),
+      text: expect.stringContaining('Where to look: https://gateway.example.com/admin/budgets\n'),
     });
     expect(
       await query(

@@ -168,6 +168,15 @@ users:
     expect(bad.code).toBe(1);
     expect(bad.err).toContain('`models`');
     const config = await file('good.yaml', good());
+    for (const query of ['sslmode=prefer', 'target_session_attrs=foo']) {
+      const url = `${databaseUrl()}?${query}`;
+      const unusable = await runGateway(['check-config', config], variables(config, url));
+      const served = await runGateway(['serve'], variables(config, url));
+      for (const { code, err } of [unusable, served]) {
+        expect(code).toBe(1);
+        expect(err).toMatch(/^error .+: DATABASE_URL: cannot be used: /m);
+      }
+    }
     const fine = await runGateway(['check-config', config], variables(config));
     expect(fine).toEqual({ code: 0, out: `${config} is valid; 0 warnings.\n`, err: '' });
   });

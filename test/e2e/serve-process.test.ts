@@ -82,7 +82,26 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     });
   });
 
+  it('says at each reload which changed keys want a restart, until the file has the old ones again', async () => {
+    const wants = 'keys of the configuration that have changed want a restart';
+    const server = { bind: '127.0.0.1:0', max_in_flight: 7, cors_origins: ['https://app.example.com'] };
+    const before = logged(serving, takenUp).length;
+    for (const [index, next] of [config({ server }), config({ server }), config()].entries()) {
+      await serving.write(next);
+      serving.child.kill('SIGHUP');
+      await times(serving, takenUp, before + index + 1);
+    }
+    const keys = ['server.max_in_flight', 'server.max_in_flight_per_owner'];
+    expect(logged(serving, wants)).toEqual(
+      [1, 2].map(() => expect.objectContaining({ level: 'warn', keys })),
+    );
+    await serving.write(config({ models: [...models, model('newer')] }));
+    serving.child.kill('SIGHUP');
+    await times(serving, takenUp, before + 4);
+  });
+
   it('refuses a bad file loudly, with its place, and the old state stays', async () => {
+    const before = logged(serving, takenUp).length;
     await serving.write(`${stringify(config())}\nmodles: []\n`);
     serving.child.kill('SIGHUP');
     await times(serving, refused, 1);
@@ -100,7 +119,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     expect((await rawExchange(serving.url, requestOf({ model: 'newer' }))).status).toBe(200);
     await serving.write(config());
     serving.child.kill('SIGHUP');
-    await times(serving, takenUp, 2);
+    await times(serving, takenUp, before + 1);
     expect(await modelIds(serving.url)).not.toContain('newer');
   });
 

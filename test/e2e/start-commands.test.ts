@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
+import { commands } from '../../composition/commands.ts';
 import { runGateway } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 import { failing } from './commands-scene.ts';
@@ -40,10 +42,60 @@ describe('gateway simulate-upstream', () => {
 
 describe('gateway', () => {
   it('names its commands when it is given none that it knows', async () => {
-    const { code, err } = await runGateway(['sevre'], {});
-    expect(code).toBe(2);
-    for (const name of ['serve', 'migrate', 'check-config', 'seed', 'keys', 'admin', 'ledger', 'pricing'])
-      expect(err).toContain(name);
+    for (const words of [['sevre'], ['constructor'], []]) {
+      const { code, err } = await runGateway(words, {});
+      expect(code).toBe(2);
+      for (const name of Object.keys(commands)) expect(err).toContain(`  gateway ${name}`);
+    }
+  });
+
+  it.each([[['--help']], [['-h']], [['help']]])('%j tells how each command is called', async (words) => {
+    const { code, out, err } = await runGateway(words, {});
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    for (const name of Object.keys(commands)) expect(out).toContain(`  gateway ${name}`);
+  });
+
+  it.each([[['serve', '--help']], [['help', 'keys']], [['keys', 'create', '-h']]])(
+    '%j tells how that command is called, and does nothing else',
+    async (words) => {
+      const dataDir = path.join(folder, 'help');
+      const { code, out, err } = await runGateway(words, { GATEWAY_DATA_DIR: dataDir });
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      const name = words.find((word) => Object.hasOwn(commands, word)) ?? '';
+      const calls = out.split('\n').filter((line) => line.startsWith('  gateway '));
+      expect(calls.length).toBeGreaterThan(0);
+      expect(calls.every((line) => line.startsWith(`  gateway ${name} `))).toBe(true);
+      expect(existsSync(dataDir)).toBe(false);
+    },
+  );
+
+  it('refuses a word or a flag that a command does not take before it opens, or makes, a database', async () => {
+    const dataDir = path.join(folder, 'misread');
+    const env = { GATEWAY_DATA_DIR: dataDir };
+    await failing([
+      [['quickstart', 'own.yaml'], 2, "usage: Unexpected argument 'own.yaml'\n  gateway quickstart", env],
+      [['serve', 'own.yaml'], 2, "usage: Unexpected argument 'own.yaml'\n  gateway serve", env],
+      [['seed', 'own.yaml'], 2, "usage: Unexpected argument 'own.yaml'\n  gateway seed", env],
+      [['migrate', 'now'], 2, "usage: Unexpected argument 'now'\n  gateway migrate", env],
+      [['migrate', '--chek'], 2, "usage: Unknown option '--chek'", env],
+      [['check-config', 'a.yaml', 'b.yaml'], 2, "usage: Unexpected argument 'b.yaml'", env],
+      [['keys', 'create', '--owner', 'x'], 2, 'usage: keys create needs --owner and --name', env],
+      [['keys', 'create', '--owner', 'team:a', '--name', 'n', 'X'], 2, "Unexpected argument 'X'", env],
+      [['keys', 'list', 'X'], 2, "usage: Unexpected argument 'X'", env],
+      [['admin', 'create', 'X'], 2, "usage: Unexpected argument 'X'", env],
+      [['ledger'], 2, 'usage: ledger verify', env],
+      [['export', '--what', 'all'], 2, 'usage: export --what', env],
+      [['--version', 'X'], 2, "usage: Unexpected argument 'X'", env],
+    ]);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('migrate --check tells of a database that is not there yet, and makes none', async () => {
+    const dataDir = path.join(folder, 'unmade');
+    const { code, out } = await runGateway(['migrate', '--check'], { GATEWAY_DATA_DIR: dataDir });
+    expect(code).toBe(1);
+    expect(out).toMatch(/^pending 0001_\w+\.sql\n(pending .+\n)+$/);
+    expect(existsSync(dataDir)).toBe(false);
   });
 });
 
@@ -127,7 +179,7 @@ describe('npm start', () => {
     first.child.kill('SIGTERM');
     expect(await first.exited).toEqual({ code: 0, signal: null });
     expect(first.err()).toBe('');
-    expect(alive(first.postgres)).toBe(false);
+    await eventually(() => (alive(first.postgres) ? undefined : true));
 
     await chmod(dataDir, 0o755);
     const second = await start(dataDir);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { countsTowardSpend } from '../../domain/ledger/usage-cost-event.ts';
-import { outcomeOf } from '../../domain/shared/gateway-error.ts';
+import { outcomeOf, statusOf } from '../../domain/shared/gateway-error.ts';
 import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
 import { type Metric, metricTable, requestLabels } from '../../infrastructure/telemetry/metric-table.ts';
 
@@ -155,6 +155,17 @@ describe('deploy/telemetry', () => {
         expect(grouped).toContain(label);
     },
   );
+
+  it('the alert GatewayRefusesForLoad counts the refusals for load that are 503, and those alone', () => {
+    const { expr = '' } = rules.find(({ alert }) => alert === 'GatewayRefusesForLoad') ?? {};
+    const [, outcome = '', unless = ''] = /outcome="(\w+)",error_code!~"([^"]+)"/.exec(expr) ?? [];
+    const codes = Object.keys(outcomeOf).filter((each): each is keyof typeof outcomeOf =>
+      Object.entries(outcomeOf).some(([of, label]) => of === each && label === outcome),
+    );
+    const left = codes.filter((each) => !new RegExp(`^(?:${unless})$`).test(each));
+    expect(left).toEqual(codes.filter((each) => statusOf[each] === 503));
+    expect(left).toContain('store_unavailable');
+  });
 
   it.each(panels.map((panel) => [panel.title, panel] as const))(
     'the panel «%s» asks for metrics that there are',

@@ -50,6 +50,12 @@ describe('the mail of a budget alert', () => {
     }
   });
 
+  it('says nothing of where to look where nobody has said how people reach the admin page', () => {
+    const { text, html } = alertMail(alert, undefined);
+    for (const said of [text, html]) expect(said).not.toContain('Where to look');
+    expect(text).toMatch(/\nRemaining: 1\.999999999999 USD\n$/);
+  });
+
   it('of a soft budget says that nothing is refused', () => {
     const { text, html } = alertMail({ ...alert, hardLimit: false }, 'there');
     expect(text).toMatch(/^The soft weekly budget of user Ada has 20 % or less remaining\.\n/);

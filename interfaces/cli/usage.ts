@@ -1,0 +1,65 @@
+interface Usage {
+  /** Each way to call it. */
+  readonly calls: readonly string[];
+  readonly does: string;
+}
+
+/** How each command is called. README has the same calls, and says more of each. */
+export const usages = {
+  quickstart: {
+    calls: ['quickstart [--allow-shrink]'],
+    does: 'everything on this machine: what npm start starts',
+  },
+  serve: {
+    calls: ['serve [--workers N] [--no-migrate] [--no-seed] [--allow-shrink]'],
+    does: 'serve the configuration: GATEWAY_CONFIG, or gateway.yaml here',
+  },
+  migrate: { calls: ['migrate [--check]'], does: 'apply, or report, pending migrations' },
+  'check-config': {
+    calls: ['check-config [FILE] [--mcp] [--database]'],
+    does: 'validate a configuration, then warn of what is probably not meant',
+  },
+  seed: { calls: ['seed [--allow-shrink]'], does: 'make the database match the configuration' },
+  keys: {
+    calls: [
+      'keys create --owner user:EMAIL|team:ID|service_account:ID --name NAME [--model ID]…',
+      'keys list',
+      'keys revoke ID',
+    ],
+    does: 'API keys: print a new one, once; list and revoke them',
+  },
+  admin: {
+    calls: ['admin create --email E'],
+    does: 'a platform admin, with the password from GATEWAY_ADMIN_PASSWORD or a prompt',
+  },
+  'purge-request-logs': {
+    calls: ['purge-request-logs --retention 1d|3d|7d [--dry-run]'],
+    does: 'delete old request logs',
+  },
+  ledger: { calls: ['ledger verify'], does: 'recompute the ledger, and name what differs' },
+  export: {
+    calls: [
+      'export --what ledger|request-logs --from DAY [--to DAY] --to-url s3://BUCKET[/PREFIX] [--format parquet|csv]',
+    ],
+    does: 'whole UTC days to an S3-compatible storage',
+  },
+  pricing: { calls: ['pricing import FILE'], does: 'a public price list as pricing.overrides' },
+  'simulate-upstream': {
+    calls: ['simulate-upstream --port P [--host H] [--latency-ms N] [--chunk-delay-ms N]'],
+    does: 'the simulated provider on its own',
+  },
+  '--version': { calls: ['--version'], does: 'the version of this release' },
+} as const satisfies Readonly<Record<string, Usage>>;
+
+export type CommandName = keyof typeof usages;
+
+export const isCommand = (name: string): name is CommandName => Object.hasOwn(usages, name);
+
+/** The calls of a command and what they do, a line each. */
+export const howCalled = (name: CommandName): string => {
+  const { calls, does }: Usage = usages[name];
+  return [...calls.map((call) => `  gateway ${call}`), `      ${does}`].join('\n');
+};
+
+/** The calls of all commands. */
+export const howAllAreCalled = (): string => Object.keys(usages).filter(isCommand).map(howCalled).join('\n');

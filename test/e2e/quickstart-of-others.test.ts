@@ -1,0 +1,54 @@
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { runGateway } from '../support/gateway.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { commandsScene } from './commands-scene.ts';
+import { startCommand } from './processes.ts';
+
+const { query, databaseUrl, file, good, variables } = commandsScene();
+let env: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  const folder = await makeTestFolder('quickstart-of-others');
+  env = {
+    DATABASE_URL: databaseUrl(),
+    GATEWAY_DATA_DIR: path.join(folder, 'data'),
+    GATEWAY_BIND: '127.0.0.1:0',
+  };
+});
+
+async function start(args: readonly string[]) {
+  const quickstart = startCommand(['quickstart', ...args], env);
+  const [, login = ''] = await quickstart.says(/Admin {6}(.+)\n/);
+  quickstart.child.kill('SIGTERM');
+  expect(await quickstart.exited).toEqual({ code: 0, signal: null });
+  return login;
+}
+
+describe('npm start on a database that has another configuration', () => {
+  const inForce = () =>
+    query(`select 'model' as kind, model_key as name from models where enabled
+           union all select 'provider', provider_key from providers where enabled
+           union all select 'key', name from api_keys where revoked_at is null order by 1, 2`);
+
+  it('ends nothing of it unless told to, and starts again on its own', async () => {
+    const own = await file('own.yaml', good());
+    expect(await runGateway(['seed'], variables(own))).toMatchObject({ code: 0 });
+    const before = await inForce();
+
+    const refused = await runGateway(['quickstart'], env);
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('would end 1 of 1 providers, 1 of 1 API keys in this database');
+    expect(refused.err).toContain('--allow-shrink');
+    expect(await inForce()).toEqual(before);
+
+    expect(await start(['--allow-shrink'])).toContain('admin@example.com, password in ');
+    expect(await inForce()).not.toEqual(before);
+    expect(await start([])).toContain('admin@example.com, password in ');
+  });
+
+  it('does not announce a login that does not work', async () => {
+    await query("update users set email = 'boss@example.com' where email = 'admin@example.com'");
+    expect(await start([])).toMatch(/^as before; `npx gateway admin create/);
+  });
+});
