@@ -6,11 +6,11 @@ import { isCharged } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded, shuttingDown } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEnd } from '../domain/shared/stream-event.ts';
-import { nothingObserved } from '../domain/upstream/observation.ts';
+import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
 import { type UpstreamFault, upstreamError } from '../domain/upstream/upstream-fault.ts';
 import { type CallerAnswer, callerAnswer } from './caller-answer.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
-import type { HeldMemory, ModelAnswer } from './model-request.ts';
+import type { AnswerPath, HeldMemory, ModelAnswer } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { UpstreamTelemetry } from './ports/telemetry.ts';
 import type { Hold, UpstreamExecution, UpstreamReply } from './ports/upstream.ts';
@@ -63,8 +63,8 @@ async function readReply(
   { largeBodies }: ServePorts,
   { request, family, terms, path }: Admitted,
   policy: () => ServePolicy,
-) {
-  if (E.isLeft(reply)) return reply;
+): Promise<E.Either<Unanswered, Answered>> {
+  if (E.isLeft(reply)) return E.left({ fault: reply.left, observation: seenBeside(reply.left, path) });
   const { right: answer } = reply;
   if (answer.kind === 'stream') return E.right(answer);
   const { kind, status } = answer;
@@ -77,21 +77,38 @@ async function readReply(
     parts: answer.parts,
     source: policy().redactionSource,
   });
-  if (E.isRight(read)) return E.right({ kind: 'whole' as const, status, answer: read.right });
-  return E.left(read.left.kind === 'protocol' ? { ...read.left, status } : read.left);
+  const observation = E.isRight(read) ? read.right.observation : seenBeside(read.left, path);
+  if (answer.fault !== undefined) return E.left({ fault: answer.fault, observation });
+  if (E.isRight(read)) return E.right({ kind: 'whole', status, answer: read.right });
+  const fault = read.left.kind === 'protocol' ? { ...read.left, status } : read.left;
+  return E.left({ fault, observation });
 }
 
-/** The upstream gave no answer, or one that is a failure. */
+/** What a failure may be billed for all the same (rule 38.5). */
+const seenBeside = ({ usage }: UpstreamFault, { speaks }: AnswerPath): Observation =>
+  usage === undefined ? nothingObserved : speaks.observeWhole({ usage });
+
+/** A reply that a caller can be given. */
+type Answered =
+  | Extract<UpstreamReply, { kind: 'stream' }>
+  | { readonly kind: 'whole'; readonly status: number; readonly answer: CallerAnswer };
+
+/** A call without an answer, or with one that is a failure. */
+interface Unanswered {
+  readonly fault: UpstreamFault;
+  readonly observation: Observation;
+}
+
 async function unanswered(
   { facts, execution, departure, ends, settle }: Call,
-  fault: UpstreamFault,
+  { fault, observation }: Unanswered,
 ): Promise<ModelAnswer> {
   departure.over();
   const error = facts.redaction.fit(upstreamError(fault));
   const end = ends.failed(departure.early(), error, {
     status: facts.ask.stream ? 'stream_start_error' : 'provider_error',
     statusCode: error.upstream?.upstreamStatus,
-    observation: nothingObserved,
+    observation,
     accepted: execution.accepted(),
   });
   await settle(end);

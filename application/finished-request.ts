@@ -3,7 +3,7 @@ import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
-import { endOutcome, endStatus, type RequestFailure } from '../domain/shared/request-failure.ts';
+import { endOutcome, endStatus, faultCodeOf, type RequestFailure } from '../domain/shared/request-failure.ts';
 import type { AskTerms } from './model-request.ts';
 import type { ServePorts } from './serve-ports.ts';
 import type { Verdict } from './ports/ledger.ts';
@@ -42,6 +42,7 @@ export function finishedRequest(
     outcome: endOutcome(failure),
     statusCode: endStatus(failure),
     errorCode: failure?.code,
+    upstreamFault: faultCodeOf(failure),
     rateLimit: limitOf(failure),
     latencyMs: elapsedMs(request.receivedAt, clock.now()),
     caller: request.caller,

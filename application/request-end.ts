@@ -2,7 +2,7 @@ import type { CapturedEvents } from '../domain/payload/stream-payload.ts';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
-import { clientClosed, type RequestFailure } from '../domain/shared/request-failure.ts';
+import { clientClosed, faultCodeOf, type RequestFailure } from '../domain/shared/request-failure.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
 import type { CallerLoss } from './model-request.ts';
 import type { Clock } from './ports/clock.ts';
@@ -96,6 +96,13 @@ export function failureOf(end: RequestEnd): RequestFailure | undefined {
 const failureOfLoss = (why: CallerLoss): RequestFailure =>
   why === 'shutting_down' ? shuttingDown() : clientClosed;
 
+/** What operators are told: what callers are, and what the runtime calls the fault of the connection. */
+function detailOf(failure: RequestFailure | undefined): string | undefined {
+  if (failure === undefined || failure.code === 'client_closed') return undefined;
+  const faultCode = faultCodeOf(failure);
+  return faultCode === undefined ? failure.message : `${failure.message} (${faultCode})`;
+}
+
 /** How a call that begins now may end: each as it is recorded in its attempt. */
 export function callEnds(facts: Admitted, clock: Clock) {
   const {
@@ -112,7 +119,7 @@ export function callEnds(facts: Admitted, clock: Clock) {
     status,
     statusCode,
     errorCode: failure?.code,
-    errorDetail: failure?.code === 'client_closed' ? undefined : failure?.message,
+    errorDetail: detailOf(failure),
     stream,
     startedAt,
     completedAt: startedAt + elapsedMs(startedAt, clock.now()),

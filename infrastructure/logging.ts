@@ -88,6 +88,7 @@ const requestFields = (request: FinishedRequest, traceId: string | undefined) =>
   outcome: request.outcome,
   status: request.statusCode,
   error_code: request.errorCode,
+  upstream_fault: request.upstreamFault,
   latency_ms: request.latencyMs,
   api_key_id: request.caller?.apiKeyId,
   ...ownerFields(request.caller?.keyOwner),

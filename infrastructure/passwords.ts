@@ -10,7 +10,7 @@ const parallelism = 1;
 const saltBytes = 16;
 const tagBytes = 32;
 
-/** Hashes at once: 38 MiB, and two of the four threads that the process has for such work and for files. */
+/** Hashes at once: 38 MiB, and two of the threads that the process has for such work and for files. */
 const maxHashes = 2;
 
 const derive = promisify(argon2);

@@ -113,7 +113,7 @@ async function sent(
 ): Promise<TestResult> {
   const policy = (): ServePolicy => ({ ...policyNow(), drainOnDisconnect: 'never' });
   const serve = serveModelRequest({ ...ports, catalogue: { snapshot: () => snapshot } }, policy);
-  const begun = ports.telemetry.begin({ family, userAgent: undefined, traceContext: {} });
+  const begun = ports.telemetry.begin({ family, scheme: 'http', userAgent: undefined, traceContext: {} });
   const overheard = overhear(begun);
   const request: ModelRequest = {
     requestLogId: requestId,

@@ -18,6 +18,8 @@ export type TraceContext = Readonly<Record<string, string>>;
 /** A request to a path that serves models, before anything of it was read. */
 export interface Arrival {
   readonly family: ApiFamily;
+  /** Of the connection that it came over. */
+  readonly scheme: 'http' | 'https';
   /** Of it only the program that it names is exported: it may hold anything. */
   readonly userAgent: string | undefined;
   /** The caller's own. */
@@ -65,6 +67,8 @@ export interface FinishedRequest {
   readonly outcome: Outcome;
   readonly statusCode: number;
   readonly errorCode: EndCode | undefined;
+  /** What the runtime calls the fault of the connection to the upstream. */
+  readonly upstreamFault?: string | undefined;
   /** The rate limit that refused it. */
   readonly rateLimit?: GatewayError['rateLimit'] | undefined;
   readonly latencyMs: number;

@@ -56,7 +56,13 @@ export interface AnswerPart {
 export type UpstreamReply =
   | { readonly kind: 'whole'; readonly status: number; readonly answer: WholeAnswer }
   /** So large that it is read beside the event loop; a call of several exchanges has several parts. */
-  | { readonly kind: 'large'; readonly status: number; readonly parts: readonly AnswerPart[] }
+  | {
+      readonly kind: 'large';
+      readonly status: number;
+      readonly parts: readonly AnswerPart[];
+      /** The call failed, after these parts had come: they may be billed. */
+      readonly fault?: UpstreamFault;
+    }
   | {
       readonly kind: 'stream';
       readonly status: number;
@@ -69,7 +75,7 @@ export type UpstreamReply =
         pass: (chunks: readonly StreamChunk<JsonObject>[]) => Promise<void> | undefined,
         hold: Hold,
       ) => Promise<StreamEnd<JsonObject>>;
-      /** From now on the stream may last this long at most; then it is taken as ended. */
+      /** From now on the stream may last this long at most, whatever was said before; then it is taken as ended. */
       readonly endWithin: (milliseconds: number) => void;
     };
 

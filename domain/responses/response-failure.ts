@@ -32,6 +32,8 @@ const messageFields: ReadonlySet<string> = new Set([
   'param',
   'detail',
   'Message',
+  'errors',
+  'base_resp',
 ]);
 
 /** The same payload when its words for the failure are fit to show as they are. */

@@ -76,6 +76,8 @@ export interface UpstreamRefusal {
   /** `retry-after` and rate-limit headers, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly labels?: UpstreamLabels;
+  /** What the runtime calls the fault of the connection, such as `ECONNREFUSED`: for operators, never for callers. */
+  readonly faultCode?: string;
 }
 
 /** What an upstream calls its failure, in short identifiers: callers act on some. Logs keep the gateway's own code. */

@@ -11,6 +11,10 @@ interface ClientClosed {
   readonly message: string;
 }
 
+/** What the runtime calls the fault of the connection to the upstream. */
+export const faultCodeOf = (failure: RequestFailure | undefined): string | undefined =>
+  failure === undefined || failure.code === 'client_closed' ? undefined : failure.upstream?.faultCode;
+
 export const clientClosed: ClientClosed = { code: 'client_closed', message: 'The caller left.' };
 
 /** A caller that left is logged with status 499. */

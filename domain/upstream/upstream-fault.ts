@@ -3,12 +3,17 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { edited, marker } from '../text/text-edits.ts';
 import { urlEdits, withoutSecretParts } from '../text/urls.ts';
 import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
-import { isObject, type JsonObject, parseJson } from '../shared/json.ts';
+import { isAbsent, isObject, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
 import type { Ending } from '../shared/stream-machine.ts';
 
 /** What went wrong between the gateway and an upstream, in the executor's words. */
-export type UpstreamFault =
+export type UpstreamFault = Fault & {
+  /** What was used all the same, in the words of the family that the upstream speaks: it may be billed. */
+  readonly usage?: Json;
+};
+
+type Fault =
   /** The upstream refused with a status of its own. */
   | {
       readonly kind: 'status';
@@ -17,9 +22,13 @@ export type UpstreamFault =
       readonly headers: Readonly<Record<string, string>>;
       readonly labels?: UpstreamLabels;
     }
-  | { readonly kind: 'timeout'; readonly phase: 'connect' | 'first_byte' | 'idle' | 'total' }
+  | {
+      readonly kind: 'timeout';
+      readonly phase: 'connect' | 'first_byte' | 'idle' | 'total';
+      readonly faultCode?: string;
+    }
   /** The connection could not be made or broke. */
-  | { readonly kind: 'transport' }
+  | { readonly kind: 'transport'; readonly faultCode?: string }
   /** The upstream answered 2xx with something that is not what was asked for. */
   | {
       readonly kind: 'protocol';
@@ -62,24 +71,39 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
         },
       };
     case 'timeout':
-      return failed(504, `The upstream ${phaseWords[fault.phase]}.`);
+      return failed(504, `The upstream ${phaseWords[fault.phase]}.`, fault);
     case 'transport':
-      return failed(502, 'The connection to the upstream could not be made, or it broke.');
+      return failed(502, 'The connection to the upstream could not be made, or it broke.', fault);
     case 'protocol':
-      return failed(502, fault.message, fault.status, fault.labels);
+      return failed(502, fault.message, { upstreamStatus: fault.status, labels: fault.labels });
   }
+}
+
+/** What is known of a failure beside its words. */
+interface Known {
+  readonly upstreamStatus?: number | undefined;
+  readonly labels?: UpstreamLabels | undefined;
+  readonly faultCode?: string | undefined;
 }
 
 const failed = (
   status: number,
   message: string,
-  upstreamStatus?: number,
-  labels?: UpstreamLabels,
+  { upstreamStatus, labels, faultCode }: Known,
 ): GatewayError => ({
   code: 'upstream_error',
   message,
-  upstream: { status, ...(upstreamStatus === undefined ? {} : { upstreamStatus }), ...labelled(labels) },
+  upstream: {
+    status,
+    ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+    ...labelled(labels),
+    ...(faultCode === undefined ? {} : { faultCode }),
+  },
 });
+
+/** With the usage that an answer tells although it is a failure, where it does. */
+export const used = (usage: Json | undefined): Pick<UpstreamFault, 'usage'> =>
+  isAbsent(usage) ? {} : { usage };
 
 /** With labels, where there are any. */
 export const labelled = (labels: UpstreamLabels | undefined): { readonly labels?: UpstreamLabels } =>
@@ -96,12 +120,12 @@ function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undef
 
 /** A fault found in a stream that had already begun; its status is for the logs. */
 export const streamFailure = (message: string, status = 502, labels?: UpstreamLabels): GatewayError =>
-  failed(status, message, undefined, labels);
+  failed(status, message, { labels });
 
 /** What ended a stream before its answer was complete: the fault that broke it, or the upstream itself. */
 export const prematureEnd = (ending: Ending): GatewayError =>
   ending.kind === 'fault'
-    ? streamFailure(ending.reason, ending.status)
+    ? failed(ending.status ?? 502, ending.reason, ending)
     : streamFailure('The upstream ended its stream before the answer was complete.');
 
 /** The object that a whole answer must be, whatever its family. */
@@ -116,11 +140,28 @@ export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
 }
 
 /** Only on errors do these headers pass (rule 35.9). */
-export const passesOnError = (header: string): boolean =>
+const passesOnError = (header: string): boolean =>
   header === 'retry-after' ||
   header === 'retry-after-ms' ||
   header.startsWith('x-ratelimit-') ||
   header.startsWith('anthropic-ratelimit-');
+
+/** What `retry-after` may be by RFC 9110, seconds or a date; clients that read it take fractions of a second, too. */
+const retryAfter = /^(?:\d+(?:\.\d+)?|[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)$/;
+
+/** The headers of an upstream's refusal that pass; one in which something is to be hidden does not (rule 35.9). */
+export function headersOnError(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  sanitise: (words: string) => string,
+): Readonly<Record<string, string>> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (!passesOnError(name) || value === undefined) continue;
+    const text = String(value);
+    if (sanitise(text) === text && (name !== 'retry-after' || retryAfter.test(text))) passed[name] = text;
+  }
+  return passed;
+}
 
 /**
  * An upstream's words made fit to keep and to show: URL queries and userinfo are taken out, configured

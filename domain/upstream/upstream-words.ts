@@ -31,11 +31,13 @@ export const failureInStream = ({ message, labels }: ToldFailure, status?: numbe
 
 /**
  * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{error: "…"}`, `{message}`,
- * `{detail}` with text, with an envelope or with the errors of fields, `{response: {error}}`, and the first of an array
- * of such objects. Never the raw body.
+ * `{detail}` with text, with an envelope or with the errors of fields, `{message}` with the same, `{response: {error}}`,
+ * `{base_resp: {status_msg}}`, the first of `{errors}`, and the first of an array where one of these is expected. Never
+ * the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
-  for (const { error, message, detail, Message } of envelopesOf(body)) {
+  for (const { error: errors, message, detail, Message } of envelopesOf(body)) {
+    const error = firstOf(errors);
     const candidates = [
       isObject(error) ? error['message'] : error,
       message,
@@ -94,15 +96,20 @@ const isLabel = (value: Json | undefined, sanitise: Sanitise): boolean =>
 /** The names of `google.rpc.Code`, which stand in `status` beside the number of HTTP. */
 const canonical = /^[A-Z][A-Z_]*$/;
 
-/** The objects that may hold words, the likeliest first: the body, what its `detail` holds, and a failed response. */
+const firstOf = (value: Json | undefined): Json | undefined => (isArray(value) ? value[0] : value);
+
+/** The objects that may hold words, the likeliest first: the body, and what its members hold. */
 function envelopesOf(body: Json | undefined): readonly JsonObject[] {
-  const object = isArray(body) ? body[0] : body;
+  const object = firstOf(body);
   if (!isObject(object)) return [];
-  const { detail, response } = object;
+  const { detail, message, response, errors, base_resp: status } = object;
   return [
     object,
-    ...(isObject(detail) ? [detail] : []),
+    ...[detail, message].filter(isObject),
+    ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
+    ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
+    ...(isObject(status) ? [{ message: status['status_msg'] ?? null }] : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { isObject, numberOf, parseJson } from '../../domain/shared/json.ts';
 import type { McpAuth } from '../config/mcp-config.ts';
@@ -33,10 +33,12 @@ export function serverCredentials(auth: McpAuth, context: CredentialContext): Se
 type ClientCredentials = Extract<McpAuth, { readonly mode: 'oauth_client_credentials' }>;
 
 function clientCredentials(auth: ClientCredentials, { conceal, warn }: CredentialContext): ServerCredentials {
+  // As servers themselves are spoken to: `upstreams.ts` says why.
+  const dispatcher = new Agent({ allowH2: false });
   const tokens = new Renewed<string>({
     name: 'the access token of an MCP server',
     obtain: async (signal) => {
-      const obtained = await obtain(auth, signal);
+      const obtained = await obtain(auth, dispatcher, signal);
       if (E.isRight(obtained)) conceal(obtained.right.value);
       return obtained;
     },
@@ -66,6 +68,7 @@ const usualSecs = 300;
 
 async function obtain(
   auth: ClientCredentials,
+  dispatcher: Agent,
   signal: AbortSignal,
 ): Promise<Either<string, CredentialLease<string>>> {
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
@@ -80,6 +83,7 @@ async function obtain(
       'content-type': 'application/x-www-form-urlencoded',
     },
     body: form.toString(),
+    dispatcher,
     signal,
   });
   let text = '';

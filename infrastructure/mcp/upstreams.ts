@@ -11,12 +11,13 @@ import type {
 } from '../../application/ports/mcp-upstreams.ts';
 import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
+import { sharedLookup } from '../providers/shared-lookup.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
 
 const connectMs = 10_000;
-/** Unused connections to a server are kept this long; most servers close theirs later. */
-const keepAliveMs = 10_000;
+/** Unused connections are kept this long where the server does not say more: many close theirs after 5 seconds. */
+const keepAliveMs = 4_000;
 
 interface ReadyServer {
   readonly config: McpServerConfig;
@@ -72,7 +73,9 @@ export function mcpUpstreams(
 /** Time is the exchange's own business, with one bound for all of it. */
 const poolOf = ({ url }: McpServerConfig): Pool =>
   new Pool(new URL(url).origin, {
-    connect: { timeout: connectMs },
+    connect: { timeout: connectMs, lookup: sharedLookup() },
+    // Each message has a connection of its own: what becomes of it is the fault of one, and none waits for its handshake.
+    allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: keepAliveMs,

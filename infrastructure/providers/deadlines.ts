@@ -6,6 +6,8 @@ const sweepMs = 100;
 export interface Timed {
   /** By `performance.now`, which goes on as ever when the wall clock is set (rule 38.11). */
   deadlineAt: number;
+  /** When it is taken as ended, if that is sooner; this one may be put off. */
+  readonly endAt: number;
   expire(): void;
 }
 
@@ -36,6 +38,6 @@ export class Deadlines {
 
   private sweep(): void {
     const now = performance.now();
-    for (const call of this.calls.values()) if (call.deadlineAt <= now) call.expire();
+    for (const call of this.calls.values()) if (Math.min(call.deadlineAt, call.endAt) <= now) call.expire();
   }
 }

@@ -10,7 +10,7 @@ import { type Json, type JsonObject, parseJson } from '../../domain/shared/json.
 import { maxBodyBytesHere, maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
-import { passesOnError, type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
+import { headersOnError, type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
 import {
   codeLabels,
   type ToldFailure,
@@ -19,6 +19,7 @@ import {
 } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
+import { codeIn } from './error-code.ts';
 import { Forwarding } from './forwarding.ts';
 import type { WrittenRequest } from './provider.ts';
 import { sseFrames } from './wire/sse.ts';
@@ -54,6 +55,7 @@ export type Sender = (
 export class Exchange implements Dispatcher.DispatchHandler, Timed {
   readonly reply: Promise<Either<UpstreamFault, UpstreamReply>>;
   deadlineAt: number;
+  endAt = Number.POSITIVE_INFINITY;
   private readonly options: ExchangeOptions;
   private answer: (reply: Either<UpstreamFault, UpstreamReply>) => void = () => undefined;
   private controller: Controller | undefined;
@@ -120,8 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
         full: () => this.controller?.pause(),
         room: () => this.controller?.resume(),
       });
-    if (!this.accepted() || !stream) return;
-    const run = events?.(headValue(head, 'content-type'));
+    const run = this.accepted() && stream ? events?.(headValue(head, 'content-type')) : undefined;
     if (run === undefined) return;
     const forwarding = new Forwarding(run, {
       pause: () => (this.decompression ?? this.controller)?.pause(),
@@ -130,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     });
     this.stream = forwarding;
     const forward: Forwarding['forward'] = (pass, hold) => forwarding.forward(pass, hold);
-    const endWithin = (milliseconds: number) => this.endWithin(milliseconds);
+    const endWithin = (milliseconds: number) => void (this.endAt = performance.now() + milliseconds);
     this.answer(E.right({ kind: 'stream', status, forward, endWithin }));
   }
 
@@ -182,7 +183,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (this.ended) return;
     if (kind === 'failed') return this.stop({ kind: 'transport' });
     this.lingering = true;
-    this.deadlineAt = performance.now() + lingerMs;
+    this.endAt = performance.now() + lingerMs;
   }
 
   /** A fault of a 2xx answer carries its status, because the upstream did answer. */
@@ -215,9 +216,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private refusal(body: Buffer): UpstreamFault {
-    const headers: Record<string, string> = {};
-    for (const [name, value] of Object.entries(this.head))
-      if (passesOnError(name) && value !== undefined) headers[name] = String(value);
     const { sanitise } = this.options;
     const failure = this.failureIn(body, `The upstream answered with status ${this.status}.`);
     return {
@@ -225,7 +223,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
       status: this.status,
       ...codeLabels(errorTypeOf(this.head), sanitise),
       ...failure,
-      headers,
+      headers: headersOnError(this.head, sanitise),
     };
   }
 
@@ -285,7 +283,7 @@ const codingOf = (head: Head) => contentCodingOf(headValue(head, 'content-encodi
 function endingOf(fault: UpstreamFault | undefined): Ending {
   if (fault === undefined) return { kind: 'eof' };
   const { message, upstream } = upstreamError(fault);
-  return { kind: 'fault', reason: message, status: upstream?.status };
+  return { kind: 'fault', reason: message, status: upstream?.status, faultCode: upstream?.faultCode };
 }
 
 const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
@@ -295,6 +293,8 @@ const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
 };
 
 function faultOf(error: Error): UpstreamFault {
-  const phase = 'code' in error ? timeouts[String(error.code)] : undefined;
-  return phase === undefined ? { kind: 'transport' } : { kind: 'timeout', phase };
+  const faultCode = codeIn(error, 4);
+  if (faultCode === undefined) return { kind: 'transport' };
+  const phase = timeouts[faultCode];
+  return phase === undefined ? { kind: 'transport', faultCode } : { kind: 'timeout', phase, faultCode };
 }

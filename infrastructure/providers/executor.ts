@@ -16,6 +16,7 @@ import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
 import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
+import { sharedLookup } from './shared-lookup.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
 
 /** A provider that is ready to be called: its connections live as long as its configuration does. */
@@ -27,12 +28,17 @@ export interface ReadyProvider {
   readonly pools: ReadonlyMap<Endpoint, Pool>;
 }
 
-/** Unused connections to an upstream are kept this long; most servers close theirs later. */
-const keepAliveMs = 10_000;
+/**
+ * Unused connections are kept this long where the upstream does not say how long it keeps its own: uvicorn, gunicorn and
+ * Node close theirs after 5 seconds, and a request that meets the close is lost.
+ */
+const keepAliveMs = 4_000;
 
 export const connectionPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
   new Pool(baseUrl.origin, {
-    connect: { timeout: timeouts.connectMs },
+    connect: { timeout: timeouts.connectMs, lookup: sharedLookup() },
+    // Each request has a connection of its own: what becomes of it is the fault of one, and none waits for its handshake.
+    allowH2: false,
     headersTimeout: timeouts.firstByteMs,
     bodyTimeout: timeouts.idleMs,
     keepAliveTimeout: keepAliveMs,

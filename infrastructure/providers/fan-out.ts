@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
-import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import { type UpstreamFault, used } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange, Sender } from './exchange.ts';
 import type { PartAnswer } from './provider.ts';
 import type { WrittenCall, WrittenPart } from './written.ts';
@@ -43,17 +43,12 @@ export function fanOut(
   };
 
   return {
-    reply: inTurn(requests, one, cancel).then(
-      E.chain((bodies): Reply => {
-        const parts = bodies.map((body, index) => ({ body, inputs: requests[index]?.inputs ?? 0 }));
-        if (bodies.reduce((sum, { length }) => sum + length, 0) > maxBodyBytesHere)
-          return E.right(large(parts));
-        return pipe(
-          decodeMany(parts),
-          E.map((answer): UpstreamReply => ({ kind: 'whole', status: 200, answer })),
-        );
-      }),
-    ),
+    reply: inTurn(requests, one, cancel).then(({ parts, fault }) => {
+      if (parts.length === 0 && fault !== undefined) return E.left(fault);
+      if (parts.reduce((sum, { body }) => sum + body.length, 0) > maxBodyBytesHere)
+        return E.right(large(parts, fault));
+      return wholeReply(decodeMany(parts), fault);
+    }),
     accepted: () => accepted || [...open].some((exchange) => exchange.accepted()),
     cancel,
     cancelWithin: (milliseconds) => {
@@ -63,24 +58,40 @@ export function fanOut(
   };
 }
 
-const large = (parts: readonly PartAnswer[]): UpstreamReply => ({
+/** What a call comes to: the answer of all its exchanges, or the fault that ended them, with what the others used. */
+const wholeReply = (read: Either<UpstreamFault, WholeAnswer>, fault: UpstreamFault | undefined): Reply =>
+  fault === undefined
+    ? pipe(
+        read,
+        E.map((answer): UpstreamReply => ({ kind: 'whole', status: 200, answer })),
+      )
+    : E.left({ ...fault, ...used(E.isRight(read) ? read.right.value['usage'] : read.left.usage) });
+
+const large = (parts: readonly PartAnswer[], fault: UpstreamFault | undefined): UpstreamReply => ({
   kind: 'large',
   status: 200,
   parts: parts.map(({ body, inputs }) => ({ text: sharedText([body]), inputs })),
+  ...(fault === undefined ? {} : { fault }),
 });
+
+/** The answers that came, in the order of the requests, and the fault that left out the others. */
+interface Answered {
+  readonly parts: readonly PartAnswer[];
+  readonly fault: UpstreamFault | undefined;
+}
 
 async function inTurn(
   requests: WrittenCall,
   one: (request: WrittenPart) => Promise<Reply>,
   cancel: () => void,
-): Promise<Either<UpstreamFault, readonly Buffer[]>> {
-  const bodies: Buffer[] = [];
+): Promise<Answered> {
+  const answers: PartAnswer[] = [];
   const waiting = requests.entries();
   let fault: UpstreamFault | undefined;
   const work = async (): Promise<void> => {
     for (const [index, request] of waiting) {
       const reply = await one(request);
-      if (E.isRight(reply)) bodies[index] = bodyOf(reply.right);
+      if (E.isRight(reply)) answers[index] = { body: bodyOf(reply.right), inputs: request.inputs };
       else if (fault === undefined) {
         fault = reply.left;
         cancel();
@@ -89,7 +100,8 @@ async function inTurn(
     }
   };
   await Promise.all(Array.from({ length: Math.min(maxAtOnce, requests.length) }, work));
-  return fault === undefined ? E.right(bodies) : E.left(fault);
+  // Where exchanges have failed, there are holes.
+  return { parts: answers.filter((each) => each !== undefined), fault };
 }
 
 const bodyOf = (reply: UpstreamReply): Buffer =>

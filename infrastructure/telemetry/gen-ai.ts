@@ -12,6 +12,8 @@ export interface MeasuredCall {
   readonly usage: TokenUsage | undefined;
   /** `error.type`; undefined when the call succeeded. */
   readonly errorType: string | undefined;
+  /** What the runtime calls the fault of the connection. */
+  readonly faultCode: string | undefined;
 }
 
 /** `gen_ai.operation.name`. */

@@ -11,6 +11,7 @@ import type {
 import { agentHarness } from '../../domain/request-log/agent-harness.ts';
 import type { ResolvedRoute } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { faultCodeOf } from '../../domain/shared/request-failure.ts';
 import { type MeasuredCall, errorTypeOf } from './gen-ai.ts';
 import type { Durations, RequestMetrics } from './request-metrics.ts';
 import type { RequestTrace, Tracer } from './request-spans.ts';
@@ -62,6 +63,7 @@ class ObservedRequest implements RequestTelemetry {
           attempt,
           usage,
           errorType: errorTypeOf(failure),
+          faultCode: faultCodeOf(failure),
         };
         this.callEnded(call, startedAt);
       },
@@ -78,7 +80,7 @@ class ObservedRequest implements RequestTelemetry {
   over(status: number | undefined): void {
     const spans = this.trace?.spans;
     if (spans === undefined || this.ended === undefined) return;
-    spans.request(serverSpan(this.ended, this.harness(), status), this.startedAt);
+    spans.request(serverSpan(this.ended, this.arrival.scheme, this.harness(), status), this.startedAt);
   }
 
   private async step<L extends GatewayError, A>(

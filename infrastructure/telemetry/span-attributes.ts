@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import type { FinishedRequest } from '../../application/ports/telemetry.ts';
+import type { Arrival, FinishedRequest } from '../../application/ports/telemetry.ts';
 import { ownerOf } from '../../domain/identity/caller.ts';
 import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import { toUsd } from '../../domain/money/money.ts';
@@ -20,6 +20,7 @@ export interface SpanContent {
  */
 export function serverSpan(
   request: FinishedRequest,
+  scheme: Arrival['scheme'],
   harness: string,
   status: number | undefined,
 ): SpanContent {
@@ -30,7 +31,7 @@ export function serverSpan(
       'http.request.method': 'POST',
       'http.route': routeOf[family],
       'url.path': routeOf[family],
-      'url.scheme': 'http',
+      'url.scheme': scheme,
       ...(status === undefined ? {} : { 'http.response.status_code': status }),
       'gateway.operation': family,
       'gateway.stream': request.stream,
@@ -68,7 +69,7 @@ const moneyAttributes = ({ cost, settled }: FinishedRequest): Attributes => ({
 
 /** The client span of a call upstream, with the attributes of the GenAI conventions; `firstToken` is in seconds. */
 export function clientSpan(
-  { family, resolved: { provider, route }, attempt, usage, errorType }: MeasuredCall,
+  { family, resolved: { provider, route }, attempt, usage, errorType, faultCode }: MeasuredCall,
   firstToken: number | undefined,
 ): SpanContent {
   return {
@@ -80,6 +81,7 @@ export function clientSpan(
       'gen_ai.request.stream': attempt.stream,
       'gateway.provider_key': provider.id,
       'gateway.attempt_status': attempt.status,
+      ...ifKnown('gateway.upstream_fault', faultCode),
       ...(attempt.statusCode === undefined ? {} : { 'http.response.status_code': attempt.statusCode }),
       ...(usage === undefined ? {} : usageAttributes(family, usage)),
       ...(firstToken === undefined ? {} : { 'gen_ai.response.time_to_first_chunk': firstToken }),

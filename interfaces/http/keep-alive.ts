@@ -13,6 +13,7 @@ export interface KeepAlive {
 }
 
 interface Watched {
+  /** As `performance.now()`: the wall clock may be set meanwhile (rule 38.11). */
   sentAt: number;
   readonly silent: () => void;
 }
@@ -28,7 +29,7 @@ export function streamKeepAlive(seconds: () => number): KeepAlive {
   const streams = new LiveList<Watched>();
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
-    const now = Date.now();
+    const now = performance.now();
     const periodMs = seconds() * 1000;
     for (const stream of streams.values()) {
       if (periodMs === 0 || now - stream.sentAt < periodMs) continue;
@@ -39,12 +40,12 @@ export function streamKeepAlive(seconds: () => number): KeepAlive {
   return {
     watch: (silent) => {
       if (seconds() === 0) return unwatched;
-      const stream: Watched = { sentAt: Date.now(), silent };
+      const stream: Watched = { sentAt: performance.now(), silent };
       const leave = streams.add(stream);
       timer ??= setInterval(look, lookMs).unref();
       return {
         touch: () => {
-          stream.sentAt = Date.now();
+          stream.sentAt = performance.now();
         },
         over: () => {
           leave();

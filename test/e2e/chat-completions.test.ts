@@ -318,7 +318,7 @@ describe('the openai client, unmodified: streams', () => {
 
   it.each([
     ['breaks', 'The model fell over.'],
-    ['cut', 'The connection to the upstream could not be made, or it broke.'],
+    ['cut', 'The connection to the upstream could not be made, or it broke. (UND_ERR_SOCKET)'],
   ])('throws when the upstream fails in the middle (%s), after what came before', async (model, words) => {
     const stream = await client().chat.completions.create(
       { model, messages: hello, stream: true, stream_options: { include_usage: true } },

@@ -237,6 +237,27 @@ describe('the timer', () => {
     }
   });
 
+  it('does not look at the wall clock, which may be set meanwhile', () => {
+    jest.useFakeTimers();
+    const { now } = Date;
+    let offMs = 0;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
+    try {
+      let heard = 0;
+      const stream = streamKeepAlive(() => 15).watch(() => void (heard += 1));
+      offMs = 3_600_000;
+      jest.advanceTimersByTime(14_000);
+      expect(heard).toBe(0);
+      offMs = -3_600_000;
+      jest.advanceTimersByTime(2_000);
+      expect(heard).toBe(1);
+      stream.over();
+    } finally {
+      clock.mockRestore();
+      jest.useRealTimers();
+    }
+  });
+
   it('follows a new period from the next silence on, also while streams are open all the time', () => {
     jest.useFakeTimers();
     try {
@@ -256,6 +277,13 @@ describe('the timer', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+});
+
+describe('a connection of a caller', () => {
+  it('is kept longer than load balancers keep theirs, the slowest of which takes 600 seconds', async () => {
+    const { headers } = await fetch(`${gateway().url}/healthz`);
+    expect(headers.get('keep-alive')).toBe('timeout=620');
   });
 });
 

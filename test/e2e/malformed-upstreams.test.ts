@@ -175,6 +175,13 @@ describe('an upstream that refuses', () => {
     }
   });
 
+  it('with headers in which something is to be hidden, or with a time that is none, loses those alone', async () => {
+    const told = { 'retry-after': 'soon', 'x-ratelimit-key': upstreamToken, 'x-ratelimit-reset': '1s' };
+    const answer = await whole({ status: 429, headers: { ...json, ...told }, body: errorBody('Slow down.') });
+    expect(answer.headers.get('x-ratelimit-reset')).toBe('1s');
+    for (const name of ['retry-after', 'x-ratelimit-key']) expect(answer.headers.get(name)).toBeNull();
+  });
+
   it('passes none of them with an answer', async () => {
     const headers = { ...rateHeaders, ...ownHeaders };
     const answers = [
@@ -277,6 +284,27 @@ describe('a stream that says too much', () => {
       expectStreamFailure(answer, received, message);
       expect(received.choices['0']?.text).toBe('Hello');
     }
+  });
+
+  it.each([
+    ['a field', `error: {"detail":"x","error":{"message":"Out of ${upstreamToken}."}}\n\n`],
+    ['a field without its blank line', `error: {"error":{"message":"Out of ${upstreamToken}."}}`],
+    ['plain JSON', `{\n  "error": {\n    "message": "Out of ${upstreamToken}."\n  }\n}\n`],
+  ])('an error beside the events (%s) is why the stream ends early', async (_name, beside) => {
+    for (const before of ['', hello]) {
+      const answer = await ending(before + beside);
+      expectStreamFailure(answer, readStream(answer.bytes), 'Out of [REDACTED].');
+    }
+    const whole = await ending(hello + stop + usageChunk(usage) + beside);
+    expectStreamSuccess(whole, readStream(whole.bytes), usage);
+  });
+
+  it('usage seen before a failure that a whole answer tells is kept on the log row, and so is its cost', async () => {
+    const body = `{"error":{"message":"Late."},"choices":[],"usage":${JSON.stringify(usage)}}`;
+    const { after } = await whole({ headers: json, body });
+    expect(after.logs).toMatchObject([{ status_code: 502, prompt_tokens: '5', completion_tokens: '7' }]);
+    expect(JSON.stringify(after.logs[0]?.['metadata_json'])).toContain('0.00000495');
+    expect(after.ledger).toEqual([]);
   });
 
   it('usage seen before a failure is kept on the log row, and so is its cost', async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import OpenAI from 'openai';
 import { type Aftermath, aftermaths } from '../recordings/aftermath.ts';
 import { withDatabase } from '../support/database.ts';
+import { toUsd } from '../../domain/money/money.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
 
@@ -37,7 +38,7 @@ const platform = createServer((request, response) => {
     calls.push({ path, texts });
     under += 1;
     most = Math.max(most, under);
-    await sleep(Math.random() * 20);
+    await sleep(texts.includes(failing ?? ' ') ? 200 : Math.random() * 20);
     under -= 1;
     const known = fakes.tokens.includes(String(request.headers.authorization).replace('Bearer ', ''));
     const [status, text] = known ? said(path, texts) : [401, '{"error":{"message":"No access."}}'];
@@ -179,13 +180,21 @@ describe.each(models)('%s', (model) => {
   });
 
   it('a call that fails fails the request, with the platform’s status and words and no ledger row', async () => {
-    failing = '20';
+    failing = '22';
     const { status, headers, text, after } = await embed({ model, input: numbers(23) });
     expect([status, headers.get('retry-after')]).toEqual([429, '7']);
     expect(JSON.parse(text)).toMatchObject({
       error: { code: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded.' },
     });
     expect([after.attempts.length, after.ledger]).toEqual([1, []]);
+    // All the others are done by then: two tokens for each text.
+    const used = 2 * (23 - (model.startsWith('text-') ? 3 : 1));
+    expect(after.logs).toMatchObject([
+      {
+        prompt_tokens: String(used),
+        metadata_json: { accounting: { unbilled_cost_usd: toUsd(BigInt(used) * 150_000n) } },
+      },
+    ]);
   });
 
   it.each([

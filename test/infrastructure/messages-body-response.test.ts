@@ -185,8 +185,12 @@ describe('an answer that is no message', () => {
 
   it.each(malformedBlocks)('one with a piece that would vanish: %s', (_, block) => {
     const text = JSON.stringify({ ...message([]), content: [{ type: 'text', text: 'a' }, block] });
-    expect(messageAsChat(text, words)).toEqual(
-      E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' }),
+    expect(messageAsChat(text, words)).toMatchObject(
+      E.left({
+        kind: 'protocol',
+        message: 'The upstream sent a malformed answer.',
+        usage: { prompt_tokens: 8, completion_tokens: 7 },
+      }),
     );
   });
 

@@ -257,6 +257,14 @@ describe('an answer that is none', () => {
     );
   });
 
+  it('a fault keeps what the other calls used, where each of them counts', () => {
+    const [good, bad] = [predicted([['1', '1']]), '{"error":{"message":"m"}}'];
+    expect(decode(one, ['a', 'b', 'c'], [good, bad, good])).toEqual(
+      E.left({ kind: 'protocol', message: 'm', usage: { prompt_tokens: 2, total_tokens: 2 } }),
+    );
+    expect(decode(one, ['a', 'b'], [bad, bad])).toEqual(E.left({ kind: 'protocol', message: 'm' }));
+  });
+
   it('whatever bytes come, it never throws', () => {
     fc.assert(
       fc.property(fc.constantFrom(...all), fc.oneof(fc.string(), fc.json()), (model, body) => {

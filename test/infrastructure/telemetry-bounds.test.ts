@@ -155,7 +155,7 @@ describe('10,000 random models, tags and user agents', () => {
   const telemetry = telemetryTo({ log: () => undefined, metrics });
   for (let at = 0; at < 10_000; at += 1) {
     const { request, userAgent } = hostile(at);
-    const observed = telemetry.begin({ family: request.family, userAgent, traceContext: {} });
+    const observed = telemetry.begin({ family: request.family, scheme: 'http', userAgent, traceContext: {} });
     const { resolved } = request;
     if (resolved === undefined) throw new Error('every one has a route');
     observed.upstream(resolved).ended(

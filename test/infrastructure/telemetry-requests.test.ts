@@ -26,7 +26,12 @@ beforeAll(() => {
 });
 afterAll(() => propagation.disable());
 
-const arrival = { family: 'chat_completions', userAgent: undefined, traceContext: {} } as const;
+const arrival = {
+  family: 'chat_completions',
+  scheme: 'http',
+  userAgent: undefined,
+  traceContext: {},
+} as const;
 
 const attempt = (): Attempt => ({
   attemptNumber: 1,
@@ -91,6 +96,19 @@ describe('the outcome of a request', () => {
 describe('spans', () => {
   const ids = fc.stringMatching(/^[0-9a-f]{32}$/).filter((id) => !/^0+$/.test(id));
   const spanIds = fc.stringMatching(/^[0-9a-f]{16}$/).filter((id) => !/^0+$/.test(id));
+
+  it('say whether the caller’s connection is encrypted, and what broke the one to the upstream', () => {
+    const { tracer, spans } = tracing(1);
+    const observed = telemetryTo({ log: () => undefined, tracer }).begin({ ...arrival, scheme: 'https' });
+    const failure = upstreamError({ kind: 'transport', faultCode: 'ECONNRESET' });
+    observed.upstream(resolvedRoute()).ended(attempt(), nothingObserved, failure);
+    observed.finished(finished());
+    observed.over(502);
+    expect(spans.map(({ attributes }) => attributes)).toMatchObject([
+      { 'gateway.upstream_fault': 'ECONNRESET', 'error.type': 'upstream_error' },
+      { 'url.scheme': 'https' },
+    ]);
+  });
 
   it('are made of all sampled parents and of no other, whatever the ratio', () => {
     fc.assert(

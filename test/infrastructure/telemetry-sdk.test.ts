@@ -35,6 +35,7 @@ const otel = (url: string, over: Partial<Otel> = {}): Otel => ({
 const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };
 const arrival = {
   family: 'chat_completions',
+  scheme: 'http',
   userAgent: undefined,
   traceContext: { traceparent: `00-${parent.traceId}-${parent.spanId}-01`, tracestate: 'vendor=x' },
 } as const;

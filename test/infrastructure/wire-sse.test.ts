@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import { maxStreamEventBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { TextFrame } from '../../domain/shared/text-frame.ts';
-import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import type { Ending } from '../../domain/shared/stream-machine.ts';
+import { sseFrames, toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { byteByByte, cutAt } from '../support/arbitraries/bytes.ts';
 import {
   aLineEnding,
@@ -156,6 +157,72 @@ describe('an event stream in bytes', () => {
     expect(framesOf(bytes)).toEqual([
       { kind: 'frame', event: undefined, data: '\uFFFD(\uFFFD', wire: bytes },
     ]);
+  });
+});
+
+describe('what stands beside the events of a stream', () => {
+  const sanitise = (words: string): string => words.replaceAll('hunter2', '***');
+  const endingOf = (
+    text: string,
+    ending: Ending = { kind: 'eof' },
+    pieces: readonly Buffer[] = [Buffer.from(text)],
+  ): Ending => {
+    const run = toldSseFrames(sanitise).begin();
+    for (const piece of pieces) run.push(piece);
+    run.end(ending);
+    return run.ending(ending);
+  };
+  const json = '{"error":{"message":"No hunter2.","code":"no_memory"}}';
+  const told = { kind: 'fault', reason: 'No ***.', labels: { code: 'no_memory' } };
+
+  it.each([
+    ['a field', `data: a\n\nerror: ${json}\n\n`],
+    [
+      'a field without a space, and with other lines',
+      `data: a\r\n\r\nid: 1\r\nerror:${json}\r\nnote\r\n\r\n`,
+    ],
+    ['a field that the end cuts', `data: a\n\nerror: ${json}`],
+    ['JSON that the end cuts', `data: a\n\n${json}`],
+    [
+      'JSON over lines',
+      `data: a\n\n{\n  "error": {\n    "message": "No hunter2.",\n    "code": "no_memory"\n  }\n}\n`,
+    ],
+    ['JSON and nothing else', json],
+    ['JSON before comments and events', `${json}\n\n: ping\n\ndata: a\n\n`],
+    ['JSON under a name', `event: error\n${json}\n\n`],
+  ])('tells why it ended, however the bytes come: %s', (_, text) => {
+    expect(endingOf(text)).toEqual(told);
+    expect(endingOf(text, { kind: 'eof' }, byteByByte(Buffer.from(text)))).toEqual(told);
+  });
+
+  it('tells it where the connection broke, too, and leaves what else is known of that', () => {
+    const broken = { kind: 'fault', reason: 'It broke.', status: 502, faultCode: 'ECONNRESET' } as const;
+    expect(endingOf(json, broken)).toEqual({ ...broken, ...told });
+    expect(endingOf('data: a\n\n', broken)).toEqual(broken);
+  });
+
+  it('is told as text where it is text', () => {
+    expect(endingOf('error: out of hunter2\n\n')).toMatchObject({ reason: 'out of ***' });
+  });
+
+  it.each([
+    ['nothing', 'data: a\n\n'],
+    ['comments', ': {"error":"m"}\n\n'],
+    ['an event that is cut', 'data: {"error":"m"}'],
+    ['no JSON', '<html>\n\n'],
+    ['JSON without words', '{"error":{"code":7}}\n\n'],
+    ['more than is read', `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes)}"}`],
+    ['more than is read, in whole', `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes)}"}\n\n`],
+  ])('says nothing of the end: %s', (_, text) => {
+    expect(endingOf(text)).toEqual({ kind: 'eof' });
+  });
+
+  it('changes no event', () => {
+    fc.assert(
+      fc.property(eventStreamSoup, (bytes) =>
+        isDeepStrictEqual(outputsOf(toldSseFrames(sanitise), [bytes]), outputsOf(sseFrames, [bytes])),
+      ),
+    );
   });
 });
 

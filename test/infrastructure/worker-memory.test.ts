@@ -18,6 +18,10 @@ describe('how the processes that serve hold memory', () => {
     });
   });
 
+  it('have threads enough that names which resolve slowly leave some to others', () => {
+    expect(workerVariables()).toMatchObject({ UV_THREADPOOL_SIZE: '16' });
+  });
+
   it('leaves it to an operator who says it otherwise', () => {
     process.env['MALLOC_ARENA_MAX'] = '4';
     expect(workerVariables()['MALLOC_ARENA_MAX']).toBe('4');

@@ -102,6 +102,7 @@ describe('a path that serves models tells of each request', () => {
       kind: 'begun',
       arrival: {
         family: 'chat_completions',
+        scheme: 'http',
         userAgent: 'agent/1',
         traceContext: { traceparent, tracestate: 'v=1' },
       },

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, isString, type Json, numberOf, parseJson } from '../../../domain/shared/json.ts';
+import { codeIn } from '../error-code.ts';
 import type { CredentialLease } from './renewed.ts';
 
 /** The one scope that the platform's model calls need. */
@@ -29,8 +30,6 @@ export function idTokenLease(token: string | null | undefined): Either<string, C
 /** What an HTTP library's error says, without its message: that repeats what was sent. */
 interface HttpError {
   readonly response?: { readonly status?: unknown; readonly data?: unknown };
-  readonly code?: unknown;
-  readonly cause?: unknown;
 }
 
 /** Why a token service gave no token, as a clause that holds no secret. */
@@ -49,11 +48,4 @@ function oauthError(data: Json | undefined): string {
   const body = isString(data) ? parseJson(data) : data;
   const code = isObject(body) ? body['error'] : undefined;
   return isString(code) && /^[a-z_]{1,64}$/.test(code) ? ` (${code})` : '';
-}
-
-/** The first code of the error or of what caused it, at most `levels` deep. */
-function codeIn(error: unknown, levels: number): string | undefined {
-  const { code, cause } = asHttpError(error);
-  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
-  return levels === 0 || cause === undefined ? undefined : codeIn(cause, levels - 1);
 }

@@ -13,7 +13,7 @@ import { andThen, seal, type Sealed } from '../../../domain/shared/stream-machin
 import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
-import { isEventStream, sseFrames } from '../wire/sse.ts';
+import { isEventStream, toldSseFrames } from '../wire/sse.ts';
 
 /** Where a chat-style API is, and what its owner adds to each request. */
 export interface ChatStyle {
@@ -39,14 +39,16 @@ export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect =
       })),
     );
   },
-  events: serverSentEvents(andThen(sseFrames, seal(chatStream({ namespace: style.namespace, sanitise })))),
+  events: serverSentEvents(
+    andThen(toldSseFrames(sanitise), seal(chatStream({ namespace: style.namespace, sanitise }))),
+  ),
 });
 
 /** A first-class family: its events are never rewritten into chat chunks. */
 export const responsesDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
   encode: encodeTo('/responses', style),
   decode: unchanged((text) => readResponse(text, sanitise)),
-  events: serverSentEvents(andThen(sseFrames, seal(responsesStream(sanitise)))),
+  events: serverSentEvents(andThen(toldSseFrames(sanitise), seal(responsesStream(sanitise)))),
 });
 
 export const embeddingsDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({

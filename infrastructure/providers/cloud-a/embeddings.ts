@@ -10,6 +10,7 @@ import {
 import { readTextEmbeddings, type TextEmbeddings } from '../../../domain/embeddings/text-embeddings.ts';
 import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { FanOutDialect, PartRequest, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
@@ -36,12 +37,15 @@ export const textEmbeddings = (
   decodeMany: (parts, call) => {
     const method = embeddingModel(call.route.upstreamModel)?.method ?? 'predict';
     const embeddings: PlatformEmbedding[] = [];
+    let fault: UpstreamFault | undefined;
     for (const { body, inputs } of parts) {
       const found = readPlatformEmbeddings(body.toString('utf8'), method, inputs, sanitise);
-      if (E.isLeft(found)) return found;
-      embeddings.push(...found.right);
+      if (E.isRight(found)) embeddings.push(...found.right);
+      else fault ??= found.left;
     }
-    return E.right(embeddingsList(embeddings, call.answer.model));
+    const list = embeddingsList(embeddings, call.answer.model);
+    if (fault === undefined) return E.right(list);
+    return E.left({ ...fault, ...used(embeddings.length === 0 ? undefined : list.value['usage']) });
   },
 });
 

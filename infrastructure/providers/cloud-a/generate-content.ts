@@ -7,7 +7,7 @@ import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machin
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
-import { isEventStream, sseFrames } from '../wire/sse.ts';
+import { isEventStream, toldSseFrames } from '../wire/sse.ts';
 import { generateContentRequest } from './generate-content-request.ts';
 import { generatedCompletion } from './generate-content-response.ts';
 import { generateContentStream } from './generate-content-stream.ts';
@@ -49,13 +49,16 @@ export const generateContent = (
       E.map((value): WholeAnswer => ({ value, text: JSON.stringify(value) })),
     ),
   events: (contentType, { answer }) => {
-    const frames = framesOf(contentType);
+    const frames = framesOf(contentType, sanitise);
     return frames && andThen(frames, seal(generateContentStream(answer, sanitise))).begin();
   },
 });
 
 /** A stream that comes without `alt=sse`, as one array, is a stream too. */
-function framesOf(contentType: string): Sealed<Buffer, TextFrame> | undefined {
-  if (isEventStream(contentType)) return sseFrames;
+function framesOf(
+  contentType: string,
+  sanitise: ProviderContext['sanitise'],
+): Sealed<Buffer, TextFrame> | undefined {
+  if (isEventStream(contentType)) return toldSseFrames(sanitise);
   return contentType.startsWith('application/json') ? jsonArrayFrames : undefined;
 }

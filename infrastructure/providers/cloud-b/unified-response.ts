@@ -12,7 +12,7 @@ import {
   parseExact,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isServerTool } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
@@ -34,15 +34,17 @@ export function unifiedCompletion(
     return E.left(protocol('The upstream sent an answer that is nested too deeply.'));
   const answer = parseExact(text) as JsonObject;
   const blocks = contentOf(answer);
+  const usage = chatUsage(answer['usage']);
+  const known = used(usage);
   if (blocks === undefined) {
     const failure = upstreamFailure(answer, 'The upstream answered without a message.', sanitise);
-    return E.left({ kind: 'protocol', ...failure });
+    return E.left({ kind: 'protocol', ...failure, ...known });
   }
   const calls = callsIn(blocks);
   const stop = stopOf(answer['stopReason'], calls.length > 0);
-  if (stop.kind === 'failed') return E.left(protocol(stop.message));
-  if (stop.kind === 'unknown') return E.left(protocol('The upstream answered without a `stopReason`.'));
-  const usage = chatUsage(answer['usage']);
+  if (stop.kind === 'failed') return E.left({ ...protocol(stop.message), ...known });
+  if (stop.kind === 'unknown')
+    return E.left({ ...protocol('The upstream answered without a `stopReason`.'), ...known });
   const choice = {
     index: 0,
     message: messageOf(blocks, calls),

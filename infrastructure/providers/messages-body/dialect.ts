@@ -10,7 +10,7 @@ import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.t
 import { type CountField, readCount } from './counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
-import { isEventStream, sseFrames } from '../wire/sse.ts';
+import { isEventStream, toldSseFrames } from '../wire/sse.ts';
 import { fromMessagesBody } from './native.ts';
 import { nativeMessagesStream } from './native-stream.ts';
 import type { OutboundBody } from './outbound-body.ts';
@@ -60,7 +60,9 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
     chat_completions: {
       encode: encodeBy(style, (call) => fromChatBody(call, style.rules, digest)),
       decode: (body, call) => messageAsChat(body.toString('utf8'), terms(call)),
-      ...eventsBy(style, (call) => andThen(sseFrames, seal(chatFromMessages(terms(call)))).begin()),
+      ...eventsBy(style, (call) =>
+        andThen(toldSseFrames(sanitise), seal(chatFromMessages(terms(call)))).begin(),
+      ),
     },
     messages: {
       encode: encodeBy(style, (call) => fromMessagesBody(call, style.rules, digest)),
@@ -69,7 +71,9 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
           readMessage(body.toString('utf8'), sanitise),
           E.map((value): WholeAnswer => ({ value, text: body })),
         ),
-      ...eventsBy(style, () => andThen(sseFrames, seal(nativeMessagesStream(sanitise))).begin()),
+      ...eventsBy(style, () =>
+        andThen(toldSseFrames(sanitise), seal(nativeMessagesStream(sanitise))).begin(),
+      ),
     },
     count_tokens: {
       encode: encodeBy({ ...style, path: style.counts.path }, (call) =>

@@ -1,6 +1,8 @@
-import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
-import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import { type Json, parseJson } from '../../../domain/shared/json.ts';
+import { maxStreamEventBytes, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
+import { type Ending, type Sealed, seal, type StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { upstreamFailure, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
 import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
@@ -22,6 +24,8 @@ interface Pending {
   closing: boolean;
   /** No byte was read yet: a byte order mark may come. */
   first: boolean;
+  /** What came last beside the events. */
+  beside: string | undefined;
   over: boolean;
 }
 
@@ -31,8 +35,8 @@ interface Pending {
  * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
  * Bounded: an event over `maxStreamEventBytes` ends the stream with `oversize`.
  */
-export const sseFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFrame>({
-  start: () => ({ ...nothingPending(), afterCr: false, first: true, over: false }),
+const framing: StreamMachine<Pending, Buffer, TextFrame> = {
+  start: () => ({ ...nothingPending(), afterCr: false, first: true, beside: undefined, over: false }),
   step: (pending, chunk) => {
     const frames: TextFrame[] = [];
     if (pending.over) return [pending, frames];
@@ -58,7 +62,16 @@ export const sseFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFr
     return frames;
   },
   holds: ({ size }) => size,
-});
+};
+
+export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing);
+
+/**
+ * The same of an upstream whose words are passed on: some tell of their failure beside the events, as a field `error`
+ * or in plain JSON, and then end the stream. Where it ends early, that is why (rule 35.27).
+ */
+export const toldSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
+  seal({ ...framing, ending: (pending, ending) => toldEnding(pending, ending, sanitise) });
 
 /** Most chunks are one event: then there is nothing to cut. */
 const part = (chunk: Buffer, from: number, to: number): Buffer =>
@@ -110,10 +123,12 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   if (pending.size + tail.length > maxStreamEventBytes) return giveUp(pending, frames);
   const bytes = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
   const wire = pending.first && isMarked(bytes) ? bytes.subarray(byteOrderMark.length) : bytes;
-  const frame = pending.lines === 0 ? undefined : parseFrame(wire, pending.lines);
+  const hasLines = pending.lines > 0;
+  const frame = hasLines ? parseFrame(wire, pending.lines) : undefined;
   Object.assign(pending, nothingPending());
   pending.first = false;
   if (frame !== undefined) frames.push(frame);
+  else if (hasLines) pending.beside = besideEvents(wire) ?? pending.beside;
 }
 
 const byteOrderMark = Buffer.from('\uFEFF');
@@ -145,6 +160,36 @@ function parseLines(text: string, wire: Buffer): TextFrame | undefined {
     else if (field === 'event') event = value;
   }
   return data.length === 0 ? undefined : { kind: 'frame', event, data: data.join('\n'), wire };
+}
+
+/** Fields of events; a comment has none. */
+const fields: ReadonlySet<string | undefined> = new Set(['data', 'event', 'id', 'retry', '']);
+
+/** The lines that belong to no event, as far as they are read for a message. */
+function besideEvents(block: Buffer): string | undefined {
+  const lines = block
+    .toString('utf8', 0, maxUpstreamErrorBytes)
+    .split(/\r\n|\n|\r/)
+    .filter((line) => !fields.has(line.split(':', 1)[0]));
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
+
+function toldEnding(
+  { fragments, size, beside }: Pending,
+  ending: Ending,
+  sanitise: (words: string) => string,
+): Ending {
+  const unfinished = size > maxUpstreamErrorBytes ? undefined : besideEvents(Buffer.concat(fragments));
+  const said = errorIn(unfinished ?? beside);
+  if (upstreamMessage(said) === undefined) return ending;
+  const { message: reason, labels } = upstreamFailure(said, '', sanitise);
+  return ending.kind === 'fault' ? { ...ending, reason, labels } : { kind: 'fault', reason, labels };
+}
+
+function errorIn(lines: string | undefined): Json | undefined {
+  if (lines === undefined) return undefined;
+  const field = /^error:(.*)$/m.exec(lines)?.[1];
+  return field === undefined ? parseJson(lines) : (parseJson(field) ?? { error: field.trim() });
 }
 
 /** By its content type, in lower case. */

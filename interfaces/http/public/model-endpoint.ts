@@ -18,7 +18,7 @@ import { readJsonBody } from '../body.ts';
 import { type Arrivals, hangingUp } from '../body-pace.ts';
 import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
-import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { handedOver } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
@@ -96,6 +96,7 @@ export function modelEndpoint<A extends Ask>(
 
 const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>, secrets: Secrets) => ({
   family: name,
+  scheme: isEncrypted(req) ? ('https' as const) : ('http' as const),
   userAgent: header(req, 'user-agent'),
   traceContext: traceContext(req, secrets),
 });

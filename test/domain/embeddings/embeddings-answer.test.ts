@@ -35,6 +35,13 @@ describe('an upstream’s embeddings', () => {
     expect(read(text)).toEqual(fault(message));
   });
 
+  it('are a fault that keeps the usage that was told', () => {
+    const usage = { prompt_tokens: 8, total_tokens: 8 };
+    expect(read(JSON.stringify({ error: 'm', data: [], usage }))).toEqual(
+      E.left({ kind: 'protocol', message: 'm', usage }),
+    );
+  });
+
   it('never throws, whatever the upstream says', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {

@@ -45,6 +45,14 @@ describe('an upstream’s unary response', () => {
     expect(read(text)).toEqual(fault(message));
   });
 
+  it.each([
+    ['a failed response', { status: 'failed', error: { code: 'server_error', message: 'm' }, output: [] }],
+    ['no response', { message: 'm' }],
+  ])('is a fault that keeps the usage that was told: %s', (_, told) => {
+    const usage = { input_tokens: 100, output_tokens: 50, total_tokens: 150 };
+    expect(read(JSON.stringify({ ...told, usage }))).toMatchObject({ left: { kind: 'protocol', usage } });
+  });
+
   it('never throws, whatever the upstream says', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {

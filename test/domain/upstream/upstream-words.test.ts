@@ -1,0 +1,180 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Json } from '../../../domain/shared/json.ts';
+import { upstreamFailure, upstreamLabels, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
+import { aJson } from '../../support/arbitraries/json-text.ts';
+
+describe('the upstream’s own message', () => {
+  it.each<[string, Json, string | undefined]>([
+    ['{error: {message}}', { error: { message: 'm', type: 't', code: 1 } }, 'm'],
+    ['{error: "…"}', { error: 'm' }, 'm'],
+    ['{message}', { message: 'm' }, 'm'],
+    ['{detail}', { detail: 'm' }, 'm'],
+    ['{Message}', { Message: 'm' }, 'm'],
+    ['the messages family’s', { type: 'error', error: { type: 'overloaded_error', message: 'm' } }, 'm'],
+    ['an envelope in {detail}', { detail: { message: 'm' } }, 'm'],
+    ['another envelope in {detail}', { detail: { error: { message: 'm' } } }, 'm'],
+    ['a failed response', { type: 'response.failed', response: { error: { message: 'm' } } }, 'm'],
+    [
+      'the faults of fields',
+      {
+        detail: [
+          { loc: ['body', 'messages', 0, 'content'], msg: 'Field required', type: 'missing' },
+          { loc: ['body'], msg: 'm' },
+          { msg: 'n' },
+          { loc: ['query', 'x'], msg: 'o' },
+        ],
+      },
+      'messages.0.content: Field required; m; n',
+    ],
+    ['faults of fields without words', { detail: [{ loc: ['body'] }, { msg: 1 }, 'm'] }, undefined],
+    ['the first of an array', [{ error: { message: 'm' } }, { error: { message: 'n' } }], 'm'],
+    ['error before message', { message: 'n', error: { message: 'm' } }, 'm'],
+    ['message before detail', { detail: 'n', message: 'm' }, 'm'],
+    ['an error without words, and a message', { error: { code: 7 }, message: 'm' }, 'm'],
+    ['an empty message, and a detail', { error: { message: '' }, detail: 'm' }, 'm'],
+    ['nothing', {}, undefined],
+    ['no object', 'm', undefined],
+    ['null', null, undefined],
+    ['an empty array', [], undefined],
+    ['an array of text', ['m'], undefined],
+    ['an array in an array', [[{ message: 'm' }]], undefined],
+    ['words that are no text', { error: { message: { text: 'm' } }, message: 1, detail: ['m'] }, undefined],
+    [
+      'the faults of fields in {message}',
+      {
+        object: 'error',
+        message: {
+          detail: [{ loc: ['body', 'max_completion_tokens'], msg: 'Extra inputs are not permitted' }],
+        },
+      },
+      'max_completion_tokens: Extra inputs are not permitted',
+    ],
+    ['the faults of fields as {message}', { message: [{ loc: ['body', 'n'], msg: 'm' }] }, 'n: m'],
+    ['the first of {errors}', { success: false, errors: [{ message: 'm' }, { message: 'n' }] }, 'm'],
+    ['the first of {errors} as text', { errors: ['m', 'n'] }, 'm'],
+    ['{error: ["…"]}', { error: ['m', 'n'] }, 'm'],
+    ['{base_resp}', { base_resp: { status_code: 1004, status_msg: 'm' } }, 'm'],
+    ['errors that are none', { errors: [], message: {}, base_resp: { status_code: 0 } }, undefined],
+    ['other fields', { title: 'm', reason: 'm', faults: [{ message: 'm' }] }, undefined],
+  ])('%s', (_, body, message) => {
+    expect(upstreamMessage(body)).toBe(message);
+  });
+
+  it('is absent when there was no body', () => {
+    expect(upstreamMessage(undefined)).toBeUndefined();
+  });
+
+  it('is never the raw body: only text that a known field holds, and never empty', () => {
+    fc.assert(
+      fc.property(aJson, (body) => {
+        const message = upstreamMessage(body);
+        return (
+          message === undefined || (message !== '' && JSON.stringify(body).includes(JSON.stringify(message)))
+        );
+      }),
+    );
+  });
+});
+
+const shown = (words: string): string => words;
+
+describe('what the upstream calls its failure', () => {
+  it.each<[string, Json, object | undefined]>([
+    [
+      '{error: {code, param}}',
+      { error: { message: 'm', type: 't', code: 'context_length_exceeded', param: 'messages' } },
+      { code: 'context_length_exceeded', param: 'messages' },
+    ],
+    ['{error: "…", code}', { error: 'm', code: 'rate_limit_exceeded' }, { code: 'rate_limit_exceeded' }],
+    ['{message, code}', { message: 'm', code: 'content_filter' }, { code: 'content_filter' }],
+    ['{detail: {code}}', { detail: { message: 'm', code: 'no_credit' } }, { code: 'no_credit' }],
+    ['{detail: {error: {code}}}', { detail: { error: { code: 'no_credit' } } }, { code: 'no_credit' }],
+    [
+      'the place of the first fault of a field',
+      { detail: [{ loc: ['body', 'messages', 0], msg: 'm' }] },
+      { param: 'messages.0' },
+    ],
+    [
+      'the place of the first fault of a field in {message}',
+      { message: { detail: [{ loc: ['body', 'n'], msg: 'm' }] } },
+      { param: 'n' },
+    ],
+    ['{errors: [{code}]}', { errors: [{ message: 'm', code: 'no_credit' }] }, { code: 'no_credit' }],
+    ['an error event', { type: 'error', code: 'server_error', message: 'm' }, { code: 'server_error' }],
+    [
+      'a failed response',
+      { type: 'response.failed', response: { error: { code: 'rate_limit_exceeded', message: 'm' } } },
+      { code: 'rate_limit_exceeded' },
+    ],
+    [
+      'the messages family’s type',
+      { type: 'error', error: { type: 'overloaded_error', message: 'm' } },
+      { messagesType: 'overloaded_error' },
+    ],
+    [
+      'the messages family’s code',
+      { type: 'error', error: { type: 'rate_limit_error', message: 'm', details: { error_code: 'c' } } },
+      { code: 'c', messagesType: 'rate_limit_error' },
+    ],
+    [
+      'a canonical name beside a number',
+      { error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' } },
+      { code: 'RESOURCE_EXHAUSTED' },
+    ],
+    ['the type of another family', { error: { type: 'invalid_request_error', message: 'm' } }, undefined],
+    ['a number', { error: { code: 429, message: 'm' } }, undefined],
+    ['null', { error: { code: null, param: null, message: 'm' } }, undefined],
+    ['words', { error: { code: 'Too many requests', param: 'messages[0]', message: 'm' } }, undefined],
+    ['nothing', { error: { code: '', message: 'm' } }, undefined],
+    ['64 signs', { error: { code: 'c'.repeat(64) } }, { code: 'c'.repeat(64) }],
+    ['65 signs', { error: { code: 'c'.repeat(65) } }, undefined],
+    ['no object', 'm', undefined],
+  ])('%s', (_, body, labels) => {
+    expect(upstreamLabels(body, shown)).toEqual(labels);
+  });
+
+  it('is never more than short identifiers in which nothing is to be hidden', () => {
+    const some = fc.oneof(
+      fc.constantFrom('hunter2', 'a.hunter2', 'overloaded_error', 'x y', '', 'c'.repeat(65)),
+      fc.string(),
+      fc.integer(),
+    );
+    const words = fc.record(
+      { code: some, param: some, type: some, status: some, details: fc.record({ error_code: some }) },
+      { requiredKeys: [] },
+    );
+    const body = fc.oneof(
+      words,
+      fc.record({ type: fc.constant('error'), error: words }),
+      fc.record({ detail: words }),
+      fc.record({ detail: fc.array(fc.record({ loc: fc.array(some), msg: some })) }),
+      fc.record({ response: fc.record({ error: words }) }),
+      aJson,
+    );
+    const sanitise = (text: string): string => text.replaceAll('hunter2', '***');
+    fc.assert(
+      fc.property(body, (told) => {
+        for (const label of Object.values(upstreamLabels(told, sanitise) ?? {})) {
+          expect(label).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
+          expect(label).not.toContain('hunter2');
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('goes with the message, or with what stands for it', () => {
+    const body = { error: { code: 'content_filter', message: 'of hunter2' } };
+    const sanitise = (text: string): string => text.replaceAll('hunter2', '***');
+    expect(upstreamFailure(body, 'No.', sanitise)).toEqual({
+      message: 'of ***',
+      labels: { code: 'content_filter' },
+    });
+    expect(upstreamFailure({ error: { code: 'content_filter' } }, 'No.', shown)).toEqual({
+      message: 'No.',
+      labels: { code: 'content_filter' },
+    });
+    expect(upstreamFailure(undefined, 'No.', shown)).toEqual({ message: 'No.' });
+  });
+});
