@@ -28,6 +28,13 @@ export const maxNamedKeyChars = 128;
 /** Bytes of one event of an upstream stream: partial images in an event are a few MiB at most. */
 export const maxStreamEventBytes = 16 * 1024 * 1024;
 
+/**
+ * JSON values, and lines, of an event of a stream, which is read in the event loop: large ones are one long text, or an
+ * answer that is told once more as a whole.
+ */
+export const maxStreamEventValues = 200_000;
+export const maxStreamEventLines = 10_000;
+
 /** Bytes of the headers of one binary event frame: what the format allows; real ones stay below 200. */
 export const maxEventHeadersBytes = 128 * 1024;
 

@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { maxStreamEventBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
+import {
+  maxStreamEventBytes,
+  maxStreamEventLines,
+  maxStreamEventValues,
+  maxUpstreamErrorBytes,
+} from '../../domain/shared/limits.ts';
 import type { TextFrame } from '../../domain/shared/text-frame.ts';
 import type { Ending } from '../../domain/shared/stream-machine.ts';
 import { sseFrames, toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
@@ -329,6 +334,22 @@ describe('an event over the bound', () => {
     ]);
     const kinds = outputsOf(sseFrames, cut(bytes)).map((frame) => frame.kind);
     expect(kinds).toEqual(['frame', 'oversize']);
+  });
+
+  it.each<[string, string]>([
+    ['lines', 'data: a\n'.repeat(maxStreamEventLines + 1)],
+    ['values', `data: [${'0,'.repeat(maxStreamEventValues)}0]\n`],
+    ['values in lines', `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(201)}data: {}]}\n`],
+  ])('ends the stream when it has too many %s', (_, event) => {
+    expect(framesOf(Buffer.from(`data: {}\n\n${event}\n`)).map(({ kind }) => kind)).toEqual([
+      'frame',
+      'oversize',
+    ]);
+  });
+
+  it('may be one long text of whatever', () => {
+    const text = JSON.stringify({ text: '{},["\\'.repeat(maxStreamEventValues) });
+    expect(framesOf(Buffer.from(`data: ${text}\n\n`))).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
   it('counts comments too: they are kept until their event is complete', () => {

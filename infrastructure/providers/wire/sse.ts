@@ -1,5 +1,12 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { type Json, parseJson } from '../../../domain/shared/json.ts';
-import { maxStreamEventBytes, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
+import { scanDocument } from '../../../domain/shared/json-scan.ts';
+import {
+  maxStreamEventBytes,
+  maxStreamEventLines,
+  maxStreamEventValues,
+  maxUpstreamErrorBytes,
+} from '../../../domain/shared/limits.ts';
 import { type Ending, type Sealed, seal, type StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { upstreamFailure, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
@@ -33,7 +40,7 @@ interface Pending {
  * Bytes → server-sent events, at the blank line and never before: which of `event:` and `data:` comes first does
  * not matter. LF, CRLF and CR end lines; comments are passed over; an event that the end cuts is none. A byte order
  * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
- * Bounded: an event over `maxStreamEventBytes` ends the stream with `oversize`.
+ * Bounded: an event over `maxStreamEventBytes`, or of too many lines or values, ends the stream with `oversize`.
  */
 const framing: StreamMachine<Pending, Buffer, TextFrame> = {
   start: () => ({ ...nothingPending(), afterCr: false, first: true, beside: undefined, over: false }),
@@ -124,11 +131,28 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   const bytes = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
   const wire = pending.first && isMarked(bytes) ? bytes.subarray(byteOrderMark.length) : bytes;
   const hasLines = pending.lines > 0;
-  const frame = hasLines ? parseFrame(wire, pending.lines) : undefined;
+  const frame = hasLines ? boundedFrame(wire, pending.lines) : undefined;
+  if (frame?.kind === 'oversize') return giveUp(pending, frames);
   Object.assign(pending, nothingPending());
   pending.first = false;
   if (frame !== undefined) frames.push(frame);
   else if (hasLines) pending.beside = besideEvents(wire) ?? pending.beside;
+}
+
+/** No shorter text has so many values. */
+const maxPlainChars = 2 * maxStreamEventValues;
+
+/** An event with so many lines or values is not worked on. */
+function boundedFrame(wire: Buffer, lines: number): TextFrame | undefined {
+  if (lines > maxStreamEventLines) return { kind: 'oversize' };
+  const frame = parseFrame(wire, lines);
+  return frame?.kind === 'frame' && holdsTooMuch(frame.data) ? { kind: 'oversize' } : frame;
+}
+
+function holdsTooMuch(data: string): boolean {
+  if (data.length <= maxPlainChars) return false;
+  const scanned = scanDocument(data, {}, maxStreamEventValues);
+  return E.isLeft(scanned) && scanned.left.tooManyValues === true;
 }
 
 const byteOrderMark = Buffer.from('\uFEFF');
