@@ -136,7 +136,7 @@ describe('SIGTERM with fifty streams in flight', () => {
           aRequest({
             stream: true,
             simulate: {
-              chunks: 20,
+              chunks: 50,
               'chunk-delay-ms': 40 + index,
               'prompt-tokens': 5,
               'completion-tokens': 5,
