@@ -1,3 +1,4 @@
+import { spellingsOf } from '../compatibility/spellings.ts';
 import { isAbsent, type JsonObject } from '../shared/json.ts';
 
 /** Fields of platforms' own APIs, which a request may carry in any family. */
@@ -15,9 +16,7 @@ const names = [
   'thinkingConfig',
 ] as const;
 
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-const spellings = [...new Set(names.flatMap((name) => [name, snakeCase(name)])), 'extra_body', 'google'];
+const spellings = [...names.flatMap(spellingsOf), 'extra_body', 'google'];
 
 /** Those of a body, as the caller wrote them: whether they fit is for the one who writes the upstream body. */
 export const platformFields = (body: JsonObject): JsonObject =>

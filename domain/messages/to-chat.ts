@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { type ForeignFields, foreignIn } from '../compatibility/foreign-fields.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
@@ -70,7 +71,7 @@ export function toChatBody(
 export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
 
 /** Fields that change the answer, or who pays for it, and have no word there, each with what makes it say nothing. */
-const foreignFields: readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[] = [
+const foreignFields: ForeignFields = [
   ['mcp_servers', isEmptyList],
   ['container', isEmptyList],
   ['compaction', () => false],
@@ -86,11 +87,7 @@ const foreignFields: readonly (readonly [field: string, saysNothing: (value: Jso
 function foreignField(body: JsonObject, isChatStyle: boolean): string | undefined {
   const { output_config: config } = body;
   if (isChatStyle && isObject(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
-  const foreign = foreignFields.find(([field, saysNothing]) => {
-    const value = body[field];
-    return !isAbsent(value) && !saysNothing(value);
-  });
-  return foreign?.[0] ?? restrictedGeo(body);
+  return foreignIn(body, foreignFields) ?? restrictedGeo(body);
 }
 
 function isEmptyList(value: Json): boolean {

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { foreignIn } from '../../../domain/compatibility/foreign-fields.ts';
 import {
   isObject,
   isAbsent,
@@ -41,11 +42,8 @@ const foreignControls: Readonly<Record<string, (value: Json) => boolean>> = {
 
 /** A control that is rejected, by its name. */
 export function foreignControl(body: JsonObject): GatewayError | undefined {
-  for (const [field, asksForNothing] of Object.entries(foreignControls)) {
-    const value = body[field];
-    if (!isAbsent(value) && !asksForNothing(value))
-      return fieldError(field, "is not available on this model's route.");
-  }
+  const field = foreignIn(body, Object.entries(foreignControls));
+  if (field !== undefined) return fieldError(field, "is not available on this model's route.");
   const format = body['response_format'];
   if (!isObject(format) || format['type'] === 'text') return undefined;
   if (format['type'] === 'json_object') return noJsonMode;

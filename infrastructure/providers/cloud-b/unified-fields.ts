@@ -17,7 +17,7 @@ import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/think
 import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { spelled } from './unified-options.ts';
-import { isKnownToReason, otherFamilyReasoning } from './unified-reasoning.ts';
+import { otherFamilyReasoning } from './unified-reasoning.ts';
 
 /** What a converse request depends on beside the caller's body. */
 export interface FieldTerms {
@@ -99,41 +99,39 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
     return E.left(fieldError('top_k', 'must be an integer that is not negative.'));
   const ask = readReasoningAsk(body);
   if (E.isLeft(ask)) return ask;
-  const isLeftOut =
-    terms.translated && terms.tier === undefined && !isKnownToReason(terms.upstreamModel) && asks(ask.right);
-  const reasoning: Either<GatewayError, JsonObject> = isLeftOut
-    ? E.right({})
-    : reasoningFields(ask.right, body['thinking'], terms);
+  const reasoning = reasoningFields(ask.right, body['thinking'], terms);
   if (E.isLeft(reasoning)) return reasoning;
   const source = askedIn(ask.right);
   return E.right({
     fields: [
       ...(isAbsent(topK) ? [] : [{ name: 'top_k', value: topK, source: 'top_k' }]),
       ...(terms.toolChoice === undefined ? [] : [terms.toolChoice]),
-      ...Object.entries(reasoning.right).map(([name, value]) => ({ name, value: value ?? null, source })),
+      ...Object.entries(reasoning.right ?? {}).map(([name, value]) => ({
+        name,
+        value: value ?? null,
+        source,
+      })),
     ],
-    notes: isLeftOut ? reasoningLeftOut : undefined,
+    notes: reasoning.right === undefined ? reasoningLeftOut : undefined,
   });
 }
 
-/** Agents that speak the messages API ask for an effort always, so that it is no reason to refuse them. */
 const reasoningLeftOut: JsonObject = {
   reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' },
 };
-
-const asks = ({ kind, ownEffort }: ReasoningAsk): boolean => kind !== 'nothing' || ownEffort !== undefined;
 
 const isCount = (value: Json): boolean => {
   const number = numberOf(value);
   return number !== undefined && Number.isSafeInteger(number) && number >= 0;
 };
 
+/** Undefined: what is asked of reasoning is left out. */
 function reasoningFields(
   ask: ReasoningAsk,
   own: Json | undefined,
-  { upstreamModel, tier, effortPlacement }: FieldTerms,
-): Either<GatewayError, JsonObject> {
-  if (tier === undefined) return otherFamilyReasoning(upstreamModel, ask);
+  { upstreamModel, tier, effortPlacement, translated }: FieldTerms,
+): Either<GatewayError, JsonObject | undefined> {
+  if (tier === undefined) return otherFamilyReasoning(upstreamModel, ask, translated);
   const plan = planThinking(tier, 'b', ask);
   if (E.isLeft(plan)) return plan;
   const effort = plan.right.effort ?? ask.ownEffort;

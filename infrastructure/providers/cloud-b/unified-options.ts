@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { spellingsOf } from '../../../domain/compatibility/spellings.ts';
 import {
   isObject,
   isAbsent,
@@ -32,16 +33,13 @@ export interface Spelled {
   readonly value: Json;
 }
 
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 /** The platform's fields may be spelled in its own way or in snake case; both at once is a conflict. */
 export function spelled(
   object: JsonObject,
   name: string,
   prefix = '',
 ): Either<GatewayError, Spelled | undefined> {
-  const names = new Set([name, snakeCase(name)]);
-  const [first, second] = [...names].flatMap((each): readonly Spelled[] => {
+  const [first, second] = spellingsOf(name).flatMap((each): readonly Spelled[] => {
     const value = object[each];
     return isAbsent(value) ? [] : [{ path: `${prefix}${each}`, value }];
   });
@@ -108,7 +106,7 @@ function fieldsOf(
   rules: Readonly<Record<string, FieldRule>>,
 ): Either<GatewayError, JsonObject> {
   if (!isObject(value)) return E.left(fieldError(path, 'must be an object.'));
-  const known = new Set(Object.keys(rules).flatMap((name) => [name, snakeCase(name)]));
+  const known = new Set(Object.keys(rules).flatMap(spellingsOf));
   const unknown = Object.keys(value).find((field) => !known.has(field));
   if (unknown !== undefined)
     return E.left(fieldError(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));

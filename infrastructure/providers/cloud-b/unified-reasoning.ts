@@ -28,27 +28,23 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
   },
 ];
 
-function fieldsOf(upstreamModel: string): ReasoningFields | undefined {
-  const id = upstreamModel.toLowerCase();
-  return reasoningFields.find((each) => each.id.test(id));
-}
-
-/** Whether a field of the model's API is known for what callers ask of reasoning. */
-export const isKnownToReason = (upstreamModel: string): boolean => fieldsOf(upstreamModel) !== undefined;
-
 /**
  * An effort goes where the model's own API wants it; a budget becomes the effort that it comes to. Words of effort
  * are the upstream's to judge. What the API has no field for, as far as is known, is refused; `adaptive` leaves the
- * choice to the model, and says nothing.
+ * choice to the model, and says nothing. Agents that speak the messages API ask for an effort always, which is no reason
+ * to refuse a `translated` request: undefined says that it is left out.
  */
 export function otherFamilyReasoning(
   upstreamModel: string,
   ask: ReasoningAsk,
-): Either<GatewayError, JsonObject> {
+  translated: boolean,
+): Either<GatewayError, JsonObject | undefined> {
+  const id = upstreamModel.toLowerCase();
+  const known = reasoningFields.find((each) => each.id.test(id));
+  if (known === undefined && translated && asks(ask)) return E.right(undefined);
   const effort = effortOf(ask);
   if (E.isLeft(effort)) return effort;
   if (effort.right === undefined) return E.right({});
-  const known = fieldsOf(upstreamModel);
   if (known === undefined)
     return E.left(
       fieldError(
@@ -62,6 +58,8 @@ export function otherFamilyReasoning(
     ? E.left(fieldError(askedIn(ask), 'cannot turn reasoning off: this model always reasons.'))
     : E.right(known.off);
 }
+
+const asks = ({ kind, ownEffort }: ReasoningAsk): boolean => kind !== 'nothing' || ownEffort !== undefined;
 
 const off = 'none';
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { type ForeignFields, foreignIn } from '../../../domain/compatibility/foreign-fields.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
   isObject,
@@ -19,7 +20,7 @@ import type { BodyRules } from './rules.ts';
 type Members = Either<GatewayError, JsonObject>;
 
 /** Controls of chat that the messages body has no word for, each with what makes it say nothing. */
-const foreignControls: readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[] = [
+const foreignControls: ForeignFields = [
   ['n', (value) => numberOf(value) === 1],
   ['presence_penalty', (value) => numberOf(value) === 0],
   ['frequency_penalty', (value) => numberOf(value) === 0],
@@ -42,12 +43,7 @@ export function controlFault(body: JsonObject, rules: BodyRules): GatewayError |
   const { response_format: format } = body;
   if (isObject(format) && format['type'] === 'json_object') return noJsonMode(rules);
   const forbidden = rules.rejected.find((field) => !isAbsent(body[field]));
-  const field =
-    forbidden ??
-    foreignControls.find(([field, saysNothing]) => {
-      const value = body[field];
-      return !isAbsent(value) && !saysNothing(value);
-    })?.[0];
+  const field = forbidden ?? foreignIn(body, foreignControls);
   return field === undefined ? undefined : fieldError(field, "is not available on this model's route.");
 }
 
