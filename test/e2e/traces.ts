@@ -61,7 +61,7 @@ export const finalTracesIn =
 /** Asks again until there is an answer: for what happens after a caller has gone. */
 export async function eventually<A>(
   ask: () => A | undefined | Promise<A | undefined>,
-  withinMs = 5000,
+  withinMs = 20_000,
 ): Promise<A> {
   const deadline = Date.now() + withinMs;
   for (;;) {
