@@ -7,7 +7,7 @@ import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { contentCodingOf } from '../../domain/shared/content-coding.ts';
 import { type Json, type JsonObject, parseJson } from '../../domain/shared/json.ts';
-import { maxBodyBytesHere, maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
+import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 import { headersOnError, type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
@@ -23,6 +23,7 @@ import { codeIn } from './error-code.ts';
 import { Forwarding } from './forwarding.ts';
 import type { WrittenRequest } from './provider.ts';
 import { sseFrames } from './wire/sse.ts';
+import { isWorkedOnHere } from './worked-on-here.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -39,6 +40,7 @@ export interface ExchangeOptions {
   readonly events?: (contentType: string) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
   readonly sanitise: (message: string) => string;
   readonly deadlines: Deadlines;
+  readonly firstByteMs: number;
   readonly totalMs: number;
 }
 
@@ -59,6 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private readonly options: ExchangeOptions;
   private answer: (reply: Either<UpstreamFault, UpstreamReply>) => void = () => undefined;
   private controller: Controller | undefined;
+  private sentAt = 0;
   private status = 0;
   private head: Head = {};
   private stream: Forwarding | undefined;
@@ -94,7 +97,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   expire(): void {
-    this.stop({ kind: 'timeout', phase: 'total' });
+    const isOver = this.deadlineAt <= performance.now();
+    this.stop({ kind: 'timeout', phase: isOver || this.status > 0 ? 'total' : 'first_byte' });
   }
 
   /** Ends the exchange with a fault, and lets go of the connection. */
@@ -105,11 +109,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   onRequestStart(controller: Controller): void {
     this.controller = controller;
+    this.sentAt = performance.now();
     if (this.ended) controller.abort(new Error('cancelled'));
   }
 
   onResponseStart(_controller: Controller, status: number, head: Head): void {
-    if (status < 200 || this.ended) return;
+    if (this.ended) return;
+    // With each informational head the library begins to wait anew.
+    this.endAt = status < 200 ? this.sentAt + this.options.firstByteMs : Number.POSITIVE_INFINITY;
+    if (status < 200) return;
     this.status = status;
     this.head = head;
     const { events, stream } = this.options;
@@ -200,7 +208,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     const pieces = this.chunks;
     this.chunks = [];
     const isRead = codingOf(this.head) !== undefined;
-    if (this.options.mayBeLarge && this.bytes > maxBodyBytesHere && this.accepted() && isRead)
+    if (this.options.mayBeLarge && this.accepted() && isRead && !isWorkedOnHere(pieces))
       return E.right({
         kind: 'large',
         status: this.status,

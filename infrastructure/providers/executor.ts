@@ -66,7 +66,8 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
     if (ready === undefined || reached === undefined) return undefined;
     const sender: ReachedProvider['sender'] = (trace) => (request, options) => {
       const { sanitise, timeouts } = ready;
-      const exchange = new Exchange({ ...options, sanitise, deadlines, totalMs: timeouts.totalMs });
+      const { firstByteMs, totalMs } = timeouts;
+      const exchange = new Exchange({ ...options, sanitise, deadlines, firstByteMs, totalMs });
       send(ready, reached.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
       return exchange;
     };

@@ -3,10 +3,10 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
-import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import { type UpstreamFault, used } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange, Sender } from './exchange.ts';
 import type { PartAnswer } from './provider.ts';
+import { isWorkedOnHere } from './worked-on-here.ts';
 import type { WrittenCall, WrittenPart } from './written.ts';
 
 /** Exchanges of one call at once: enough to hide waiting, few enough not to look like a flood to a quota. */
@@ -45,8 +45,7 @@ export function fanOut(
   return {
     reply: inTurn(requests, one, cancel).then(({ parts, fault }) => {
       if (parts.length === 0 && fault !== undefined) return E.left(fault);
-      if (parts.reduce((sum, { body }) => sum + body.length, 0) > maxBodyBytesHere)
-        return E.right(large(parts, fault));
+      if (!isWorkedOnHere(parts.map(({ body }) => body))) return E.right(large(parts, fault));
       return wholeReply(decodeMany(parts), fault);
     }),
     accepted: () => accepted || [...open].some((exchange) => exchange.accepted()),

@@ -79,6 +79,11 @@ const answers = [
     embeddings.upstream.whole.replace('[0.5]', `[${'0.25,'.repeat(maxBodyBytesHere / 5)}0.5]`),
     '0.25,0.5]',
   ],
+  [
+    embeddings,
+    embeddings.upstream.whole.replace('[0.5]', `[${'0.125,'.repeat(2 * maxValuesHere)}0.5]`),
+    '0.125,0.5]',
+  ],
 ] as const;
 
 describe('a large answer', () => {

@@ -20,7 +20,7 @@ const portOf = (server: Server): number => (server.address() as { port: number }
 
 /** The model of each name is served by the provider of the same name. */
 const patience = {
-  quick_head: { first_byte_ms: 300 },
+  quick_head: { first_byte_ms: 300, total_ms: 5000 },
   quick_idle: { idle_ms: 300 },
   quick_total: { total_ms: 700 },
 };

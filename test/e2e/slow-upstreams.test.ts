@@ -73,6 +73,31 @@ describe('an upstream that takes its time', () => {
     expectRefusal(await streamed(silent, 'quick_head'), { ...expected, attempt: 'stream_start_error' });
   });
 
+  it('and says again and again that it will answer, but does not begin, is a 504', async () => {
+    const hint = 'HTTP/1.1 103 Early Hints\r\n\r\n';
+    const cuts = {
+      kind: 'at',
+      offsets: Array.from({ length: 100 }, (_, index) => index * hint.length),
+    } as const;
+    const hinting: Replay = {
+      raw: true,
+      body: hint.repeat(100),
+      cuts,
+      pauseMs: 100,
+      ending: { kind: 'hang' },
+    };
+    const expected = { status: 504, message: /begin to answer/, upstreamStatus: null };
+    expectRefusal(await whole(hinting, 'quick_head'), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed(hinting, 'quick_head'), { ...expected, attempt: 'stream_start_error' });
+  });
+
+  it('and is told of by an informational answer first, is waited for as any other', async () => {
+    const body = `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${completion().length}\r\n\r\n${completion()}`;
+    const cuts = { kind: 'at', offsets: [body.length - 20] } as const;
+    const answer = await whole({ raw: true, body, cuts, pauseMs: 600 }, 'quick_head');
+    expect(answer.status).toBe(200);
+  });
+
   it('and falls silent in the middle of its stream ends it with an error chunk', async () => {
     const aborted = upstream().aborted();
     const body = hello + hello.slice(0, 40);
