@@ -9,5 +9,5 @@ export type TextFrame =
       readonly data: string;
       readonly wire: Uint8Array;
     }
-  /** A frame that grew over `maxStreamEventBytes`; nothing comes after it. */
+  /** A frame over one of the bounds of an event (`maxStreamEventBytes` and its like); nothing comes after it. */
   | { readonly kind: 'oversize' };

@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
+import {
+  maxStreamEventValues,
+  maxTranslatedToolCalls,
+  maxUpstreamErrorBytes,
+} from '../../domain/shared/limits.ts';
 import type { Ending } from '../../domain/shared/stream-machine.ts';
 import { cutAt } from '../support/arbitraries/bytes.ts';
 import { errorFrame, eventFrame, exceptionFrame, frame, textHeader } from '../support/event-stream-frames.ts';
@@ -49,6 +53,20 @@ function withByte(at: (bytes: Buffer) => number, value: number): (bytes: Buffer)
 }
 
 describe('exception, malformed and incomplete frames fail the stream', () => {
+  it('an event of too many values', () => {
+    const many = Array.from({ length: maxStreamEventValues + 1 }, () => 0);
+    expect(told([started, text('a'), eventFrame('contentBlockDelta', { many }), text('b')]).at(-1)).toEqual(
+      malformed,
+    );
+  });
+
+  it('an exception that is larger than any message, without it', () => {
+    const exception = exceptionFrame('throttlingException', { message: 'w'.repeat(maxUpstreamErrorBytes) });
+    expect(told([started, exception]).at(-1)).toEqual({
+      failed: 'The upstream reported an error (throttlingException).',
+    });
+  });
+
   it.each([
     ['throttlingException', 429],
     ['validationException', 400],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import { maxStreamEventBytes, maxStreamEventValues } from '../../domain/shared/limits.ts';
 import type { TextFrame } from '../../domain/shared/text-frame.ts';
 import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { byteByByte, chunkingsOf } from '../support/arbitraries/bytes.ts';
@@ -78,6 +78,11 @@ describe('a JSON array in bytes', () => {
     const most = element(maxStreamEventBytes);
     expect(read('[', most, ',{}]').map((data) => data.length)).toEqual([maxStreamEventBytes, 2]);
     expect(read('[', element(maxStreamEventBytes + 1), ',{}]')).toEqual(['oversize']);
+  });
+
+  it('an element of too many values ends the stream', () => {
+    const many = `{"a":[${'0,'.repeat(maxStreamEventValues)}0]}`;
+    expect(read(`[{"a":1},${many},{"a":2}]`)).toEqual(['{"a":1}', 'oversize']);
   });
 
   it('bytes that come one by one cost no more than bytes', () => {

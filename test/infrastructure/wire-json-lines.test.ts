@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import { maxStreamEventBytes, maxStreamEventValues } from '../../domain/shared/limits.ts';
 import type { TextFrame } from '../../domain/shared/text-frame.ts';
 import { isJsonLines, jsonLineFrames } from '../../infrastructure/providers/wire/json-lines.ts';
 import { byteByByte, chunkingsOf } from '../support/arbitraries/bytes.ts';
@@ -91,6 +91,12 @@ describe('JSON lines in bytes', () => {
       2,
     ]);
     expect(read(line(maxStreamEventBytes + 1), '{}\n')).toEqual(['oversize']);
+  });
+
+  it('a line of too many values ends the stream', () => {
+    const many = `[${'0,'.repeat(maxStreamEventValues)}0]`;
+    expect(read(`{"a":1}\n${many}\n{"a":2}\n`)).toEqual(['{"a":1}', 'oversize']);
+    expect(read(`{"a":1}\n${many}`)).toEqual(['{"a":1}', 'oversize']);
   });
 
   it('bytes that come one by one cost no more than bytes', () => {

@@ -9,11 +9,12 @@ import {
   parseJson,
 } from '../../../domain/shared/json.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { maxJsonDepth, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { codeLabels, upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
+import { holdsTooMuch } from '../wire/bounded-data.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
@@ -93,7 +94,8 @@ const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
 
 function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
   const type = headers.get(':exception-type');
-  const failure = upstreamFailure(parseJson(payload.toString('utf8')), unexplained(type, sanitise), sanitise);
+  const said = parseJson(payload.toString('utf8', 0, maxUpstreamErrorBytes));
+  const failure = upstreamFailure(said, unexplained(type, sanitise), sanitise);
   const status = callerStatus(exceptionStatuses.get(type) ?? 502);
   return failureInStream({ ...failure, ...codeLabels(type, sanitise) }, status);
 }
@@ -126,6 +128,7 @@ const known: ReadonlySet<string> = new Set([
 function payloadOf(payload: Buffer): JsonObject | undefined {
   if (!isUtf8(payload)) return undefined;
   const text = payload.toString('utf8');
+  if (holdsTooMuch(text)) return undefined;
   const value = parseJson(text);
   if (!isObject(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
   return parseExact(text) as JsonObject;

@@ -1,6 +1,7 @@
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { holdsTooMuch } from './bounded-data.ts';
 import { addFragment } from './fragments.ts';
 
 const quote = 0x22;
@@ -29,7 +30,7 @@ interface Scan {
  * The objects of a JSON array as they become complete: how a stream comes that was not asked for as server-sent
  * events. An object that stands alone is taken for the only one. What is neither becomes a frame that is no JSON
  * object, and so does what stands between two of them; an element that the end cuts is none. Bounded: an element over
- * `maxStreamEventBytes` ends the stream with `oversize`.
+ * `maxStreamEventBytes`, or of more values than `maxStreamEventValues`, ends the stream with `oversize`.
  */
 export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, TextFrame>({
   start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),
@@ -98,13 +99,15 @@ function giveUp(scan: Scan, frames: TextFrame[], last: TextFrame): void {
 
 function complete(scan: Scan, frames: TextFrame[]): void {
   if (scan.place === 'over') return;
-  frames.push(frameOf(Buffer.concat(scan.fragments)));
+  const frame = frameOf(Buffer.concat(scan.fragments));
+  if (holdsTooMuch(frame.data)) return giveUp(scan, frames, { kind: 'oversize' });
+  frames.push(frame);
   scan.fragments.length = 0;
   scan.size = 0;
   scan.place = 'between';
 }
 
-const frameOf = (wire: Buffer): TextFrame => ({
+const frameOf = (wire: Buffer): TextFrame & { readonly kind: 'frame' } => ({
   kind: 'frame',
   event: undefined,
   data: wire.toString('utf8'),

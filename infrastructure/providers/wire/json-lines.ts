@@ -1,6 +1,7 @@
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { holdsTooMuch } from './bounded-data.ts';
 import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
@@ -15,7 +16,8 @@ interface Pending {
 /**
  * Bytes → lines, each of which is to be a JSON value (`application/x-ndjson`). LF and CRLF end lines, and blank ones
  * are passed over. A last line without its end is a frame where the bytes ended by themselves, and none where the
- * connection broke. Bounded: a line over `maxStreamEventBytes` ends the stream with `oversize`.
+ * connection broke. Bounded: a line over `maxStreamEventBytes`, or of more values than `maxStreamEventValues`, ends the
+ * stream with `oversize`.
  */
 export const jsonLineFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFrame>({
   start: () => ({ fragments: [], size: 0, over: false }),
@@ -41,7 +43,11 @@ export const jsonLineFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, T
 function keep(pending: Pending, bytes: Buffer, frames: TextFrame[]): void {
   if (pending.over || bytes.length === 0) return;
   pending.size += bytes.length;
-  if (pending.size <= maxStreamEventBytes) return addFragment(pending.fragments, bytes);
+  if (pending.size <= maxStreamEventBytes) addFragment(pending.fragments, bytes);
+  else giveUp(pending, frames);
+}
+
+function giveUp(pending: Pending, frames: TextFrame[]): void {
   pending.over = true;
   empty(pending);
   frames.push({ kind: 'oversize' });
@@ -51,7 +57,8 @@ function complete(pending: Pending, frames: TextFrame[]): void {
   const wire = Buffer.concat(pending.fragments);
   empty(pending);
   const data = wire.toString('utf8').trim();
-  if (data !== '') frames.push({ kind: 'frame', event: undefined, data, wire });
+  if (holdsTooMuch(data)) giveUp(pending, frames);
+  else if (data !== '') frames.push({ kind: 'frame', event: undefined, data, wire });
 }
 
 function empty(pending: Pending): void {

@@ -1,15 +1,13 @@
-import * as E from 'fp-ts/lib/Either.js';
 import { type Json, parseJson } from '../../../domain/shared/json.ts';
-import { scanDocument } from '../../../domain/shared/json-scan.ts';
 import {
   maxStreamEventBytes,
   maxStreamEventLines,
-  maxStreamEventValues,
   maxUpstreamErrorBytes,
 } from '../../../domain/shared/limits.ts';
 import { type Ending, type Sealed, seal, type StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { upstreamFailure, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
+import { holdsTooMuch } from './bounded-data.ts';
 import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
@@ -139,20 +137,11 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   else if (hasLines) pending.beside = besideEvents(wire) ?? pending.beside;
 }
 
-/** No shorter text has so many values. */
-const maxPlainChars = 2 * maxStreamEventValues;
-
 /** An event with so many lines or values is not worked on. */
 function boundedFrame(wire: Buffer, lines: number): TextFrame | undefined {
   if (lines > maxStreamEventLines) return { kind: 'oversize' };
   const frame = parseFrame(wire, lines);
   return frame?.kind === 'frame' && holdsTooMuch(frame.data) ? { kind: 'oversize' } : frame;
-}
-
-function holdsTooMuch(data: string): boolean {
-  if (data.length <= maxPlainChars) return false;
-  const scanned = scanDocument(data, {}, maxStreamEventValues);
-  return E.isLeft(scanned) && scanned.left.tooManyValues === true;
 }
 
 const byteOrderMark = Buffer.from('\uFEFF');

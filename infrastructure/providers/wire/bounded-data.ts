@@ -1,0 +1,13 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { scanDocument } from '../../../domain/shared/json-scan.ts';
+import { maxStreamEventValues } from '../../../domain/shared/limits.ts';
+
+/** No shorter text has so many values. */
+const maxPlainChars = 2 * maxStreamEventValues;
+
+/** The data of an event has more than `maxStreamEventValues` JSON values: it is not worked on in the event loop. */
+export function holdsTooMuch(data: string): boolean {
+  if (data.length <= maxPlainChars) return false;
+  const scanned = scanDocument(data, {}, maxStreamEventValues);
+  return E.isLeft(scanned) && scanned.left.tooManyValues === true;
+}
