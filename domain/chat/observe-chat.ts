@@ -36,10 +36,14 @@ const callsOf = (message: JsonObject): readonly JsonObject[] => [
 const isLegacyCall = (call: Json | undefined): call is JsonObject =>
   isObject(call) && [call['name'], call['arguments']].some((part) => isString(part) && part !== '');
 
+const isNamed = ({ function: of }: JsonObject): boolean =>
+  isObject(of) && isString(of['name']) && of['name'] !== '';
+
 /** Watches a chat stream beside the pipeline: chunks are only read. Usage repeated in a stream: the last one counts. */
 export class ChatObserver implements StreamObserver {
   private usage: Json | undefined;
-  private readonly calls = new Set<string>();
+  /** Calls by choice and index, each with its id. */
+  private readonly calls = new Map<string, string | undefined>();
 
   see(chunk: JsonObject): void {
     const reported = reportedUsage(chunk);
@@ -55,19 +59,24 @@ export class ChatObserver implements StreamObserver {
     const of = numberOf(choice['index']) ?? 0;
     if (isLegacyCall(delta['function_call'])) this.count(`${of}:function_call`);
     if (isArray(delta['tool_calls']))
-      for (const call of objectsOf(delta['tool_calls'])) this.count(`${of}:${this.callName(call)}`);
+      for (const call of objectsOf(delta['tool_calls'])) this.seeCall(of, call);
   }
 
-  /** Pieces of one call share its index; a call without an index comes whole, and its id or name tells it. */
-  private callName(call: JsonObject): string {
+  /**
+   * Pieces of one call share its index, but some upstreams give every parallel call the same: one that is named begins
+   * another where its id is another one. A call without an index comes whole, and its id tells it.
+   */
+  private seeCall(choice: number, call: JsonObject): void {
     const index = numberOf(call['index']);
-    if (index !== undefined) return String(index);
-    if (isString(call['id'])) return `id:${call['id'].slice(0, 128)}`;
-    return `#${this.calls.size}`;
+    const id = isString(call['id']) ? call['id'].slice(0, 128) : undefined;
+    const at = `${choice}:${index}`;
+    if (index === undefined) this.count(`${choice}:${id === undefined ? `#${this.calls.size}` : `id:${id}`}`);
+    else if (id && isNamed(call) && (this.calls.get(at) || id) !== id) this.count(`${at}:${id}`);
+    else this.count(at, id);
   }
 
-  private count(call: string): void {
-    if (this.calls.size < maxCountedToolCalls) this.calls.add(call);
+  private count(call: string, id?: string): void {
+    if (this.calls.size < maxCountedToolCalls && !this.calls.has(call)) this.calls.set(call, id);
   }
 
   observed(): Observation {

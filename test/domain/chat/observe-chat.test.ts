@@ -119,6 +119,24 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       2,
     ],
     ['two calls in one frame', [{ choices: [{ delta: { tool_calls: [{ index: 0 }, { index: 1 }] } }] }], 2],
+    [
+      'parallel calls that all have the same index',
+      [
+        piece({ index: 0, id: 'a', function: { name: 'f' } }),
+        piece({ index: 0, id: 'b', function: { name: 'f' } }),
+        piece({ index: 0, function: { arguments: '{' } }),
+        piece({ index: 0, id: 'b', function: { name: 'f', arguments: '}' } }),
+      ],
+      2,
+    ],
+    [
+      'a call whose id is another one in each piece',
+      [
+        piece({ index: 0, id: 'a', function: { name: 'f' } }),
+        piece({ index: 0, id: 'b', function: { name: '' } }),
+      ],
+      1,
+    ],
     ['the same index in two choices', [piece({ index: 0 }, 0), piece({ index: 0 }, 1)], 2],
     ['a choice without an index is the first', [piece({ index: 0 }, 0), unnumbered({ index: 0 })], 1],
     ['whole calls told apart by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
