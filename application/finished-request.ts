@@ -1,5 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { priceUsage } from '../domain/ledger/price-usage.ts';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
+import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
+import type { Picodollars } from '../domain/money/money.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
@@ -52,7 +55,7 @@ export function finishedRequest(
     usage,
     usageUnusable,
     cost: charged && isAccounted(verdict) ? cost : undefined,
-    unbilled: unbilledOf(charged, cost, verdict),
+    unbilled: [...unbilledOf(charged, cost, verdict), ...unbilledCompaction(end, cost)],
     settled: verdict,
     exposedToolCount: ask?.exposedToolCount,
     invokedToolCount: invokedTools(ask, end),
@@ -71,10 +74,23 @@ function unbilledOf(
   charged: boolean,
   cost: UsageCost | undefined,
   verdict: FinishedRequest['settled'],
-): Unbilled | undefined {
-  if (cost?.pricingStatus !== 'priced') return undefined;
-  if (!charged) return { reason: 'failed', cost: cost.cost };
-  return verdict === 'recorded' || verdict === 'journaled' ? undefined : { reason: verdict, cost: cost.cost };
+): readonly Unbilled[] {
+  if (cost?.pricingStatus !== 'priced') return [];
+  if (!charged) return [{ reason: 'failed', cost: cost.cost }];
+  return verdict === 'recorded' || verdict === 'journaled' ? [] : [{ reason: verdict, cost: cost.cost }];
+}
+
+/** It is in no ledger row, whatever becomes of the request's own. */
+function unbilledCompaction(end: RequestEnd, cost: UsageCost | undefined): readonly Unbilled[] {
+  const compaction = compactionCost(end, cost);
+  return compaction === undefined ? [] : [{ reason: 'compaction', cost: compaction }];
+}
+
+/** Compaction on the provider's side costs what the request's own tokens do (rule 38.14). */
+export function compactionCost(end: RequestEnd, cost: UsageCost | undefined): Picodollars | undefined {
+  const { compaction } = observed(end);
+  const usage = compaction === undefined ? undefined : messagesBodyUsage(compaction);
+  return usage === undefined || cost?.pricingStatus !== 'priced' ? undefined : priceUsage(usage, cost.price);
 }
 
 /** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */

@@ -1,8 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { priceUsage } from '../domain/ledger/price-usage.ts';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
 import { referencedServers } from '../domain/mcp/referenced-servers.ts';
-import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
 import { type Picodollars, toUsd } from '../domain/money/money.ts';
 import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
 import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
@@ -11,7 +9,7 @@ import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import { endStatus } from '../domain/shared/request-failure.ts';
-import { invokedTools } from './finished-request.ts';
+import { compactionCost, invokedTools } from './finished-request.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { LoggedRequest } from './ports/ledger.ts';
@@ -57,14 +55,9 @@ function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pic
 function accountingOf({ end, charged, cost }: Ended, money: Picodollars | undefined): JsonObject | undefined {
   const seen = charged ? undefined : seenCost(end, money);
   const { compaction } = observed(end);
-  return compaction === undefined ? seen : { ...seen, compaction: withCost(compaction, cost) };
-}
-
-/** Compaction costs what the request's own tokens do (rule 38.14). */
-function withCost(compaction: JsonObject, cost: UsageCost | undefined): JsonObject {
-  const usage = messagesBodyUsage(compaction);
-  if (usage === undefined || cost?.pricingStatus !== 'priced') return compaction;
-  return { ...compaction, cost_usd: toUsd(priceUsage(usage, cost.price)) };
+  if (compaction === undefined) return seen;
+  const its = compactionCost(end, cost);
+  return { ...seen, compaction: its === undefined ? compaction : { ...compaction, cost_usd: toUsd(its) } };
 }
 
 /** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */

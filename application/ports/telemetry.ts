@@ -83,7 +83,7 @@ export interface FinishedRequest {
   readonly usageUnusable: boolean;
   /** What has, or will have, a ledger row. */
   readonly cost: UsageCost | undefined;
-  readonly unbilled: Unbilled | undefined;
+  readonly unbilled: readonly Unbilled[];
   /** What became of its records; `lost` when the database could not take them. */
   readonly settled: Verdict['kind'] | 'lost';
   readonly exposedToolCount: number | undefined;
@@ -93,6 +93,6 @@ export interface FinishedRequest {
 
 /** A cost that an upstream may bill and that is in no ledger row, and why. */
 export interface Unbilled {
-  readonly reason: 'blocked' | 'duplicate' | 'failed' | 'lost';
+  readonly reason: 'blocked' | 'compaction' | 'duplicate' | 'failed' | 'lost';
   readonly cost: Picodollars;
 }

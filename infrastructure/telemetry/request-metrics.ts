@@ -138,8 +138,8 @@ export class RequestMetrics {
     if (cost !== undefined)
       this.counters['gateway.usage.records'].add(labels.with(label('pricing_status'), cost.pricingStatus), 1);
     if (cost?.pricingStatus === 'priced') this.money['gateway.spend'].add(labels, cost.cost);
-    if (unbilled !== undefined)
-      this.money['gateway.spend.unbilled'].add(labels.with(label('reason'), unbilled.reason), unbilled.cost);
+    for (const { reason, cost: money } of unbilled)
+      this.money['gateway.spend.unbilled'].add(labels.with(label('reason'), reason), money);
     if (request.usageUnusable) this.counters['gateway.usage.unusable'].add(labels, 1);
     if (request.settled === 'duplicate') this.counters['gateway.duplicates'].add(labels, 1);
   }

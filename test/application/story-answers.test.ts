@@ -51,7 +51,7 @@ describe('a whole answer', () => {
     }).serve();
     expect(story.refusedWith).toBe('upstream_error');
     expect(story.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
-    expect(story.finished).toMatchObject([{ unbilled: { reason: 'failed', cost } }]);
+    expect(story.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
     expect(story.ledger.rows).toEqual([]);
   });
 
@@ -72,7 +72,7 @@ describe('a whole answer', () => {
     }).serve();
     expect(story.answer).toMatchObject({ kind: 'refused', error: { message: 'Slow down.' } });
     expect(story.log).toMatchObject({ statusCode: 429, attempts: [{ statusCode: 429 }] });
-    expect(story.finished).toMatchObject([{ unbilled: { reason: 'failed', cost } }]);
+    expect(story.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
     expect(story.ledger.rows).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe('a whole answer', () => {
     await story.serve();
     expect(story.answer).toMatchObject({ kind: 'refused', error: { code } });
     expect(story.finished).toMatchObject([
-      { errorCode: code, settled: 'lost', cost: undefined, unbilled: { reason: 'lost', cost } },
+      { errorCode: code, settled: 'lost', cost: undefined, unbilled: [{ reason: 'lost', cost }] },
     ]);
   });
 });

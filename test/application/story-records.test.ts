@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { CaptureMode } from '../../domain/request-log/capture-policy.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import type { FinishedRequest } from '../../application/ports/telemetry.ts';
 import { maxBodyBytesHere, maxModelKeyChars, maxUserAgentChars } from '../../domain/shared/limits.ts';
 import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
 import { aBudget, aCaller, answer, cost, Story, type StoryOptions } from '../support/fakes/story.ts';
@@ -89,21 +90,26 @@ describe('a settled request', () => {
     expect(story.log).toMatchObject({ exposedToolCount: undefined, invokedToolCount: undefined });
   });
 
-  it.each<[string, StoryOptions, object, JsonObject]>([
-    ['and its cost', {}, { cost_usd: '0.000021' }, {}],
-    ['without a price none', { unpriced: true }, {}, {}],
+  it.each<[string, StoryOptions, object, JsonObject, FinishedRequest['unbilled']]>([
+    ['and its cost', {}, { cost_usd: '0.000021' }, {}, [{ reason: 'compaction', cost: 21_000_000n }]],
+    ['without a price none', { unpriced: true }, {}, {}, []],
     [
       'where its answer is blocked, too',
       { budget: aBudget({ amount: cost - 1n }) },
       { cost_usd: '0.000021' },
       { blocked_cost_usd: '0.0000135' },
+      [
+        { reason: 'blocked', cost },
+        { reason: 'compaction', cost: 21_000_000n },
+      ],
     ],
-  ])('tells what the provider compacted beside its usage, %s', async (_, options, costs, more) => {
+  ])('tells what the provider compacted beside its usage, %s', async (_, options, costs, more, unbilled) => {
     const compacted = { type: 'compaction', input_tokens: 100, output_tokens: 10 };
     const used = { input_tokens: 10, output_tokens: 20, iterations: [compacted] };
     const script = says({ type: 'message', content: [], usage: used });
     const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
-    const { log } = await new Story({ family: 'messages', script, provider, ...options }).serve();
+    const { log, finished } = await new Story({ family: 'messages', script, provider, ...options }).serve();
+    expect(finished).toMatchObject([{ unbilled }]);
     expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
     expect(log?.metadata).toMatchObject({
       accounting: {

@@ -196,7 +196,7 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
       metadata: { accounting: { unbilled_cost_usd: costUsd } },
     });
     expect(story.ledger.rows).toEqual([]);
-    expect(story.finished).toMatchObject([{ unbilled: { reason: 'failed', cost } }]);
+    expect(story.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
   });
 
   it('what the runtime calls it is told to operators, and not to the caller', async () => {
@@ -226,7 +226,7 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     });
     expect(story.ledger.rows).toEqual([]);
     expect(story.finished).toMatchObject([
-      { outcome: 'upstream_error', cost: undefined, unbilled: { reason: 'failed', cost } },
+      { outcome: 'upstream_error', cost: undefined, unbilled: [{ reason: 'failed', cost }] },
     ]);
   });
 });
@@ -249,7 +249,7 @@ describe('the two checks of a hard limit', () => {
         settled: 'blocked',
         attemptStatus: 'success',
         cost: undefined,
-        unbilled: { reason: 'blocked', cost },
+        unbilled: [{ reason: 'blocked', cost }],
       },
     ]);
   });
@@ -279,14 +279,14 @@ describe('the two checks of a hard limit', () => {
       outcome: 'success',
       settled: 'duplicate',
       cost: undefined,
-      unbilled: { reason: 'duplicate', cost },
+      unbilled: [{ reason: 'duplicate', cost }],
     });
   });
 
   it('do not see what has no price', async () => {
     const story = await new Story({ budget: aBudget({ amount: 1n }), unpriced: true }).serve();
     expect(story.ledger.rows).toMatchObject([{ charge: { cost: { pricingStatus: 'unpriced' } } }]);
-    expect(story.finished).toMatchObject([{ outcome: 'success', unbilled: undefined }]);
+    expect(story.finished).toMatchObject([{ outcome: 'success', unbilled: [] }]);
   });
 });
 
@@ -347,6 +347,6 @@ describe('a count of tokens', () => {
     expect(story.answer?.kind).toBe('whole');
     expect(story.ledger.rows).toEqual([]);
     expect(story.log).toMatchObject({ statusCode: 200, attempts: [{ status: 'success' }] });
-    expect(story.finished).toMatchObject([{ outcome: 'success', cost: undefined, unbilled: undefined }]);
+    expect(story.finished).toMatchObject([{ outcome: 'success', cost: undefined, unbilled: [] }]);
   });
 });

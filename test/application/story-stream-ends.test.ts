@@ -293,7 +293,7 @@ describe('a stream', () => {
     });
     const story = await new Story({ stream: true, script }).serve();
     expect(story.finished).toMatchObject([
-      { usage: { totalTokens: 30 }, unbilled: { reason: 'failed', cost } },
+      { usage: { totalTokens: 30 }, unbilled: [{ reason: 'failed', cost }] },
     ]);
   });
 

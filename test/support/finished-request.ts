@@ -62,7 +62,7 @@ export const finished = (over: Partial<FinishedRequest> = {}): FinishedRequest =
     price: { input: 150_000n, output: 600_000n, source: 'test' },
     cost: 13_500_000n,
   },
-  unbilled: undefined,
+  unbilled: [],
   settled: 'recorded',
   exposedToolCount: 0,
   invokedToolCount: 0,

@@ -182,7 +182,7 @@ const unserved = (
   usage: undefined,
   usageUnusable: false,
   cost: undefined,
-  unbilled: undefined,
+  unbilled: [],
   settled: 'recorded',
   exposedToolCount: undefined,
   invokedToolCount: undefined,
