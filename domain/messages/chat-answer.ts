@@ -136,8 +136,7 @@ export function inputOf(text: string): JsonObject {
 
 /**
  * Usage in the messages family's words: what was read from a cache and written to one is not among its input tokens, and
- * output is what is billed as such. What is unknown is 0. Writes are `cache_write_tokens`; some routers call them
- * `cache_creation_tokens`.
+ * output is what is billed as such. What is unknown is 0.
  */
 export function messagesUsage(reported: Json | undefined): JsonObject {
   const usage = isObject(reported) ? reported : {};
@@ -145,7 +144,7 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   const counted = generationUsage(usage);
   const prompt = counted?.promptTokens ?? tokenCount(usage['prompt_tokens']) ?? 0;
   const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;
-  const written = tokenCount(details['cache_write_tokens'] ?? details['cache_creation_tokens']) ?? 0;
+  const written = tokenCount(writtenTo(details) ?? usage['cache_creation_input_tokens']) ?? 0;
   return {
     input_tokens: Math.max(0, prompt - read - written),
     cache_creation_input_tokens: written,
@@ -159,7 +158,17 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
 
 /** Where upstreams tell what was read from a cache that tell no details of the prompt. */
 const cachedIn = (usage: JsonObject): Json | undefined =>
-  usage['cached_tokens'] ?? usage['num_cached_tokens'] ?? usage['prompt_cache_hit_tokens'];
+  usage['cached_tokens'] ??
+  usage['num_cached_tokens'] ??
+  usage['prompt_cache_hit_tokens'] ??
+  usage['cache_read_input_tokens'];
+
+/** What upstreams and routers call the tokens of a prompt that were written to a cache. */
+const writtenTo = (details: JsonObject): Json | undefined =>
+  details['cache_write_tokens'] ??
+  details['cache_creation_input_tokens'] ??
+  details['cache_creation_tokens'] ??
+  details['cached_creation_tokens'];
 
 /** In a whole message clients also read the breakdown of cache writes; how the writes divide is not known. */
 const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };

@@ -83,7 +83,7 @@ describe('the message', () => {
       [3, 0, 5],
     ],
     ['names of other families', { usage: { input_tokens: 3, output_tokens: 5 } }, [3, 0, 5]],
-    ...['cached_tokens', 'num_cached_tokens', 'prompt_cache_hit_tokens'].map(
+    ...['cached_tokens', 'num_cached_tokens', 'prompt_cache_hit_tokens', 'cache_read_input_tokens'].map(
       (field): [string, JsonObject, readonly [number, number, number]] => [
         `${field} at the top`,
         { usage: { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: null, [field]: 4 } },
@@ -111,9 +111,14 @@ describe('the message', () => {
     });
   });
 
-  it('does not say for how long a cache was written: it is not known', () => {
-    const prompt_tokens_details = { cache_write_tokens: 2 };
-    const usage = { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details };
+  it.each<[string, JsonObject]>([
+    ['cache_write_tokens', { prompt_tokens_details: { cache_write_tokens: 2 } }],
+    ['cache_creation_input_tokens', { prompt_tokens_details: { cache_creation_input_tokens: 2 } }],
+    ['cache_creation_tokens', { prompt_tokens_details: { cache_creation_tokens: 2 } }],
+    ['cached_creation_tokens', { prompt_tokens_details: { cached_creation_tokens: 2 } }],
+    ['cache_creation_input_tokens at the top', { cache_creation_input_tokens: 2 }],
+  ])('does not say for how long a cache was written, which is not known: %s', (_, written) => {
+    const usage = { prompt_tokens: 3, completion_tokens: 5, ...written };
     expect(messageOf({ ...completionOf({}), usage })['usage']).toMatchObject({
       input_tokens: 1,
       cache_creation_input_tokens: 2,
