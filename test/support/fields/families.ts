@@ -72,7 +72,10 @@ export interface Path {
 
 function bodyOf(route: SpokenRoute, family: FieldFamily): UpstreamBody {
   const body = bodies[route.name];
-  if (body === undefined) throw new Error(`no body is known of ${route.name}`);
+  if (body === undefined)
+    throw new Error(
+      `\`bodies\` in test/support/fields/families.ts does not say what the body of ${route.name} is`,
+    );
   return body === 'chat_completions' && family === 'responses' ? 'responses' : body;
 }
 
