@@ -11,15 +11,21 @@ import { answers, type Replay, rowsOf, streams } from './samples.ts';
 import { expectedOf, readers } from './told.ts';
 import { upstreams } from './upstreams.ts';
 
-/** How the gateway reaches the upstreams of the samples; what is not here speaks the common chat-style API. */
-const onPlatforms: Partial<Record<UpstreamName, Omit<PlatformModel, 'id'>>> = {
+const chatStyle = 'compat';
+
+/** How the gateway reaches each upstream; undefined: its samples are replayed without a gateway alone. */
+const reached: Readonly<Record<UpstreamName, Omit<PlatformModel, 'id'> | typeof chatStyle | undefined>> = {
+  compat: chatStyle,
   'platform A, generation': onPlatformA('google/gemini-2.5-pro', [
     'generateContent',
     'streamGenerateContent?alt=sse',
   ]),
   'platform A, messages': onPlatformA('anthropic/claude-opus-4-6', ['rawPredict', 'streamRawPredict']),
   'platform B, converse': onPlatformB('runtime_unified', 'anthropic.claude-opus-4-6-v1:0'),
+  'platform A, predict': undefined,
+  'platform A, embed content': undefined,
   'platform B, messages': onPlatformB('endpointb_messages', 'anthropic.claude-opus-4-6'),
+  'platform B, invoke': undefined,
 };
 
 const idOf = (upstream: UpstreamName): string => upstream.replaceAll(/[ ,]+/g, '-');
@@ -28,11 +34,9 @@ const models: readonly PlatformModel[] = streams
   .map(({ upstream }) => upstream)
   .filter((upstream, at, all) => all.indexOf(upstream) === at)
   .flatMap((upstream) => {
-    const model = onPlatforms[upstream];
-    return model === undefined ? [] : [{ id: idOf(upstream), ...model }];
+    const model = reached[upstream];
+    return model === undefined || model === chatStyle ? [] : [{ id: idOf(upstream), ...model }];
   });
-
-const chatStyle = 'compat';
 
 /** The platforms and a chat-style upstream behind one gateway. */
 function config(upstreamUrl: string, key: string): ConfigFile {
@@ -104,13 +108,12 @@ const firstOfEach = (rows: readonly Row[]): readonly Row[] =>
 const named = ({ sample }: Row): boolean =>
   (sample.facts.calls ?? []).every(({ id }) => !id.startsWith('call_1_'));
 
-const streamRows = rowsOf(streams).filter(named);
+const isReached = ({ sample }: Row): boolean => reached[sample.upstream] !== undefined;
+
+const streamRows = rowsOf(streams).filter((row) => named(row) && isReached(row));
 const succeeds = ({ sample }: Row): boolean => sample.facts.error === undefined;
 
-const answerRows = rowsOf(answers).filter(
-  (row) =>
-    named(row) && (row.upstream === chatStyle || models.some(({ id }) => id === idOf(row.sample.upstream))),
-);
+const answerRows = rowsOf(answers).filter((row) => named(row) && isReached(row));
 
 describe('a sample that comes through a gateway', () => {
   it.each(firstOfEach(streamRows.filter(succeeds)))(
