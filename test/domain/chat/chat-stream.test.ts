@@ -183,6 +183,11 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
       'm',
     ],
     ['a secret', '{"error":{"message":"bad key hunter2"}}', 'bad key [REDACTED]'],
+    ['no envelope', '{"object":"error","message":"m","type":"BadRequestError","code":400}', 'm'],
+    ['a type alone', '{"type":"error","message":"m"}', 'm'],
+    ['a code beside it', '{"code":50505,"message":"overloaded","data":null}', 'overloaded'],
+    ['details', '{"detail":"gone"}', 'gone'],
+    ['a status', '{"choices":[],"base_resp":{"status_code":1008,"status_msg":"no balance"}}', 'no balance'],
   ])('a top-level error keeps the sanitised message of the upstream: %s', (_, data, message) => {
     expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([told(message, data)]);
   });
@@ -213,6 +218,10 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['{"choices":[{"index":0,"error":null},{"index":0,"error":""}],"x_groq":{"id":"r","error":null}}'],
     ['{"choices":[],"x_groq":{"error":""}}'],
     ['{"choices":[],"x_groq":"error"}'],
+    ['{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}'],
+    ['{"choices":[],"code":7,"message":"m"}'],
+    ['{"code":7}'],
+    ['{"message":"m"}'],
   ])('an `error` that says nothing is none: %s', (data) => {
     expect(endOf([data, finish])).toEqual([2, done]);
   });
