@@ -32,6 +32,8 @@ const messageFields: ReadonlySet<string> = new Set([
   'param',
   'detail',
   'Message',
+  'msg',
+  'error_code',
   'errors',
   'base_resp',
 ]);

@@ -30,19 +30,21 @@ export const failureInStream = ({ message, labels }: ToldFailure, status?: numbe
   streamFailure(message, status, labels);
 
 /**
- * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{error: "…"}`, `{message}`,
- * `{detail}` with text, with an envelope or with the errors of fields, `{message}` with the same, `{response: {error}}`,
- * `{base_resp: {status_msg}}`, the first of `{errors}`, and the first of an array where one of these is expected. Never
- * the raw body.
+ * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{message}`, beside which `error` is but
+ * the status in words, `{error: "…"}`, `{detail}` with text, with an envelope or with the errors of fields, `{message}`
+ * with the same, `{msg}`, `{response: {error}}`, `{base_resp: {status_msg}}`, the first of `{errors}`, and the first of
+ * an array where one of these is expected. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
-  for (const { error: errors, message, detail, Message } of envelopesOf(body)) {
+  for (const { error: errors, message, detail, Message, msg } of envelopesOf(body)) {
     const error = firstOf(errors);
     const candidates = [
-      isObject(error) ? error['message'] : error,
+      isObject(error) ? error['message'] : undefined,
       message,
+      error,
       isArray(detail) ? fieldErrors(detail) : detail,
       Message,
+      msg,
     ];
     const found = candidates.find((each): each is string => isString(each) && each !== '');
     if (found !== undefined) return found;
@@ -61,6 +63,8 @@ export function upstreamLabels(body: Json | undefined, sanitise: Sanitise): Upst
     values.find((value): value is string => isLabel(value, sanitise));
   const code = first([
     ...named.map((each) => each['code']),
+    ...named.map((each) => each['error_code']),
+    ...named.map(({ __type: type }) => (isString(type) ? type.replace(/^.*#/, '') : undefined)),
     ...named.map(({ details }) => (isObject(details) ? details['error_code'] : undefined)),
     ...named.map(({ status }) => (isString(status) && canonical.test(status) ? status : undefined)),
   ]);
