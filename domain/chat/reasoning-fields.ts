@@ -9,7 +9,7 @@ import {
 } from '../shared/json.ts';
 
 /**
- * Native reasoning is never placed in `content`: parts of type `thinking` move to
+ * Native reasoning is never placed in `content`: parts of type `thinking` or `reasoning` move to
  * `provider_metadata.<provider>.reasoning`, and what is left of the content becomes plain text.
  * The same message comes back when there is nothing to move.
  */
@@ -33,8 +33,9 @@ export const hasThinkingContent = (message: JsonObject): boolean => {
   return isArray(content) && content.some(isThinking);
 };
 
-const isThinking = (part: Json): boolean =>
-  isObject(part) && (part['type'] === 'thinking' || part['type'] === 'redacted_thinking');
+const thinkingTypes: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
+
+const isThinking = (part: Json): boolean => isObject(part) && thinkingTypes.has(part['type']);
 
 /** Text parts as one string; other parts cannot be text and stay an array. */
 function plainText(parts: readonly Json[]): Json {

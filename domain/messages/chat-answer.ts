@@ -71,12 +71,13 @@ export function reasoningOf(message: JsonObject): string {
     .join('');
 }
 
-/** Thinking is a string, or blocks whose `thinking` or `text` is a string or blocks again. */
+/** Thinking is a string, or blocks whose `thinking`, `text` or `summary` is a string or blocks again. */
 function thinkingIn(value: Json | undefined, levels: number): string {
   if (isString(value)) return value;
   if (levels === 0) return '';
   if (isArray(value)) return value.map((block) => thinkingIn(block, levels - 1)).join('');
-  return isObject(value) ? thinkingIn(value['thinking'] ?? value['text'], levels - 1) : '';
+  if (!isObject(value)) return '';
+  return thinkingIn(value['thinking'] ?? value['text'] ?? value['summary'], levels - 1);
 }
 
 /** A tool call, or a piece of one; what it does not say is empty. */

@@ -110,6 +110,11 @@ describe('native reasoning is never placed in choices[*].message.content', () =>
       `"content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
     ],
     [
+      'a summary of reasoning too',
+      '"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},{"type":"text","text":"a"}]',
+      '"content":"a","provider_metadata":{"compat":{"reasoning":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}]}}',
+    ],
+    [
       'redacted thinking too',
       '"content":[{"type":"text","text":"a"},{"type":"redacted_thinking","data":"x"}]',
       '"content":"a","provider_metadata":{"compat":{"reasoning":[{"type":"redacted_thinking","data":"x"}]}}',

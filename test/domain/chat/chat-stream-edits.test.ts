@@ -143,6 +143,11 @@ describe('native reasoning is never placed in delta.content', () => {
       `"role":"assistant","content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
     ],
     [
+      'a summary of reasoning',
+      '"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}]',
+      '"content":"","provider_metadata":{"compat":{"reasoning":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}]}}',
+    ],
+    [
       'several parts, in order',
       `"content":[${redacted},{"type":"text","text":"a"},${thinking}]`,
       `"content":"a","provider_metadata":{"compat":{"reasoning":[${redacted},${thinking}]}}`,

@@ -165,6 +165,15 @@ describe('what the model says', () => {
       [thinking('hm')],
     ],
     [
+      'summaries of reasoning',
+      {
+        provider_metadata: {
+          compat: { reasoning: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] }] },
+        },
+      },
+      [thinking('hm')],
+    ],
+    [
       'thinking blocks of another',
       {
         provider_metadata: {
