@@ -17,6 +17,7 @@ import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../dom
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
+import { boundedToolId } from '../messages-body/tool-ids.ts';
 import {
   assistantPart,
   type Blocks,
@@ -179,7 +180,7 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
   if (!isString(text)) return E.left(fieldError(`${at}.arguments`, 'must be a string.'));
   if (!tools)
     return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });
-  const toolUseId = boundedToolId(id.right, digest);
+  const toolUseId = boundedToolId(digest, toolIdShape)(id.right);
   return E.right({ toolUse: { toolUseId, name: name.right, input: inputOf(text) }, ...markOf(call) });
 }
 
@@ -193,7 +194,7 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
   if (E.isLeft(blocks)) return blocks;
   if (!writing.tools)
     return E.right([{ text: `The tool call ${id.right} answered:` }, ...blocks.right.map(asUserBlock)]);
-  const toolUseId = boundedToolId(id.right, writing.digest);
+  const toolUseId = boundedToolId(writing.digest, toolIdShape)(id.right);
   return E.right([
     { toolResult: { toolUseId, content: blocks.right.map(unmarked) }, ...lastMark(blocks.right) },
   ]);
@@ -201,10 +202,3 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
 
 const asUserBlock = (block: JsonObject): JsonObject =>
   block['json'] === undefined ? block : { text: JSON.stringify(block['json']), ...markOf(block) };
-
-/**
- * Valid provider-native ids are preserved. Invalid or overlong tool-use and tool-result ids are replaced on both sides
- * of the pair by the same deterministic bounded value `tool_<SHA-256>`.
- */
-const boundedToolId = (id: string, digest: Digest): string =>
-  toolIdShape.test(id) ? id : `tool_${digest(id)}`;
