@@ -36,3 +36,7 @@ export const writtenChunk = (chunk: JsonObject, terminal: boolean): StreamChunk<
   wire: undefined,
   terminal,
 });
+
+/** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */
+export const callId = ({ id }: Pick<ChatNames, 'id'>, choice: number, ordinal: number): string =>
+  `call_${id.replace(/^chatcmpl-/, '')}_${choice}_${ordinal}`;

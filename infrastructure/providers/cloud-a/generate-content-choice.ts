@@ -1,10 +1,10 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { callId } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
 import { isObject, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
-import { callId } from './generate-content-response.ts';
 import { idOf, callName, type CandidateContent, type CandidateCall } from './generate-content-candidate.ts';
 import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
-import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
+import { callId, chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
 import {
   isObject,
@@ -110,7 +110,3 @@ function wholeArguments({ args, partialArgs }: JsonObject): string {
   pieces.take(partialArgs);
   return JSON.stringify(pieces.over(isObject(args) ? args : {}));
 }
-
-/** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */
-export const callId = ({ id }: AnswerNames, choice: number, ordinal: number): string =>
-  `call_${id.replace(/^chatcmpl-/, '')}_${choice}_${ordinal}`;
