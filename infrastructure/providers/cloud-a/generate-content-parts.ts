@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import { base64DataUrl, isDataUrl } from '../../../domain/chat/data-url.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -84,7 +85,7 @@ const isReference = (url: string): boolean => url.startsWith('gs://') || /^https
  * signed-URL queries pass upstream unchanged.
  */
 function mediaPart(url: string, mimeType: string, path: string, buckets: ReadableBuckets): Part {
-  if (/^data:/i.test(url)) return inline(url, path);
+  if (isDataUrl(url)) return inline(url, path);
   if (isReference(url)) return reference(url, mimeType, path, buckets);
   return E.left(fieldError(path, 'must be a data URL, a `gs://` URL or an `https://` URL.'));
 }
@@ -95,11 +96,10 @@ const reference = (url: string, mimeType: string, path: string, buckets: Readabl
     : E.left(fieldError(path, "is in a bucket that is not open to this model's route."));
 
 function inline(url: string, path: string): Part {
-  const comma = url.indexOf(',');
-  const [mimeType = '', ...parameters] = url.slice('data:'.length, Math.max(0, comma)).split(';');
-  if (mimeType === '' || parameters.at(-1)?.toLowerCase() !== 'base64')
-    return E.left(fieldError(path, 'must have a media type and be in base64, where it is a data URL.'));
-  return E.right({ inlineData: { mimeType, data: url.slice(comma + 1) } });
+  const found = base64DataUrl(url);
+  return found === undefined || found.mediaType === ''
+    ? E.left(fieldError(path, 'must have a media type and be in base64, where it is a data URL.'))
+    : E.right({ inlineData: { mimeType: found.mediaType, data: found.data } });
 }
 
 function audioPart(audio: Json | undefined, path: string): Part {
@@ -119,7 +119,7 @@ function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets
   const value = field === undefined ? undefined : file[field];
   if (!isString(value)) return E.left(fieldError(path, 'must have `file_data` or a URL.'));
   const at = `${path}.${field}`;
-  if (/^data:/i.test(value)) return inline(value, at);
+  if (isDataUrl(value)) return inline(value, at);
   if (field !== 'file_data' && !isReference(value))
     return E.left(fieldError(at, "must be a URL: this model's route cannot read uploaded files."));
   const mimeType = formatOf(file) ?? typeIn(value) ?? typeIn(file['filename']);

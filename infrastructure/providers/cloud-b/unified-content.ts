@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import { base64DataUrl } from '../../../domain/chat/data-url.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -90,7 +91,7 @@ function imageBlock(image: Json | undefined, path: string): Block {
   const url = stringOf(image, 'url', path);
   if (E.isLeft(url)) return url;
   const at = `${path}.url`;
-  const data = dataUrl(url.right);
+  const data = base64DataUrl(url.right);
   if (data === undefined)
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote images."));
   const named = data.mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg');
@@ -112,7 +113,7 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
         ? fieldError(at, 'must be a string.')
         : fieldError(`${path}.file_id`, "is not available: this model's route cannot read uploaded files."),
     );
-  const data = dataUrl(given) ?? { mediaType: undefined, data: given };
+  const data = base64DataUrl(given) ?? { mediaType: undefined, data: given };
   if (data.mediaType === undefined && /^[a-z][a-z0-9+.-]*:/i.test(given))
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote files."));
   const name = fileName(file);
@@ -126,23 +127,6 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
 
 const foreignFormat = (path: string, given: string, known: readonly string[]): GatewayError =>
   fieldError(path, `is of the type \`${namedKey(given)}\`, but must be one of: ${known.join(', ')}.`);
-
-interface DataUrl {
-  /** In lower case, without parameters. */
-  readonly mediaType: string;
-  readonly data: string;
-}
-
-/** `data:MEDIA-TYPE;base64,DATA`; parameters may stand between. */
-function dataUrl(url: string): DataUrl | undefined {
-  const comma = url.indexOf(',');
-  const [scheme, mediaType = '', ...parameters] = url
-    .slice(0, Math.max(0, comma))
-    .toLowerCase()
-    .split(/[:;]/);
-  if (scheme !== 'data' || parameters.at(-1) !== 'base64') return undefined;
-  return { mediaType, data: url.slice(comma + 1) };
-}
 
 const base64 = (data: string, path: string): Either<GatewayError, string> =>
   /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? E.right(data) : E.left(fieldError(path, 'holds no valid base64.'));

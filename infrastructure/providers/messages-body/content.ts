@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import { base64DataUrl } from '../../../domain/chat/data-url.ts';
 import {
   isObject,
   isAbsent,
@@ -72,15 +73,10 @@ function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
     : E.right([{ type: 'image', source }]);
 }
 
-const scheme = 'data:';
-const marker = ';base64,';
-
 /** A data URL as a source; undefined: it is another URL. */
 function base64Source(url: string): JsonObject | undefined {
-  const at = url.indexOf(marker);
-  if (at < 0 || !url.startsWith(scheme)) return undefined;
-  const [mediaType] = url.slice(scheme.length, at).split(';', 1);
-  return { type: 'base64', media_type: mediaType ?? '', data: url.slice(at + marker.length) };
+  const found = base64DataUrl(url);
+  return found && { type: 'base64', media_type: found.mediaType, data: found.data };
 }
 
 /** Levels at which a block may hold others: a tool result, a document of blocks in it, and what is in that. */
