@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { isObject, isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
-import { fieldError } from '../shared/field-errors.ts';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { disagreement, fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 
 /** The effort that asks for no reasoning at all. */
 const noEffort = 'none';
@@ -61,10 +61,6 @@ type ThinkingType = (typeof thinkingTypes)[number];
 
 const isThinkingType = (value: Json | undefined): value is ThinkingType =>
   thinkingTypes.some((type) => type === value);
-
-/** Both fields are named, always the same one first. */
-export const disagreement = (field: string, other: string): GatewayError =>
-  invalidRequest(`\`${field}\` and \`${other}\` disagree.`, field);
 
 /**
  * Collects effort and budget from every spelling. If `reasoning_effort` disagrees with `reasoning.effort`,

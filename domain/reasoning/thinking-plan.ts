@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { disagreement } from '../shared/field-errors.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import type { Json } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
-import { type AskKind, type ThinkingBudget, disagreement, type ReasoningAsk } from './reasoning-ask.ts';
+import type { AskKind, ReasoningAsk, ThinkingBudget } from './reasoning-ask.ts';
 
 /** The platforms that serve messages-family models: A and B. */
 export type Platform = 'a' | 'b';

@@ -8,6 +8,10 @@ import { namedKey } from './named-key.ts';
 export const fieldError = (path: string, problem: string): GatewayError =>
   invalidRequest(`\`${path}\` ${problem}`, path);
 
+/** Two fields that say different things; the first is the one that the error names. */
+export const disagreement = (field: string, other: string): GatewayError =>
+  invalidRequest(`\`${field}\` and \`${other}\` disagree.`, field);
+
 /** A block, source or tool that the messages API has and chat completions cannot say, or one that nobody knows. */
 export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
   E.left(

@@ -20,7 +20,7 @@ describe('limits, sampling and stops', () => {
   it.each<[string, object]>([
     ['max_tokens', { max_tokens: 0 }],
     ['max_tokens', { max_tokens: '5' }],
-    ['max_completion_tokens', { max_completion_tokens: 1.5 }],
+    ['max_completion_tokens', { max_tokens: undefined, max_completion_tokens: 1.5 }],
     ['max_tokens', { max_tokens: 5, max_completion_tokens: 6 }],
     ['stop', { stop: 7 }],
     ['stop', { stop: ['a', null] }],

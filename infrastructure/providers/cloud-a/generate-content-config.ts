@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
   isObject,
@@ -9,11 +10,9 @@ import {
   isString,
   type Json,
   type JsonObject,
-  numberOf,
   present,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
-import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
+import { disagreement, fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { OwnField, OwnFields } from './generate-content-own-fields.ts';
 import { jsonSchema } from './generate-content-schema.ts';
@@ -27,8 +26,8 @@ type Members = Either<GatewayError, JsonObject>;
  * are the upstream's to judge.
  */
 export function generationConfig(body: JsonObject, model: string, own: OwnFields): Members {
-  const maxOutputTokens = outputTokens(body);
-  if (E.isLeft(maxOutputTokens)) return maxOutputTokens;
+  const limit = askedLimit(body);
+  if (E.isLeft(limit)) return limit;
   const format = formatMembers(body['response_format']);
   if (E.isLeft(format)) return format;
   const thinking = thinkingConfig(body, model, own.thinkingConfig);
@@ -38,7 +37,7 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
   const { logprobs, stop } = body;
   return E.right(
     present({
-      maxOutputTokens: maxOutputTokens.right,
+      maxOutputTokens: limit.right?.value,
       temperature: body['temperature'],
       topP: body['top_p'],
       topK: body['top_k'],
@@ -57,16 +56,6 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
 }
 
 /** `max_tokens` is the older name of `max_completion_tokens`. */
-function outputTokens({
-  max_tokens,
-  max_completion_tokens,
-}: JsonObject): Either<GatewayError, Json | undefined> {
-  const both = !isAbsent(max_tokens) && !isAbsent(max_completion_tokens);
-  return both && numberOf(max_tokens) !== numberOf(max_completion_tokens)
-    ? E.left(fieldError('max_tokens', 'disagrees with `max_completion_tokens`.'))
-    : E.right(max_completion_tokens ?? max_tokens);
-}
-
 /** Text and images; text alone is what a model answers with that is not asked. */
 function responseModalities(
   modalities: Json | undefined,

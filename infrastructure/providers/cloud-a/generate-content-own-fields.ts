@@ -9,8 +9,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../../domain/shared/json.ts';
-import { fieldError } from '../../../domain/shared/field-errors.ts';
-import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
+import { disagreement, fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 

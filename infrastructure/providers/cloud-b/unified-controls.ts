@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { foreignIn } from '../../../domain/compatibility/foreign-fields.ts';
 import {
   isObject,
@@ -88,15 +89,10 @@ function isShare(value: Json | undefined): boolean {
   return number !== undefined && number >= 0 && number <= 1;
 }
 
-/** `max_tokens` is the older name of `max_completion_tokens`. */
-function tokenLimit({
-  max_tokens: older,
-  max_completion_tokens: newer,
-}: JsonObject): Either<GatewayError, Json | undefined> {
-  const [field, value] = isAbsent(newer) ? ['max_tokens', older] : ['max_completion_tokens', newer];
-  if (isAbsent(value)) return E.right(undefined);
-  if (!isAbsent(older) && numberOf(older) !== numberOf(value))
-    return E.left(fieldError('max_tokens', 'disagrees with `max_completion_tokens`.'));
+function tokenLimit(body: JsonObject): Either<GatewayError, number | undefined> {
+  const asked = askedLimit(body);
+  if (E.isLeft(asked) || asked.right === undefined) return E.isLeft(asked) ? asked : E.right(undefined);
+  const { field, value } = asked.right;
   const limit = numberOf(value);
   return limit !== undefined && Number.isInteger(limit) && limit >= 1 && limit <= maxTokensLimit
     ? E.right(limit)

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type ForeignFields, foreignIn } from '../../../domain/compatibility/foreign-fields.ts';
+import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
   isObject,
@@ -11,8 +12,8 @@ import {
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError } from '../../../domain/shared/field-errors.ts';
-import { disagreement, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { disagreement, fieldError } from '../../../domain/shared/field-errors.ts';
+import { readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { BodyCall } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
@@ -58,7 +59,12 @@ const defaultLimit = 8192;
 export function limitMember(body: JsonObject, route: BodyCall['route'], rules: BodyRules): Members {
   const asked = askedLimit(body);
   if (E.isLeft(asked)) return asked;
-  if (asked.right !== undefined) return E.right({ max_tokens: asked.right });
+  if (asked.right !== undefined) {
+    const { field, value } = asked.right;
+    return isPositiveInteger(value)
+      ? E.right({ max_tokens: value })
+      : E.left(fieldError(field, 'must be a positive integer.'));
+  }
   if (!isAbsent(route.extraBody['max_tokens'])) return E.right({});
   const { defaultMaxTokens, outputLimit } = route;
   if (defaultMaxTokens === undefined && rules.needsLimit)
@@ -68,22 +74,6 @@ export function limitMember(body: JsonObject, route: BodyCall['route'], rules: B
   return E.right({
     max_tokens: besideThinking(defaultMaxTokens ?? outputLimit ?? defaultLimit, body, outputLimit),
   });
-}
-
-/** The caller's own limit; the older and the newer field must agree. */
-function askedLimit({
-  max_tokens: old,
-  max_completion_tokens: newer,
-}: JsonObject): Either<GatewayError, Json | undefined> {
-  for (const [field, value] of [
-    ['max_completion_tokens', newer],
-    ['max_tokens', old],
-  ] as const)
-    if (!isAbsent(value) && !isPositiveInteger(value))
-      return E.left(fieldError(field, 'must be a positive integer.'));
-  if (!isAbsent(old) && !isAbsent(newer) && numberOf(old) !== numberOf(newer))
-    return E.left(disagreement('max_tokens', 'max_completion_tokens'));
-  return E.right(newer ?? old ?? undefined);
 }
 
 /**
