@@ -89,6 +89,7 @@ describe('generation controls', () => {
         modalities: ['text'],
         logit_bias: {},
         functions: [],
+        function_call: 'auto',
         nobody_knows: 1,
         thinking: { type: 'enabled', budget_tokens: 5 },
         output_config: { effort: 'max' },
@@ -100,7 +101,7 @@ describe('generation controls', () => {
   it.each([
     [{ logit_bias: { 7: -100 } }, 'logit_bias'],
     [{ functions: [{ name: 'f' }] }, 'functions'],
-    [{ function_call: 'auto' }, 'function_call'],
+    [{ function_call: { name: 'f' } }, 'function_call'],
     [{ web_search_options: {} }, 'web_search_options'],
     [{ modalities: ['text', 'audio'] }, 'modalities[1]'],
     [{ max_tokens: 5, max_completion_tokens: 6 }, 'max_tokens'],

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, isAbsent, type Json, type JsonObject, present } from '../../../domain/shared/json.ts';
+import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
+import { isObject, isAbsent, type JsonObject, present } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { generationConfig } from './generate-content-config.ts';
@@ -46,32 +47,31 @@ export function generateContentRequest(
   );
 }
 
-/** Controls that would change the answer, what to use in their place, and whether an empty one asks for nothing. */
-const controls = [
-  { field: 'functions', instead: ': use `tools`', emptyIsNothing: true },
-  { field: 'function_call', instead: ': use `tool_choice`', emptyIsNothing: false },
-  { field: 'logit_bias', instead: '', emptyIsNothing: true },
-  { field: 'web_search_options', instead: '', emptyIsNothing: false },
-  { field: 'audio', instead: '', emptyIsNothing: false },
-  { field: 'moderation', instead: '', emptyIsNothing: false },
-  { field: 'guardrailConfig', instead: '', emptyIsNothing: false },
-  { field: 'guardrail_config', instead: '', emptyIsNothing: false },
-] as const;
+/** Controls of chat that generate-content has no word for. */
+const foreignControls = withoutControls(
+  'functions',
+  'function_call',
+  'logit_bias',
+  'web_search_options',
+  'audio',
+  'moderation',
+  'guardrailConfig',
+  'guardrail_config',
+  'verbosity',
+);
+
+/** What to use in place of those that chat has a newer word for. */
+const instead: Readonly<Record<string, string>> = {
+  functions: ': use `tools`',
+  function_call: ': use `tool_choice`',
+};
 
 function foreignControl(body: JsonObject): GatewayError | undefined {
-  for (const { field, instead, emptyIsNothing } of controls) {
-    const value = body[field];
-    if (!isAbsent(value) && !(emptyIsNothing && isEmpty(value)))
-      return fieldError(field, `is not available on this model's route${instead}.`);
-  }
-  const { verbosity, output_config: output } = body;
-  const taskBudget = isObject(output) ? output['task_budget'] : undefined;
-  if (!isAbsent(taskBudget))
-    return fieldError('output_config.task_budget', "is not available on this model's route.");
-  return isAbsent(verbosity) || verbosity === 'medium'
-    ? undefined
-    : fieldError('verbosity', "is not available on this model's route.");
+  const field = foreignIn(body, foreignControls);
+  if (field !== undefined)
+    return fieldError(field, `is not available on this model's route${instead[field] ?? ''}.`);
+  const { output_config: output } = body;
+  return isObject(output) && !isAbsent(output['task_budget'])
+    ? fieldError('output_config.task_budget', "is not available on this model's route.")
+    : undefined;
 }
-
-const isEmpty = (value: Json): boolean =>
-  typeof value === 'object' && value !== null && Object.keys(value).length === 0;

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
-import { foreignIn } from '../../../domain/compatibility/foreign-fields.ts';
+import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
 import {
   isObject,
   isAbsent,
@@ -18,32 +18,27 @@ import { omittedSampling, type SamplingField } from '../../../domain/reasoning/s
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { maxStopSequences, maxTokensLimit } from './unified-limits.ts';
 
-const isEmpty = (value: Json): boolean =>
-  isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
-const isZero = (value: Json): boolean => numberOf(value) === 0;
-const never = (): boolean => false;
-
-/** Chat controls that change the answer and that the platform has no word for, and the values that ask for nothing. */
-const foreignControls: Readonly<Record<string, (value: Json) => boolean>> = {
-  n: (value) => numberOf(value) === 1,
-  presence_penalty: isZero,
-  frequency_penalty: isZero,
-  seed: never,
-  logit_bias: isEmpty,
-  logprobs: (value) => value === false,
-  top_logprobs: isZero,
-  modalities: (value) => isArray(value) && value.every((each) => each === 'text'),
-  audio: never,
-  web_search_options: never,
-  moderation: never,
-  verbosity: (value) => value === 'medium',
-  functions: isEmpty,
-  function_call: (value) => value === 'auto' || value === 'none',
-};
+/** Chat controls that the platform has no word for. */
+const foreignControls = withoutControls(
+  'n',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'modalities',
+  'audio',
+  'web_search_options',
+  'moderation',
+  'verbosity',
+  'functions',
+  'function_call',
+);
 
 /** A control that is rejected, by its name. */
 export function foreignControl(body: JsonObject): GatewayError | undefined {
-  const field = foreignIn(body, Object.entries(foreignControls));
+  const field = foreignIn(body, foreignControls);
   if (field !== undefined) return fieldError(field, "is not available on this model's route.");
   const format = body['response_format'];
   if (!isObject(format) || format['type'] === 'text') return undefined;

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type ForeignFields, foreignIn } from '../../../domain/compatibility/foreign-fields.ts';
+import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
@@ -20,24 +20,24 @@ import type { BodyRules } from './rules.ts';
 
 type Members = Either<GatewayError, JsonObject>;
 
-/** Controls of chat that the messages body has no word for, each with what makes it say nothing. */
-const foreignControls: ForeignFields = [
-  ['n', (value) => numberOf(value) === 1],
-  ['presence_penalty', (value) => numberOf(value) === 0],
-  ['frequency_penalty', (value) => numberOf(value) === 0],
-  ['seed', () => false],
-  ['logprobs', (value) => value === false],
-  ['top_logprobs', (value) => numberOf(value) === 0],
-  ['logit_bias', (value) => isObject(value) && Object.keys(value).length === 0],
-  ['modalities', (value) => isArray(value) && value.every((each) => each === 'text')],
-  ['audio', () => false],
-  ['web_search_options', () => false],
-  ['moderation', () => false],
-  ['guardrailConfig', () => false],
-  ['guardrail_config', () => false],
-  ['verbosity', (value) => value === 'medium'],
-  ['function_call', (value) => value === 'auto' || value === 'none'],
-];
+/** Controls of chat that the messages body has no word for. */
+const foreignControls = withoutControls(
+  'n',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+  'modalities',
+  'audio',
+  'web_search_options',
+  'moderation',
+  'guardrailConfig',
+  'guardrail_config',
+  'verbosity',
+  'function_call',
+);
 
 /** What would change the answer and cannot be said upstream is rejected by name; the rest is in `unsentFields`. */
 export function controlFault(body: JsonObject, rules: BodyRules): GatewayError | undefined {
