@@ -29,7 +29,7 @@ export type ChatEvent = StreamEvent<JsonObject>;
 
 /** What the rules need to know of the upstream that speaks. */
 export interface ChatStreamOptions {
-  /** Reasoning metadata namespace: `compat`, `cloud_a_platform`, `cloud_b_platform`. */
+  /** Reasoning metadata namespace: `compat`, `cloud_b_platform`. */
   readonly namespace: string;
   /** Makes an upstream's own words fit for the caller. */
   readonly sanitise: (message: string) => string;

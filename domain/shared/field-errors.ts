@@ -12,7 +12,7 @@ export const fieldError = (path: string, problem: string): GatewayError =>
 export const disagreement = (field: string, other: string): GatewayError =>
   invalidRequest(`\`${field}\` and \`${other}\` disagree.`, field);
 
-/** A block, source or tool that the messages API has and chat completions cannot say, or one that nobody knows. */
+/** A part, block, source, tool or format of a `type` that cannot be said upstream, or one that nobody knows. */
 export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
   E.left(
     fieldError(

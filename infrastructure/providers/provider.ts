@@ -99,7 +99,7 @@ export interface ProviderContext {
 
 type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
-/** One provider kind. A new one is a folder with such a value and a line in `registry.ts`. */
+/** One provider kind. A new one is a folder with such a value, and what docs/adding-a-provider.md says. */
 export interface ProviderImplementation<Config> {
   /** What the implementation can do on this route: the other half of the effective capability. */
   readonly supports: (route: RouteOfProvider) => Capabilities;

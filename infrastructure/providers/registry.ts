@@ -6,7 +6,7 @@ import { cloudRunCompat } from './cloud-run-compat/index.ts';
 import { compat } from './compat/index.ts';
 import type { ConnectedProvider, ProviderContext, ProviderImplementation } from './provider.ts';
 
-/** The provider kinds and who implements them; a new one adds its line here. */
+/** The provider kinds and who implements them. */
 export const implementations: {
   readonly [Kind in ProviderKind]: ProviderImplementation<ProviderConfig<Kind>>;
 } = {

@@ -9,7 +9,7 @@ import {
 } from '../../../domain/embeddings/platform-embeddings.ts';
 import { readTextEmbeddings, type TextEmbeddings } from '../../../domain/embeddings/text-embeddings.ts';
 import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { deepMerge, type JsonObject, parseExact, present } from '../../../domain/shared/json.ts';
 import { type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { FanOutDialect, PartRequest, ProviderContext } from '../provider.ts';
@@ -69,9 +69,9 @@ function requestsFor(
 type Body = (texts: readonly string[], asked: TextEmbeddings) => JsonObject;
 
 const predictBody: Body = (texts, { dimensions, taskType, title, autoTruncate }) => {
-  const parameters = defined({ outputDimensionality: dimensions, autoTruncate });
+  const parameters = present({ outputDimensionality: dimensions, autoTruncate });
   return {
-    instances: texts.map((content) => ({ content, ...defined({ task_type: taskType, title }) })),
+    instances: texts.map((content) => ({ content, ...present({ task_type: taskType, title }) })),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
   };
 };
@@ -85,6 +85,3 @@ const bodyOf = {
   predict: predictBody,
   embedContent: embedContentBody,
 } as const satisfies Record<EmbeddingModel['method'], Body>;
-
-const defined = (members: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
