@@ -12,6 +12,8 @@ const stopReasons: ReadonlyMap<string, string> = new Map([
   ['model_context_window_exceeded', 'model_context_window_exceeded'],
   ['tool_calls', 'tool_use'],
   ['function_call', 'tool_use'],
+  ['refusal', 'refusal'],
+  ['guardrail_intervened', 'refusal'],
   ['sensitive', 'refusal'],
   ['safety', 'refusal'],
   ['recitation', 'refusal'],

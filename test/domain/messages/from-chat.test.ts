@@ -289,6 +289,8 @@ describe('stop_reason', () => {
     ),
     ['model_context_window_exceeded', 'model_context_window_exceeded', 'model_context_window_exceeded'],
     ...[
+      'refusal',
+      'guardrail_intervened',
       'sensitive',
       'SAFETY',
       'RECITATION',
