@@ -13,7 +13,7 @@ import type {
   ProviderImplementation,
 } from '../../../infrastructure/providers/provider.ts';
 import { isJsonLines, jsonLineFrames } from '../../../infrastructure/providers/wire/json-lines.ts';
-import { isEventStream, sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
+import { isEventStream, toldSseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { oracleRequest } from './oracle-request.ts';
 import { oracleCompletion } from './oracle-response.ts';
 import { oracleStream } from './oracle-stream.ts';
@@ -49,7 +49,7 @@ const chat = ({ defaultHeaders }: OracleConfig, { sanitise }: ProviderContext): 
   encode: (call) =>
     E.map((body: JsonObject) => ({
       path: call.stream ? '/muse' : '/answer',
-      headers: outboundHeaders(defaultHeaders, call),
+      headers: outboundHeaders(defaultHeaders, call, streamTypes),
       body: JSON.stringify(body),
     }))(oracleRequest(parseExact(call.body) as JsonObject, call.route)),
   decode: (body, { answer }) =>
@@ -57,13 +57,18 @@ const chat = ({ defaultHeaders }: OracleConfig, { sanitise }: ProviderContext): 
       oracleCompletion(body.toString('utf8'), answer),
     ),
   events: (contentType, { answer }) => {
-    const frames = framesOf(contentType);
+    const frames = framesOf(contentType, sanitise);
     return frames && andThen(frames, seal(oracleStream(answer, sanitise))).begin();
   },
 });
 
 /** It streams as it likes, and says which. */
-function framesOf(contentType: string): Sealed<Buffer, TextFrame> | undefined {
-  if (isEventStream(contentType)) return sseFrames;
+const streamTypes = 'application/x-ndjson, text/event-stream';
+
+function framesOf(
+  contentType: string,
+  sanitise: ProviderContext['sanitise'],
+): Sealed<Buffer, TextFrame> | undefined {
+  if (isEventStream(contentType)) return toldSseFrames(sanitise);
   return isJsonLines(contentType) ? jsonLineFrames : undefined;
 }
