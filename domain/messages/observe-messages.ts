@@ -36,13 +36,16 @@ const sum = (parts: readonly (number | undefined)[]): number | undefined =>
     0,
   );
 
-/** What the bill counts; what else upstreams tell is not kept from one event to the next. */
+/** What the bill counts. */
 const counts = [
   'input_tokens',
   'cache_read_input_tokens',
   'cache_creation_input_tokens',
   'output_tokens',
 ] as const;
+
+/** What else upstreams tell is not kept from one event to the next. */
+const kept = [...counts, 'output_tokens_details'] as const;
 
 /**
  * What compaction on the provider's side used, in the bill's words: the provider bills it beside the answer, and counts
@@ -66,7 +69,7 @@ const withCompaction = (seen: Observation, compaction: JsonObject | undefined): 
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
   if (isAbsent(later)) return usage;
   if (!isObject(usage) || !isObject(later)) return later;
-  return Object.fromEntries(counts.map((field) => [field, later[field] ?? usage[field]]));
+  return Object.fromEntries(kept.map((field) => [field, later[field] ?? usage[field]]));
 }
 
 /**

@@ -57,6 +57,16 @@ describe('a whole message as a chat completion', () => {
     });
   });
 
+  it('tells what was thought, as a part of the output', () => {
+    const usage = { input_tokens: 5, output_tokens: 7, output_tokens_details: { thinking_tokens: 4 } };
+    expect(told(message([], { usage }))['usage']).toEqual({
+      prompt_tokens: 5,
+      completion_tokens: 7,
+      total_tokens: 12,
+      completion_tokens_details: { reasoning_tokens: 4 },
+    });
+  });
+
   it('calls, reasoning, citations and blocks without a word in chat each have their place', () => {
     const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
     const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };

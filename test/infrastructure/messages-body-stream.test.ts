@@ -274,6 +274,14 @@ describe('usage', () => {
     });
   });
 
+  it('tells what was thought, as a part of the output', () => {
+    const usage = { output_tokens: 7, output_tokens_details: { thinking_tokens: 4 } };
+    expect(usageOf(eventsOf(start + stopped('end_turn', usage) + stop))).toMatchObject({
+      completion_tokens: 7,
+      completion_tokens_details: { reasoning_tokens: 4 },
+    });
+  });
+
   it('counts that cannot be used are told as null; none at all is no usage', () => {
     const unusable = stopped('end_turn', { output_tokens: -1 });
     expect(usageOf(eventsOf(start + unusable + stop))).toEqual({

@@ -4,20 +4,24 @@ import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/
 import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
 
 /**
- * The usage in chat's words, with what was read from a cache and written to one beside the whole prompt. Undefined:
- * none was reported; counts that cannot be used are null.
+ * The usage in chat's words, with what was read from a cache and written to one beside the whole prompt, and what was
+ * thought beside the whole output. Undefined: none was reported; counts that cannot be used are null.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (isAbsent(reported)) return undefined;
   const usage = messagesBodyUsage(reported);
   if (usage === undefined) return { prompt_tokens: null, completion_tokens: null, total_tokens: null };
-  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isObject(reported)
-    ? reported
-    : {};
+  const {
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: written,
+    output_tokens_details: details,
+  } = isObject(reported) ? reported : {};
+  const thought = isObject(details) ? tokenCount(details['thinking_tokens']) : undefined;
   return {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     total_tokens: usage.totalTokens,
     ...promptDetails(tokenCount(read), tokenCount(written)),
+    ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: thought } }),
   };
 }
