@@ -1,3 +1,4 @@
+import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { CandidateContent } from './generate-content-candidate.ts';
 import { namespace } from './generate-content-signatures.ts';
@@ -10,11 +11,5 @@ export function metadataOf(
   { reasoning, others, about }: Pick<CandidateContent, 'reasoning' | 'others' | 'about'>,
   ofCalls: readonly JsonObject[],
 ): JsonObject {
-  const all = [...reasoning, ...ofCalls];
-  const own = {
-    ...(all.length === 0 ? {} : { reasoning: all }),
-    ...(others.length === 0 ? {} : { parts: others }),
-    ...about,
-  };
-  return Object.keys(own).length === 0 ? {} : { provider_metadata: { [namespace]: own } };
+  return providerMetadata(namespace, { reasoning: [...reasoning, ...ofCalls], parts: others, ...about });
 }

@@ -1,4 +1,5 @@
-import { isAbsent, isString, type JsonObject } from '../../../domain/shared/json.ts';
+import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
+import { isString, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** The provider's place under `provider_metadata`, for what chat completions have no field for. */
 const namespace = 'cloud_b_platform';
@@ -17,11 +18,8 @@ export function reasoningBlock({ text, signature, redactedContent }: JsonObject)
   };
 }
 
-/** The member of a message, delta, completion or chunk that holds what only this platform has; without any, none. */
-export const ownMetadata = (members: JsonObject): JsonObject => {
-  const there = Object.entries(members).filter(([, value]) => !isAbsent(value));
-  return there.length === 0 ? {} : { provider_metadata: { [namespace]: Object.fromEntries(there) } };
-};
+/** What only this platform has. */
+export const ownMetadata = (members: JsonObject): JsonObject => providerMetadata(namespace, members);
 
 /** What callers asked for in the request, or what the route did: it belongs to the answer as a whole. */
 export const answerMetadata = ({

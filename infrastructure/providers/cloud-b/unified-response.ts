@@ -65,18 +65,15 @@ function contentOf({ output }: JsonObject): readonly JsonObject[] | undefined {
 
 function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]): JsonObject {
   const content = blocks.map(textOf).join('');
-  const reasoning = blocks.flatMap(reasoningIn);
-  const citations = blocks.flatMap(citationsIn);
-  const foreign = blocks.filter(isForeign);
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
     refusal: null,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...ownMetadata({
-      reasoning: reasoning.length === 0 ? undefined : reasoning,
-      citations: citations.length === 0 ? undefined : citations,
-      blocks: foreign.length === 0 ? undefined : foreign,
+      reasoning: blocks.flatMap(reasoningIn),
+      citations: blocks.flatMap(citationsIn),
+      blocks: blocks.filter(isForeign),
     }),
   };
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames, WholeAnswer } from '../../../application/ports/upstream.ts';
-import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
+import { chatCompletion, providerMetadata } from '../../../domain/chat/chat-envelope.ts';
 import {
   isAbsent,
   isArray,
@@ -16,7 +16,7 @@ import { answerObject, type UpstreamFault, used } from '../../../domain/upstream
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
 import { finishReason } from './finish.ts';
-import { isThinking, metadataMember } from './metadata.ts';
+import { isThinking } from './metadata.ts';
 import { chatUsage } from './usage.ts';
 
 /** What a translated answer needs from its call. */
@@ -69,7 +69,7 @@ function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): J
       role: 'assistant',
       content: content === '' && calls.length > 0 ? null : content,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
-      ...metadataMember(namespace, {
+      ...providerMetadata(namespace, {
         reasoning: blocks.filter(isThinking),
         citations: blocks.flatMap(({ citations }) => (isArray(citations) ? citations : [])),
         blocks: blocks.filter(isForeign),

@@ -1,4 +1,4 @@
-import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
+import { chatChunk, providerMetadata, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import {
   isObject,
@@ -20,7 +20,7 @@ import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 import { finishReason } from './finish.ts';
-import { metadataMember, type NativeParts } from './metadata.ts';
+import type { NativeParts } from './metadata.ts';
 import type { AnswerTerms } from './response.ts';
 import { chatUsage } from './usage.ts';
 
@@ -201,7 +201,7 @@ class Translation {
   }
 
   private native(parts: NativeParts): void {
-    const member = metadataMember(this.terms.namespace, parts);
+    const member = providerMetadata(this.terms.namespace, parts);
     if (Object.keys(member).length > 0) this.delta(member);
   }
 
