@@ -2,7 +2,7 @@ import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import { type CallPiece, madeUpId, saysNothing } from './chat-answer.ts';
+import { type CallPiece, madeUpId, meansNoArguments, saysNothing } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
 /** A chunk is the messages event itself; its `type` is the name that it has on the wire. */
@@ -59,15 +59,16 @@ export class BlockWriter {
 
   call(call: StreamedCall, piece: CallPiece): void {
     this.held += call.learn(piece);
-    call.arguments.see(piece.text);
+    const text = !call.arguments.begun && meansNoArguments(piece.text) ? '' : piece.text;
+    call.arguments.see(text);
     if (call.phase === 'closed') {
-      if (piece.text.trim() !== '') this.fault = 'The upstream went on with a tool call that was complete.';
+      if (text.trim() !== '') this.fault = 'The upstream went on with a tool call that was complete.';
       return;
     }
     if (call.phase === 'open') {
-      if (piece.text !== '') this.delta(call.kind, piece.text);
+      if (text !== '') this.delta(call.kind, text);
     } else {
-      this.wait(call, piece.text);
+      this.wait(call, text);
     }
     if (this.waiting.length > 0) this.advance();
     this.judge();

@@ -124,12 +124,15 @@ export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signa
 export const madeUpId = (answerId: string, ordinal: number): string =>
   `toolu_${answerId.replace(/^msg_/, '')}_${ordinal}`;
 
+/** Some models call a tool that has no parameters with nothing, others with null. */
+export const meansNoArguments = (text: string): boolean => text.trim() === '' || text.trim() === 'null';
+
 /**
  * The input that arguments mean, with every digit. Arguments that are no JSON object stay what they are, as text
  * under `_raw_arguments`: the caller's tool refuses them, and the model hears of it.
  */
 export function inputOf(text: string): JsonObject {
-  if (text.trim() === '') return {};
+  if (meansNoArguments(text)) return {};
   const input = parseJson(text);
   const usable = isObject(input) && !isDeeperThan(input, maxJsonDepth);
   return usable ? (parseExact(text) as JsonObject) : { _raw_arguments: text };

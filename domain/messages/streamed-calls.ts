@@ -9,12 +9,14 @@ const closeBracket = 0x5d;
 
 /** Watches the text of a JSON object go by, and knows when it is complete. */
 class ObjectText {
+  begun = false;
   complete = false;
   private depth = 0;
   private inString = false;
   private escaped = false;
 
   see(text: string): void {
+    this.begun ||= text.trim() !== '';
     for (let at = 0; at < text.length; at += 1) {
       const code = text.charCodeAt(at);
       if (this.inString) this.seeInString(code);

@@ -120,6 +120,11 @@ describe('calls and their results', () => {
     );
   });
 
+  it.each([[''], ['null'], [' ']])('a call without arguments has none: %j', (args) => {
+    const told = contents([...hi, { role: 'assistant', tool_calls: [call('a', 'f', args)] }]);
+    expect(told).toMatchObject([{}, { parts: [{ functionCall: { name: 'f', args: {} } }] }]);
+  });
+
   it('the newest models get a stand-in for the signature of the first call of each turn', () => {
     const messages = [
       ...hi,

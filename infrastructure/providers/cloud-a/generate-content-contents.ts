@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
+import { meansNoArguments } from '../../../domain/messages/chat-answer.ts';
 import {
   isObject,
   isAbsent,
@@ -161,7 +162,7 @@ function addCall(call: JsonObject, path: string, signature: string | undefined, 
 
 /** Arguments are the JSON text of an object, every digit of which goes upstream; none at all are an empty one. */
 function argumentsOf(text: Json | undefined, path: string): Either<GatewayError, JsonObject> {
-  if (isAbsent(text) || (isString(text) && text.trim() === '')) return E.right({});
+  if (isAbsent(text) || (isString(text) && meansNoArguments(text))) return E.right({});
   const args = isString(text) ? exactObject(text) : undefined;
   return args === undefined ? E.left(fieldError(path, 'must be the JSON text of an object.')) : E.right(args);
 }

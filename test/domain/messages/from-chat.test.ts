@@ -223,6 +223,7 @@ describe('tool calls', () => {
     ['no arguments', { tool_calls: [call('c', 'f', '')] }, [use('c', 'f', {})]],
     ['arguments of blanks', { tool_calls: [call('c', 'f', ' \n')] }, [use('c', 'f', {})]],
     ['arguments of null', { tool_calls: [call('c', 'f', null)] }, [use('c', 'f', {})]],
+    ['arguments that say null', { tool_calls: [call('c', 'f', 'null')] }, [use('c', 'f', {})]],
     ['arguments that are the object', { tool_calls: [call('c', 'f', { a: 1 })] }, [use('c', 'f', { a: 1 })]],
     [
       'no id',
@@ -258,7 +259,6 @@ describe('tool calls', () => {
     ['{"a":'],
     ['[1]'],
     ['"x"'],
-    ['null'],
     ['7'],
     ['{}{}'],
     ['not json'],

@@ -106,6 +106,12 @@ describe('blocks come one after the other', () => {
       ],
       ['tool_use f', '{}', '.'],
     ],
+    ['arguments that say null', [called(piece(0, 'null', f, 'f'))], ['tool_use f', '.']],
+    [
+      'a null among the arguments',
+      [called(piece(0, '{"a":', f, 'f')), called(piece(0, 'null')), called(piece(0, '}'))],
+      ['tool_use f', '{"a":', 'null', '}', '.'],
+    ],
     [
       'blanks after a call that is complete',
       [called(piece(0, '{}', f, 'f')), says({ content: 'a' }), called(piece(0, '\n'))],
