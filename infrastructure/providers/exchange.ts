@@ -6,23 +6,18 @@ import type { Decompression } from '../../application/ports/decompression.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { contentCodingOf } from '../../domain/shared/content-coding.ts';
-import { type Json, type JsonObject, parseJson } from '../../domain/shared/json.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 import { headersOnError, type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
-import {
-  codeLabels,
-  type ToldFailure,
-  upstreamFailure,
-  upstreamMessage,
-} from '../../domain/upstream/upstream-words.ts';
+import { codeLabels, type ToldFailure, upstreamFailure } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
+import { errorIn } from './error-body.ts';
 import { codeIn } from './error-code.ts';
 import { Forwarding } from './forwarding.ts';
 import type { WrittenRequest } from './provider.ts';
-import { sseFrames } from './wire/sse.ts';
 import { isWorkedOnHere } from './worked-on-here.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -263,23 +258,6 @@ const notDecoded: UpstreamFault = {
   kind: 'protocol',
   message: 'The upstream sent an answer that is not compressed as it says.',
 };
-
-/**
- * The part of a body that holds the error. Some upstreams send it as an event of the stream that was asked for,
- * and forget the blank line behind it.
- */
-function errorIn(body: Buffer): Json | undefined {
-  const whole = parseJson(body.toString('utf8'));
-  if (upstreamMessage(whole) !== undefined) return whole;
-  const read = body.subarray(0, maxUpstreamErrorBytes);
-  for (const frame of sseFrames.begin().push(Buffer.concat([read, blankLine]))) {
-    const event = frame.kind === 'frame' ? parseJson(frame.data) : undefined;
-    if (upstreamMessage(event) !== undefined) return event;
-  }
-  return whole;
-}
-
-const blankLine = Buffer.from('\n\n');
 
 /** Platform B names the error in a header; what stands behind a colon is no part of the name. */
 const errorTypeOf = (head: Head): string | undefined => String(head['x-amzn-errortype'] ?? '').split(':')[0];

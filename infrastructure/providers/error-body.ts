@@ -1,0 +1,21 @@
+import { type Json, parseJson } from '../../domain/shared/json.ts';
+import { maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
+import { upstreamMessage } from '../../domain/upstream/upstream-words.ts';
+import { sseFrames } from './wire/sse.ts';
+
+/**
+ * The part of a body that holds the error. Some upstreams send it as an event of the stream that was asked for,
+ * and forget the blank line behind it.
+ */
+export function errorIn(body: Buffer): Json | undefined {
+  const whole = parseJson(body.toString('utf8'));
+  if (upstreamMessage(whole) !== undefined) return whole;
+  const read = body.subarray(0, maxUpstreamErrorBytes);
+  for (const frame of sseFrames.begin().push(Buffer.concat([read, blankLine]))) {
+    const event = frame.kind === 'frame' ? parseJson(frame.data) : undefined;
+    if (upstreamMessage(event) !== undefined) return event;
+  }
+  return whole;
+}
+
+const blankLine = Buffer.from('\n\n');
