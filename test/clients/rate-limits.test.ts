@@ -3,6 +3,7 @@ import Anthropic1 from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import OpenAI, { RateLimitError } from 'openai';
 import { keyOf, limitsScene } from '../e2e/limits-scene.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 
 const { gateways, secondsBeforeEnd, query } = limitsScene();
 const messages = [{ role: 'user' as const, content: 'Hello' }];
@@ -32,14 +33,17 @@ describe('the openai client under a rate limit', () => {
   });
 
   it('waits for the end of the minute by itself, and is served then', async () => {
-    await secondsBeforeEnd(3);
-    const before = await rowsOf('rate_limited');
-    const served = await Promise.all(
-      [1, 2, 3].map(() => openai(2).chat.completions.create({ model: 'fast', messages })),
-    );
-    expect(served.map(({ object }) => object)).toEqual(Array(3).fill('chat.completion'));
-    expect(await rowsOf('rate_limited')).toBe(before + 1);
-  }, 20_000);
+    // The third may come in a minute of its own when the machine pauses.
+    await undisturbed(1000, async () => {
+      await secondsBeforeEnd(5);
+      const before = await rowsOf('rate_limited');
+      const served = await Promise.all(
+        [1, 2, 3].map(() => openai(2).chat.completions.create({ model: 'fast', messages })),
+      );
+      expect(served.map(({ object }) => object)).toEqual(Array(3).fill('chat.completion'));
+      expect(await rowsOf('rate_limited')).toBe(before + 1);
+    });
+  });
 });
 
 describe.each([
@@ -66,10 +70,12 @@ describe.each([
   });
 
   it('waits for the end of the minute by itself, and is served then', async () => {
-    await secondsBeforeEnd(3);
-    const before = await rowsOf('rate_limited');
-    const served = await Promise.all([1, 2, 3].map(() => ask(2)));
-    expect(served.map(({ type }) => type)).toEqual(['message', 'message', 'message']);
-    expect(await rowsOf('rate_limited')).toBe(before + 1);
-  }, 20_000);
+    await undisturbed(1000, async () => {
+      await secondsBeforeEnd(5);
+      const before = await rowsOf('rate_limited');
+      const served = await Promise.all([1, 2, 3].map(() => ask(2)));
+      expect(served.map(({ type }) => type)).toEqual(['message', 'message', 'message']);
+      expect(await rowsOf('rate_limited')).toBe(before + 1);
+    });
+  });
 });

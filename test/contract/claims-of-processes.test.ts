@@ -6,6 +6,7 @@ import { onEachNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { connected, runAll } from '../support/test-server.ts';
+import { promptly } from '../support/undisturbed.ts';
 import { admitted, anAsk, aUser, withLedgers } from './ledger-bench.ts';
 
 const database = withDatabase();
@@ -51,18 +52,22 @@ describe('a claim on a request id', () => {
         fc.constantFrom(0, 3, 4, 6, 7, 100),
         fc.constantFrom(0, 3, 6, 100),
         async (holderSeen, observerSeen, observerThere) => {
-          await begin();
-          const caller = await aUser(query);
-          const requestId = randomUUID();
-          const [holder, observer] = [ledgers[0]!, ledgers[1]!];
-          const claim = () => anAsk(caller, { requestId, claim: true });
-          expect((await admitted(holder, claim())).claimed).toBe(true);
-          await observer.process.beat();
-          await seen(holder.process, holderSeen);
-          await seen(observer.process, observerSeen, Math.max(observerSeen, observerThere));
+          // The nearest to five seconds is four.
+          const claimed = await promptly(900, async () => {
+            await begin();
+            const caller = await aUser(query);
+            const requestId = randomUUID();
+            const [holder, observer] = [ledgers[0]!, ledgers[1]!];
+            const claim = () => anAsk(caller, { requestId, claim: true });
+            const first = await admitted(holder, claim());
+            await observer.process.beat();
+            await seen(holder.process, holderSeen);
+            await seen(observer.process, observerSeen, Math.max(observerSeen, observerThere));
+            const [second, third] = [await admitted(observer, claim()), await admitted(holder, claim())];
+            return [first, second, third].map((each) => each.claimed);
+          });
           const gone = holderSeen > 5 && observerSeen < 5 && Math.max(observerSeen, observerThere) > 5;
-          expect((await admitted(observer, claim())).claimed).toBe(gone);
-          expect((await admitted(holder, claim())).claimed).toBe(false);
+          expect(claimed).toEqual([true, gone, false]);
         },
       ),
       { numRuns: 60 },

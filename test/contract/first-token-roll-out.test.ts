@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { timed } from '../support/undisturbed.ts';
 import { aLog, aUser, holder, settleTogether, withClient, withLedgers } from './ledger-bench.ts';
 
 const database = withDatabase();
@@ -24,9 +25,9 @@ describe('the column of the time to the first token', () => {
     const settle = async (firstTokenMs?: number) => {
       const logged = aLog(user, { firstTokenMs });
       const record = { charge: undefined, logged, release: undefined, deferrableTo: undefined };
-      const began = performance.now();
-      expect(await settleTogether(ledgers[0]!, [record])).toEqual(['recorded']);
-      return { id: logged.log.requestLogId, ms: performance.now() - began };
+      const { value, ms } = await timed(() => settleTogether(ledgers[0]!, [record]));
+      expect(value).toEqual(['recorded']);
+      return { id: logged.log.requestLogId, ms };
     };
     const newer = `${await sqlOf('functions/gateway_log.sql')};${await sqlOf('functions/gateway_log_one.sql')}`;
     const older = newer.replaceAll(/(i\.|item\.)?first_token_ms, /g, '');
@@ -42,11 +43,18 @@ describe('the column of the time to the first token', () => {
       await ask(await sqlOf('0015_first_token.sql'));
       isAdded = true;
     });
-    for (const until = performance.now() + 1500; performance.now() < until; await sleep(20)) {
+    const times: number[] = [];
+    for (
+      const until = performance.now() + 1500;
+      times.length < 20 || performance.now() < until;
+      await sleep(20)
+    ) {
       const { id, ms } = await settle();
       ids.push(id);
-      expect(ms).toBeLessThan(1000);
+      times.push(ms);
     }
+    // One may meet a pause of the server itself.
+    expect(times.filter((ms) => ms > 1000).length).toBeLessThanOrEqual(1);
     expect(isAdded).toBe(false);
     await reader.rollBack();
     await added;

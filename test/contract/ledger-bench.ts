@@ -305,15 +305,21 @@ export async function holder(url: string): Promise<Holder> {
   };
 }
 
-const waitingHere = `select count(*) as waiting from pg_locks l join pg_database d on d.oid = l.database
-  where not granted and locktype = 'advisory' and datname = current_database()`;
+const waitingFor = (kind: string): string =>
+  `select count(*) as waiting from pg_locks l join pg_database d on d.oid = l.database
+  where not granted and locktype = '${kind}' and datname = current_database()`;
 
 const sumOverNodes = (text: string): string =>
   `select sum(result::bigint) as waiting from run_command_on_all_nodes($of$${text}$of$)`;
 
-/** Until so many statements wait for a scope's lock. */
-export async function untilWaiting(query: Query, count: number): Promise<void> {
-  for (let tries = 0; tries < 400; tries += 1) {
+/** Until so many statements wait for a scope's lock, or for that of a table. */
+export async function untilWaiting(
+  query: Query,
+  count: number,
+  kind: 'advisory' | 'relation' = 'advisory',
+): Promise<void> {
+  const waitingHere = waitingFor(kind);
+  for (let tries = 0; tries < 4000; tries += 1) {
     const [row] = await query<{ waiting: string }>(onCitus() ? sumOverNodes(waitingHere) : waitingHere);
     if (Number(row?.waiting) >= count) return;
     await sleep(5);

@@ -9,6 +9,8 @@ import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { createDatabase, withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
+import { timed } from '../support/undisturbed.ts';
+import { eventually } from '../e2e/traces.ts';
 import {
   anAsk,
   aRecord,
@@ -30,12 +32,6 @@ import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
 const database = withDatabase();
 const query = queries(database.url);
 
-const timed = async <A>(work: Promise<A>): Promise<{ readonly value: A; readonly ms: number }> => {
-  const from = performance.now();
-  const value = await work;
-  return { value, ms: performance.now() - from };
-};
-
 const someUsers = (url: string, count: number): Promise<readonly Caller[]> =>
   withClient(url, async (ask) => {
     const users: Caller[] = [];
@@ -52,7 +48,7 @@ async function settleFor5s(
   const until = performance.now() + 5_000;
   const found: { readonly value: string; readonly ms: number }[] = [];
   while (performance.now() < until) {
-    found.push(await timed(ledger.settle(aRecord(user, 1n)).then(wordOf)));
+    found.push(await timed(() => ledger.settle(aRecord(user, 1n)).then(wordOf)));
     await sleep(pauseMs);
   }
   return found;
@@ -91,9 +87,9 @@ async function oneTableStuck(url: string) {
     ]);
   const held = await holder(url);
   await held.query('lock table usage_daily_totals in access exclusive mode');
-  const during = await timed(settleAndAsk());
+  const during = await timed(settleAndAsk);
   await held.rollBack();
-  const after = await timed(settleAndAsk());
+  const after = await timed(settleAndAsk);
   await ledger.pool.end();
   return { during, after };
 }
@@ -106,8 +102,8 @@ async function swallowed(url: string) {
   const both = () => Promise.all([ledger.settle(aRecord(user!, unit)), ledger.admit(anAsk(user!))]);
   await both();
   proxy.freeze();
-  const during = await timed(both());
-  const after = await timed(both());
+  const during = await timed(both);
+  const after = await timed(both);
   await ledger.pool.end();
   await proxy.close();
   return { during, after };
@@ -153,7 +149,7 @@ describe('what is never let go', () => {
     expect(during.ms).toBeLessThan(15_000);
     expect(new Set(after.value[0])).toEqual(new Set(['recorded']));
     expect(new Set(codes(after.value[1]))).toEqual(new Set(['right']));
-    expect(after.ms).toBeLessThan(3_000);
+    expect(after.ms).toBeLessThan(5_000);
   });
 
   it('as what a dead network has swallowed, is given up in time, and its connections with it', async () => {
@@ -161,7 +157,7 @@ describe('what is never let go', () => {
     expect(codes(during.value)).toEqual(['store_unavailable', 'store_unavailable']);
     expect(during.ms).toBeLessThan(16_000);
     expect(codes(after.value)).toEqual(['right', 'right']);
-    expect(after.ms).toBeLessThan(3_000);
+    expect(after.ms).toBeLessThan(5_000);
   });
 });
 
@@ -183,7 +179,7 @@ describe('a database that is lost', () => {
     const record = aRecord(user, unit);
     expect(wordOf(await far.settle(aRecord(user, unit)))).toBe('recorded');
     await proxy.refuse();
-    const refused = await timed(
+    const refused = await timed(() =>
       Promise.all([far.settle(record), far.admit(anAsk(user)), far.settle(record)]),
     );
     expect(refused.value.map((each) => E.isLeft(each) && each.left)).toEqual(
@@ -230,12 +226,16 @@ describe('a database that is lost', () => {
         await sleep(1);
       }
     });
+    const isThere = (wanted: string): true | undefined =>
+      settled.some(({ verdict }) => verdict === wanted) || undefined;
+    await eventually(() => isThere('recorded'));
     await sleep(150);
     await server.stop();
+    await eventually(() => isThere('store_unavailable'));
     await sleep(100);
     server = await startEmbeddedPostgres({ dataDir, testing: true });
     way.to(server.url);
-    await sleep(150);
+    await eventually(() => settled.slice(-20).every(({ verdict }) => verdict === 'recorded') || undefined);
     enough.abort();
     await Promise.all(load);
     expect(new Set(settled.map(({ verdict }) => verdict))).toEqual(

@@ -7,6 +7,7 @@ import { type LimitTerms, minuteOf, type RateLimit, subjectKey } from '../../dom
 import { clockKind, onEachNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { runAll } from '../support/test-server.ts';
+import { timed } from '../support/undisturbed.ts';
 import { openSql } from './budget-audit.ts';
 import { admitted, aTeam, aUser, openLedger, type OpenLedger, type Query } from './ledger-bench.ts';
 import { aLimit, askTogether, endOf, limitedAsk, noTerms, setLimit } from './limits-bench.ts';
@@ -264,18 +265,20 @@ describe('the requests in flight of a replica that dies', () => {
     ]);
     expect(await askTogether(there.ledger, [limitedAsk(user, [limit])])).toEqual(['admitted']);
     await dying.die();
-    const diedAt = performance.now();
-    const freed: string[] = [];
-    while (freed.length < 2 && performance.now() - diedAt < 15_000) {
-      const [word] = await askTogether(there.ledger, [limitedAsk(user, [limit])]);
-      if (word === 'admitted') freed.push(word);
-      else await sleep(100);
-    }
+    const { value: freed, ms } = await timed(async (soFarMs) => {
+      const words: string[] = [];
+      while (words.length < 2 && soFarMs() < 15_000) {
+        const [word] = await askTogether(there.ledger, [limitedAsk(user, [limit])]);
+        if (word === 'admitted') words.push(word);
+        else await sleep(100);
+      }
+      return words;
+    });
     expect(freed).toHaveLength(2);
-    expect(performance.now() - diedAt).toBeLessThan(10_000);
+    expect(ms).toBeLessThan(10_000);
     expect(await askTogether(there.ledger, [limitedAsk(user, [limit])])).toEqual(['api_key in_flight']);
     await there.die();
-  }, 30_000);
+  });
 
   it('are given back by the beat where their settlement could not release them', async () => {
     const user = await aUser(query);

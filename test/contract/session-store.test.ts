@@ -305,7 +305,7 @@ describe('trouble with the database', () => {
     expect(isDatabaseTrouble(await failureOf(pool.query(sql.unsafe`select 'x'::uuid`)))).toBe(false);
     expect(isDatabaseTrouble(await failureOf(pool.one(sql.unsafe`select where false`)))).toBe(false);
     expect(isDatabaseTrouble(new TypeError('x'))).toBe(false);
-    await pool.query(sql.unsafe`set statement_timeout = 50`);
+    await pool.query(sql.unsafe`set statement_timeout = 1000`);
     expect(isDatabaseTrouble(await failureOf(pool.query(sql.unsafe`select pg_sleep(5)`)))).toBe(true);
     const ended = failureOf(pool.query(sql.unsafe`set statement_timeout = 0; select pg_sleep(30)`));
     await connected(database.url(), async (client) => {

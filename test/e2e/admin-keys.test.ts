@@ -7,6 +7,19 @@ const { admin, aKeyOf, aUser, statuses, soon, eventsOf, query, replicas, config,
 const root = '/api/v1/admin/api-keys';
 const inSecs = (secs: number): string => new Date(Date.now() + secs * 1000).toISOString();
 
+/** What must have worked before so many seconds are over: with more of them where the machine took that long. */
+async function inTime<A>(work: (secs: number) => Promise<A>): Promise<A> {
+  for (const secs of [3, 8]) {
+    const beganAt = performance.now();
+    try {
+      return await work(secs);
+    } catch (error) {
+      if (performance.now() - beganAt < secs * 1000) throw error;
+    }
+  }
+  return work(20);
+}
+
 describe('a key made over the API', () => {
   it('is shown whole once, works on every replica, and says whose it is and who made it', async () => {
     const user = await aUser({ name: 'Ada' });
@@ -74,8 +87,11 @@ describe('a key made over the API', () => {
 
 describe('a key that expires', () => {
   it('is refused from then on at every replica, without any change', async () => {
-    const made = await aKeyOf({ expires_at: inSecs(3) });
-    await soon(made.api_key, 200);
+    const made = await inTime(async (secs) => {
+      const key = await aKeyOf({ expires_at: inSecs(secs) });
+      await soon(key.api_key, 200);
+      return key;
+    });
     await sleep(Date.parse(String(made['expires_at'])) - Date.now() + 50);
     expect(await statuses(made.api_key)).toEqual([401, 401]);
     const path = `${root}/${String(made['api_key_id'])}`;
@@ -129,15 +145,17 @@ describe('a change of a key', () => {
 
 describe('a rotation', () => {
   it('gives the same key a new secret; the old one lives on for as long as was said', async () => {
-    const made = await aKeyOf();
-    await soon(made.api_key, 200);
-    const path = `${root}/${String(made['api_key_id'])}`;
-    const rotated = dataOf(await admin('POST', `${path}/rotate`, { overlap_secs: 5 }));
-    const fresh = String(rotated['api_key']);
+    const { made, path, rotated, fresh } = await inTime(async (secs) => {
+      const key = await aKeyOf();
+      await soon(key.api_key, 200);
+      const at = `${root}/${String(key['api_key_id'])}`;
+      const after = dataOf(await admin('POST', `${at}/rotate`, { overlap_secs: secs + 2 }));
+      await soon(String(after['api_key']), 200);
+      expect(await statuses(key.api_key)).toEqual([200, 200]);
+      return { made: key, path: at, rotated: after, fresh: String(after['api_key']) };
+    });
     expect(rotated).toMatchObject({ public_id: made['public_id'], version: 2, previous_expires_at: instant });
     expect(fresh).not.toBe(made.api_key);
-    await soon(fresh, 200);
-    expect(await statuses(made.api_key)).toEqual([200, 200]);
     await sleep(Date.parse(String(rotated['previous_expires_at'])) - Date.now() + 50);
     expect(await statuses(made.api_key)).toEqual([401, 401]);
     expect(await statuses(fresh)).toEqual([200, 200]);

@@ -16,7 +16,10 @@ const config = () =>
     more: {
       models: [
         { id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast' }] },
-        { id: 'slow', routes: [{ provider: 'up', upstream_model: 'simulated?chunk-delay-ms=50&chunks=20' }] },
+        {
+          id: 'slow',
+          routes: [{ provider: 'up', upstream_model: 'simulated?chunk-delay-ms=50&chunks=100' }],
+        },
       ],
       server: {
         bind: '127.0.0.1:0',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type TestGateway } from '../support/gateway.ts';
+import { timed } from '../support/undisturbed.ts';
 import { adminSessionScene, codeOf, email, logIn, minute, password, start } from './admin-session-scene.ts';
 import { beginExchange } from './raw-http.ts';
 import { eventually } from './traces.ts';
@@ -34,11 +35,10 @@ describe('guessing passwords', () => {
         expect(refused.headers['set-cookie']).toBeUndefined();
       }
 
-    const startedAt = performance.now();
-    expect((await logIn(replicas()[0]!, {}, from('203.0.113.9'))).status).toBe(200);
-    const delayed = performance.now() - startedAt;
-    expect(delayed).toBeGreaterThan(1900);
-    expect(delayed).toBeLessThan(8000);
+    const { value, ms, allMs } = await timed(() => logIn(replicas()[0]!, {}, from('203.0.113.9')));
+    expect(value.status).toBe(200);
+    expect(allMs).toBeGreaterThan(1900);
+    expect(ms).toBeLessThan(8000);
     expect((await guess(replicas()[0]!, '198.51.100.1', { email: 'other@example.com' })).status).toBe(401);
 
     await clock.standAt(new Date(start + 15 * minute));
@@ -86,10 +86,10 @@ describe('guessing passwords', () => {
     await eventually(async () =>
       (await query('select from login_attempts')).length > 50 ? true : undefined,
     );
-    const startedAt = performance.now();
-    expect((await logIn(replicas()[0]!, {}, from('203.0.113.10'))).status).toBe(200);
+    const { value, ms } = await timed(() => logIn(replicas()[0]!, {}, from('203.0.113.10')));
+    expect(value.status).toBe(200);
     // 2 s of throttle; the rest is what a busy machine takes for a few hashes.
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(ms).toBeLessThan(20_000);
     for (const guesser of guessers) guesser.destroy();
   });
 

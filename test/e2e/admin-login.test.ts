@@ -85,20 +85,27 @@ describe('logging in', () => {
   });
 
   it('an unknown account takes as long as a wrong password', async () => {
-    const took: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
-    const time = async (which: 'known' | 'unknown', as: string) => {
+    const time = async (as: string): Promise<number> => {
       await query('delete from login_attempts');
       const startedAt = performance.now();
       expect((await logIn(plain(), { email: as, password: 'wrong' })).status).toBe(401);
-      took[which].push(performance.now() - startedAt);
+      return performance.now() - startedAt;
     };
-    for (let n = 0; n < 9; n += 1) {
-      await time('known', email);
-      await time('unknown', `nobody-${n}@example.com`);
-    }
     const median = (times: readonly number[]) => times.toSorted((a, b) => a - b)[4]!;
-    expect(median(took.unknown)).toBeGreaterThan(median(took.known) / 2);
-    expect(median(took.unknown)).toBeLessThan(median(took.known) * 2);
+    const ratio = async (): Promise<number> => {
+      const [known, unknown]: [number[], number[]] = [[], []];
+      for (let n = 0; n < 9; n += 1) {
+        known.push(await time(email));
+        unknown.push(await time(`nobody-${n}@example.com`));
+      }
+      return median(unknown) / median(known);
+    };
+    const isAlike = (found: number): boolean => found > 0.5 && found < 2;
+    let found = await ratio();
+    // A machine that is busy with something else may favour one of the two; a difference of ours is always there.
+    for (let tries = 1; tries < 3 && !isAlike(found); tries += 1) found = await ratio();
+    expect(found).toBeGreaterThan(0.5);
+    expect(found).toBeLessThan(2);
   });
 
   it.each<readonly [string, unknown, string, number]>([

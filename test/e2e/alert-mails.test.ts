@@ -140,7 +140,7 @@ describe('with two replicas that look for alerts', () => {
     for (let spent = 1; spent <= 3; spent += 1) expect(await ask(replicas[spent % 2]!.url)).toBe(200);
     expect(await query('select from budget_alerts')).toHaveLength(0);
     expect(await ask(replicas[0]!.url)).toBe(200);
-    await eventually(() => mailsTo(['a@example.com'])[0], 10_000);
+    await eventually(() => mailsTo(['a@example.com'])[0]);
     expect(await ask(replicas[1]!.url)).toBe(200);
     await sleep(1500);
     const [received, ...more] = mailsTo(['a@example.com']);
@@ -168,11 +168,12 @@ describe('a gateway that stops', () => {
     const emails = await waitingMails('stopping', 8);
     await eventually(() => (releases.length === 5 ? true : undefined));
     const asked = ask(gateway.url, 'slow');
-    await sleep(100);
+    await eventually(() => upstream.inFlight() === 1 || undefined);
     let stopped = false;
     const stopping = stop(gateway).then(() => (stopped = true));
     for (const release of releases.slice(0, 2)) release();
     expect(await asked).toBe(200);
+    await eventually(async () => count(await statesOf('stopping'), 'sent') >= 2 || undefined);
     await sleep(200);
     const states = await statesOf('stopping');
     expect([count(states, 'sent'), count(states, 'sending'), count(states, 'pending')]).toEqual([2, 3, 3]);
@@ -221,7 +222,7 @@ describe('a gateway that is killed while it sends', () => {
     await sleep(1500);
     expect(count(await states(), 'sending')).toBe(2);
     await query(`update test_clock set ahead = '5 minutes'`);
-    await eventually(async () => (count(await states(), 'sending') === 0 ? true : undefined), 10_000);
+    await eventually(async () => (count(await states(), 'sending') === 0 ? true : undefined));
     await sleep(1200);
     await query(`update test_clock set ahead = '0'`);
     expect(await states()).toMatchObject([

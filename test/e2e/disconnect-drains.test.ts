@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { undisturbed } from '../support/undisturbed.ts';
 import { disconnectScene, families, priced, untilLeft, usageMissing } from './disconnect-scene.ts';
 import type { HeldCall } from './held-upstream.ts';
 import { chat, messages, responses, type Talk, wholeStream } from './talk.ts';
@@ -96,23 +97,25 @@ describe.each([
 describe('a drain', () => {
   it('ends after drain_timeout_secs, with the usage seen so far', async () => {
     await gateway().take(config({ drain_on_disconnect: 'always', drain_timeout_secs: 1 }));
-    const callers = [call('free', true, chat), call('soft', true, messages), call('hard', true, responses)];
-    const held = [await upstream().next(), await upstream().next(), await upstream().next()];
-    // Which call belongs to which caller is not known: each gets what its family understands.
-    const spoken = await Promise.all(held.map(async (each) => ({ each, talk: talkOf(each) })));
-    for (const { each, talk } of spoken) {
-      each.head('stream');
-      each.write(talk.upstream.begin + talk.upstream.piece);
-    }
-    await Promise.all(callers.map((caller) => caller.receives('piece')));
-    await Promise.all(callers.map((caller) => caller.leave()));
-    for (const { each, talk } of spoken) if (talk !== responses) each.write(talk.upstream.usage);
-    expect(held.map((each) => each.left())).toEqual([false, false, false]);
-    await Promise.all(held.map(untilLeft));
-    for (const [index, talk] of [chat, messages, responses].entries())
-      await expectLeft(talk, callers[index]!.requestId, { status: 'stream_error', status_code: 200 }, [
-        talk === responses ? usageMissing : priced,
-      ]);
+    await undisturbed(300, async () => {
+      const callers = [call('free', true, chat), call('soft', true, messages), call('hard', true, responses)];
+      const held = [await upstream().next(), await upstream().next(), await upstream().next()];
+      // Which call belongs to which caller is not known: each gets what its family understands.
+      const spoken = await Promise.all(held.map(async (each) => ({ each, talk: talkOf(each) })));
+      for (const { each, talk } of spoken) {
+        each.head('stream');
+        each.write(talk.upstream.begin + talk.upstream.piece);
+      }
+      await Promise.all(callers.map((caller) => caller.receives('piece')));
+      await Promise.all(callers.map((caller) => caller.leave()));
+      for (const { each, talk } of spoken) if (talk !== responses) each.write(talk.upstream.usage);
+      expect(held.map((each) => each.left())).toEqual([false, false, false]);
+      await Promise.all(held.map(untilLeft));
+      for (const [index, talk] of [chat, messages, responses].entries())
+        await expectLeft(talk, callers[index]!.requestId, { status: 'stream_error', status_code: 200 }, [
+          talk === responses ? usageMissing : priced,
+        ]);
+    });
   });
 
   it.each(families)('takes one of max_drains places, and gives it back ($operation)', async ({ talk }) => {
@@ -127,6 +130,7 @@ describe('a drain', () => {
       }
       for (const caller of callers) await caller.receives('piece');
       for (const caller of callers) await caller.leave();
+      await eventually(() => held.some((each) => each.left()) || undefined);
       const drained = held.filter((each) => !each.left());
       expect(drained).toHaveLength(1);
       drained[0]?.write(finish + usage + done);

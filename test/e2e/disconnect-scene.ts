@@ -44,6 +44,8 @@ export interface Caller {
   /** Waits until the caller has received the text. */
   readonly receives: (text: string) => Promise<true>;
   readonly received: () => string;
+  /** Waits until the request is on its way, and then for the gateway to take it. */
+  readonly sent: () => Promise<void>;
   /** Hangs up, and waits until the gateway knows. */
   readonly leave: () => Promise<void>;
 }
@@ -80,6 +82,10 @@ export function disconnectScene() {
       socket,
       receives: (wanted) => eventually(() => (text.includes(wanted) ? true : undefined)),
       received: () => text,
+      sent: async () => {
+        await eventually(() => (!socket.connecting && socket.writableLength === 0) || undefined);
+        await sleep(noticedMs);
+      },
       leave: async () => {
         socket.destroy();
         await sleep(noticedMs);
@@ -132,7 +138,7 @@ export function disconnectScene() {
       it('holds nothing any more: the gateway is as idle as before', async () => {
         const stopped = stage.stop();
         await expect(
-          Promise.race([stopped.then(() => 'idle'), sleep(2000, 'busy', { ref: false })]),
+          Promise.race([stopped.then(() => 'idle'), sleep(8000, 'busy', { ref: false })]),
         ).resolves.toBe('idle');
         expect(stage.gateway().log.lines).toContainEqual({
           level: 'info',

@@ -75,7 +75,7 @@ describe('a caller that leaves before its request is sent upstream', () => {
       await blocker.connect();
       await blocker.query('begin; lock table user_budgets in access exclusive mode');
       const caller = call('hard', true, talk);
-      await sleep(noticedMs);
+      await caller.sent();
       await caller.leave();
       await blocker.query('rollback');
       await blocker.end();
@@ -99,7 +99,7 @@ describe('a caller that leaves while its key is looked up', () => {
     await blocker.connect();
     await blocker.query('begin; lock table api_keys in access exclusive mode');
     const caller = call('free', true, talk);
-    await sleep(noticedMs);
+    await caller.sent();
     await caller.leave();
     await blocker.query('rollback');
     await blocker.end();

@@ -61,7 +61,7 @@ export const labels: ExpectedLabels = { param: 'p', code: 'c' };
 
 /** Waits until it is so; a test that waits in vain fails by what it looks at next. */
 export async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200 && !isSo(); tries += 1) await sleep(10);
+  for (let tries = 0; tries < 2000 && !isSo(); tries += 1) await sleep(10);
 }
 
 /** A gateway whose upstreams answer what a test says, are slow, are gone, or say nothing. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestGateway } from '../support/gateway.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
 import { mcpScene } from './mcp-scene.ts';
+import { eventually } from './traces.ts';
 
 const scene = mcpScene();
 const servers: RunningServer[] = [];
@@ -80,7 +81,7 @@ async function ask(
 const rowOf = async (requestId: string) => (await scene.records(1, `request_id = '${requestId}'`))[0];
 
 async function untilBegun(count: number): Promise<void> {
-  for (let tries = 0; begun.length < count && tries < 200; tries += 1) await sleep(20);
+  await eventually(() => begun.length >= count || undefined);
   expect(begun).toHaveLength(count);
 }
 
@@ -163,6 +164,7 @@ describe('answers that are held', () => {
         expect(await rowOf(requestId)).toMatchObject({ status: 'gateway_error', error_code: 'overloaded' });
       }
       await untilBegun(4);
+      await eventually(() => begun.filter(({ isClosed }) => isClosed).length >= 3 || undefined);
       await sleep(100);
       expect(begun.map(({ isClosed }) => isClosed)).toEqual([false, true, true, true]);
       finish();

@@ -35,7 +35,7 @@ async function logged(path: string, body: object, requestId: string = randomUUID
 }
 
 async function overhead(requestId: string): Promise<readonly object[]> {
-  for (let tries = 0; tries < 50; tries += 1) {
+  for (let tries = 0; tries < 1000; tries += 1) {
     const rows = await query<object>(
       `select request_log_id, server_count, tool_count, tool_definition_bytes::int, tool_definition_tokens, tool_result_tokens
        from request_mcp_token_overheads where request_id = '${requestId}'`,
@@ -124,7 +124,7 @@ describe('a model request with tools of configured MCP servers', () => {
       await answer.text();
     };
     const links = async (count: number): Promise<readonly unknown[]> => {
-      for (let tries = 0; tries < 100; tries += 1) {
+      for (let tries = 0; tries < 1000; tries += 1) {
         const rows = await query(
           `select request_log_id from mcp_tool_invocations
            where request_id = '${requestId}' and request_log_id is not null`,
@@ -135,7 +135,7 @@ describe('a model request with tools of configured MCP servers', () => {
       return [];
     };
     await call();
-    for (let tries = 0; tries < 100; tries += 1) {
+    for (let tries = 0; tries < 1000; tries += 1) {
       if ((await query(`select from mcp_tool_invocations where request_id = '${requestId}'`)).length > 0)
         break;
       await sleep(20);

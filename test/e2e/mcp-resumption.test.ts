@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -9,12 +10,15 @@ import { mcpScene } from './mcp-scene.ts';
 const scene = mcpScene();
 let server: RunningServer;
 let gateways: readonly TestGateway[];
+/** Once the caller has come back: until then the tool is at work. */
+const resumed = Promise.withResolvers<void>();
 
 beforeAll(async () => {
   server = await sdkServer(() => {
     const own = new McpServer({ name: 'own', version: '1' });
     own.registerTool('slow', { inputSchema: {} }, async () => {
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await resumed.promise;
+      await sleep(200);
       return { content: [{ type: 'text', text: 'completed' }] };
     });
     return own;
@@ -52,6 +56,7 @@ it('an answer whose connection broke off is resumed, at another replica too', as
       const body = typeof init?.body === 'string' ? init.body : '';
       const lastEventId = new Headers(init?.headers).get('last-event-id');
       const at = isBroken ? other! : one!;
+      if (lastEventId !== null) resumed.resolve();
       const response = await fetch(`${at.url}/mcp/own`, init);
       if (lastEventId !== null) asked.push(`resumed: ${response.status}`);
       if (!body.includes('tools/call')) return response;
@@ -62,7 +67,7 @@ it('an answer whose connection broke off is resumed, at another replica too', as
   });
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(transport);
-  const result = await client.callTool({ name: 'slow', arguments: {} }, undefined, { timeout: 5000 });
+  const result = await client.callTool({ name: 'slow', arguments: {} }, undefined, { timeout: 30_000 });
   expect(JSON.stringify(result.content)).toContain('completed');
   expect(asked).toEqual(['called', 'resumed: 200']);
   await client.close();

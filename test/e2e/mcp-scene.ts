@@ -74,7 +74,7 @@ export function mcpScene() {
     },
     /** The records of a request id, once there are as many. */
     records: async (count: number, where = 'true'): Promise<readonly RecordRow[]> => {
-      for (let tries = 0; tries < 100; tries += 1) {
+      for (let tries = 0; tries < 1000; tries += 1) {
         const rows = await query<RecordRow>(
           `select * from mcp_tool_invocations where ${where} order by occurred_at, mcp_tool_invocation_id`,
         );

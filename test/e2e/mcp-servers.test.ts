@@ -144,7 +144,7 @@ describe('MCP servers', () => {
       allowed_owners: ['*'],
       allowed_tools: ['read'],
       denied_tools: [],
-      timeout_ms: 1000,
+      timeout_ms: 20_000,
       max_result_bytes: 10_000,
     });
     const said: string[] = [];

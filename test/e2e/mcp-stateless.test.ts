@@ -4,6 +4,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { TestGateway } from '../support/gateway.ts';
 import { everythingServer, listening, type RunningServer } from '../support/mcp-servers.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 import { mcpScene } from './mcp-scene.ts';
 
 const scene = mcpScene();
@@ -59,7 +60,8 @@ async function connected(server: string): Promise<Client> {
 beforeAll(async () => {
   running.push(await statelessServer(), await everythingServer());
   gateway = await scene.gateway([
-    { id: 'modern', url: running[0]!.url, denied_tools: ['closed'], timeout_ms: 500 },
+    { id: 'modern', url: running[0]!.url, denied_tools: ['closed'] },
+    { id: 'hasty', url: running[0]!.url, timeout_ms: 500 },
     { id: 'older', url: running[1]!.url },
   ]);
 });
@@ -84,11 +86,14 @@ describe('the revision without sessions (2026-07-28)', () => {
   });
 
   it('has subscriptions, which last longer than a call may take, and hold no process up', async () => {
-    const client = await connected('modern');
+    const client = await undisturbed(300, async () => {
+      const subscriber = await connected('hasty');
+      await subscriber.listen({ toolsListChanged: true });
+      return subscriber;
+    });
     const changed = new Promise<void>((resolve) => {
       client.setNotificationHandler('notifications/tools/list_changed', async () => resolve());
     });
-    await client.listen({ toolsListChanged: true });
     await new Promise((resolve) => setTimeout(resolve, 700));
     toolsChanged();
     await changed;

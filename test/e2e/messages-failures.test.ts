@@ -222,7 +222,7 @@ describe('a gateway that can take no more', () => {
     const file = basicConfig(simulated().url, key, {
       user: { budget: budget(1_000_000) },
       more: { server: { bind: '127.0.0.1:0', max_in_flight: 1 } },
-      route: { extra_body: { simulate: { 'chunk-delay-ms': 100, chunks: 10 } } },
+      route: { extra_body: { simulate: { 'chunk-delay-ms': 400, chunks: 10 } } },
     });
     alone = await startGateway(file, proxy.to(database.url()));
   });

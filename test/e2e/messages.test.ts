@@ -368,6 +368,11 @@ describe('money', () => {
   });
 
   it('message_stop and the whole body are held back until the commit', async () => {
+    const blocker = new Client(databaseUrl());
+    await blocker.connect();
+    // Readers may pass, a new ledger row may not.
+    await blocker.query('begin; lock table usage_cost_events in share mode');
+    const before = simulated().requests();
     const calls = [true, false].map((stream) =>
       fetch(`${gateway().url}/v1/messages`, {
         method: 'POST',
@@ -375,10 +380,6 @@ describe('money', () => {
         body: JSON.stringify({ ...messages.body(stream), model: 'slow' }),
       }),
     );
-    await eventually(() => (simulated().inFlight() === 2 ? true : undefined));
-    const blocker = new Client(databaseUrl());
-    await blocker.connect();
-    await blocker.query('begin; lock table usage_cost_events in access exclusive mode');
     let told = '';
     const [streaming, answering] = calls.map(async (call, index) => {
       const response = await call;
@@ -386,6 +387,8 @@ describe('money', () => {
       return response.status;
     });
     await eventually(() => (told.includes('message_delta') ? true : undefined));
+    await eventually(() => simulated().requests() === before + 2 || undefined);
+    await eventually(() => simulated().inFlight() === 0 || undefined);
     expect(await Promise.race([streaming, answering, sleep(300, 'held back')])).toBe('held back');
     expect(simulated().inFlight()).toBe(0);
     expect(told).not.toContain('message_stop');

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { adminModelsScene, key, root } from './admin-models-scene.ts';
+import { eventually } from './traces.ts';
 
 const { admin, query, userIdOf, gateway } = adminModelsScene();
 
@@ -24,17 +24,15 @@ const logRows = (requestId: string) => query('select * from request_logs where r
 
 /** Until the replica knows of the limits. */
 async function callersAreRefused(): Promise<void> {
-  const until = performance.now() + 5000;
-  for (;;) {
+  await eventually(async () => {
     const answer = await fetch(`${gateway().url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),
     });
-    if (answer.headers.get('x-gateway-error') === 'rate_limited') return;
-    if (performance.now() > until) throw new Error(await answer.text());
-    await sleep(50);
-  }
+    await answer.text();
+    return answer.headers.get('x-gateway-error') === 'rate_limited' || undefined;
+  });
 }
 
 describe('POST /api/v1/admin/models/{model_id}/test', () => {

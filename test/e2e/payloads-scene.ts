@@ -89,7 +89,7 @@ export function payloadsScene() {
 
   /** What is kept of a request, once it is: payloads follow their summary rows. */
   async function kept({ requestId }: Pick<Answer, 'requestId'>): Promise<Stored> {
-    for (let tries = 0; tries < 200; tries += 1) {
+    for (let tries = 0; tries < 1000; tries += 1) {
       const [row] = await stage.query<Loose>(
         `select l.*, p.request_json, p.response_json from request_logs l
          join request_log_payloads p using (request_log_id, ownership_scope_key) where l.request_id = $1`,

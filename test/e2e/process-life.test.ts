@@ -9,6 +9,7 @@ import { tcpProxy, type TcpProxy } from '../contract/tcp-proxy.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
+import { timed, undisturbed } from '../support/undisturbed.ts';
 import { frames, type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
 import {
   logged,
@@ -43,7 +44,7 @@ beforeAll(async () => {
     ...(config['api_keys'] as readonly object[]),
     { name: 'soft', owner: 'user:b@example.com', value: soft },
   ];
-  for (const [name, secs] of Object.entries({ patient: 5, brief: briefSecs }))
+  for (const [name, secs] of Object.entries({ patient: 40, brief: briefSecs }))
     await writeFile(
       path.join(folder, `${name}.yaml`),
       stringify({
@@ -178,30 +179,31 @@ describe('gateway serve with one worker', () => {
 describe('a signal to the process group', () => {
   it.each([1, 2])(
     'is one request to stop: with %i workers every stream ends whole and is written',
-    async (workers) => {
-      const gateway = await listening(
-        startInShell('exec "$@"', ['serve', '--workers', String(workers)], variables()),
-        workers,
-      );
-      const streams = [
-        await stream(gateway.url, hard),
-        await stream(gateway.url, soft),
-        await stream(gateway.url, hard),
-      ];
-      signalGroup(gateway, 'SIGTERM');
-      await times(gateway, 'draining', workers);
-      // A terminal or a service manager may repeat it at once.
-      signalGroup(gateway, 'SIGINT');
-      await sleep(300);
-      for (const each of streams) finish(each);
-      expect(await gateway.exited).toEqual({ code: 0, signal: null });
-      for (const each of streams) {
-        expect(each.text()).toContain('data: [DONE]');
-        const { logs, ledger } = await traceOf(each.requestId);
-        expect(logs).toMatchObject([{ status_code: 200 }]);
-        expect(ledger).toMatchObject([{ pricing_status: 'priced' }]);
-      }
-    },
+    (workers) =>
+      undisturbed(1000, async () => {
+        const gateway = await listening(
+          startInShell('exec "$@"', ['serve', '--workers', String(workers)], variables()),
+          workers,
+        );
+        const streams = [
+          await stream(gateway.url, hard),
+          await stream(gateway.url, soft),
+          await stream(gateway.url, hard),
+        ];
+        signalGroup(gateway, 'SIGTERM');
+        await times(gateway, 'draining', workers);
+        // A terminal or a service manager may repeat it at once.
+        signalGroup(gateway, 'SIGINT');
+        await sleep(300);
+        for (const each of streams) finish(each);
+        expect(await gateway.exited).toEqual({ code: 0, signal: null });
+        for (const each of streams) {
+          expect(each.text()).toContain('data: [DONE]');
+          const { logs, ledger } = await traceOf(each.requestId);
+          expect(logs).toMatchObject([{ status_code: 200 }]);
+          expect(ledger).toMatchObject([{ pricing_status: 'priced' }]);
+        }
+      }),
   );
 
   it('sent again after 2 seconds ends the grace: what is torn is settled, and the exit code is 1', async () => {
@@ -210,13 +212,15 @@ describe('a signal to the process group', () => {
     signalGroup(gateway, 'SIGTERM');
     await times(gateway, 'draining', 2);
     await sleep(2100);
-    const from = performance.now();
-    signalGroup(gateway, 'SIGTERM');
-    await Promise.all(streams.map(({ ended }) => ended));
-    // The upstream of the hard budget's owner is read on for its usage.
-    finish(streams[0]!);
-    expect(await gateway.exited).toEqual({ code: 1, signal: null });
-    expect(performance.now() - from).toBeLessThan(endSecs * 1000);
+    const { value, ms } = await timed(async () => {
+      signalGroup(gateway, 'SIGTERM');
+      await Promise.all(streams.map(({ ended }) => ended));
+      // The upstream of the hard budget's owner is read on for its usage.
+      finish(streams[0]!);
+      return gateway.exited;
+    });
+    expect(value).toEqual({ code: 1, signal: null });
+    expect(ms).toBeLessThan(endSecs * 1000);
     const rows = await Promise.all(streams.map(({ requestId }) => traceOf(requestId)));
     expect(rows.map(({ logs }) => logs.length)).toEqual([1, 1]);
     expect(rows.map(({ ledger }) => ledger.map((row) => row['pricing_status']))).toEqual([
@@ -262,12 +266,13 @@ describe('the end while the database is frozen', () => {
     const steady = setInterval(() => torn.call.write(frames.content), 100);
     proxy.freeze();
     finish(whole);
-    const from = performance.now();
-    gateway.child.kill('SIGTERM');
-    const ended = await gateway.exited;
+    const { value, ms } = await timed(() => {
+      gateway.child.kill('SIGTERM');
+      return gateway.exited;
+    });
     clearInterval(steady);
-    expect(ended).toEqual({ code: 0, signal: null });
-    expect(performance.now() - from).toBeLessThan((briefSecs + endSecs) * 1000);
+    expect(value).toEqual({ code: 0, signal: null });
+    expect(ms).toBeLessThan((briefSecs + endSecs) * 1000);
     expect(torn.text()).not.toContain('[DONE]');
     const next = await listening(startCommand(['serve'], own));
     await eventually(async () => ((await traceOf(whole.requestId)).ledger.length === 1 ? true : undefined));

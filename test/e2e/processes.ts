@@ -58,7 +58,7 @@ export const logged = (
 
 /** Waits for so many of them. */
 export const times = (command: RunningCommand, message: string, count: number): Promise<true> =>
-  eventually(() => (logged(command, message).length >= count ? true : undefined), 15_000);
+  eventually(() => (logged(command, message).length >= count ? true : undefined), 30_000);
 
 function run(
   [file = '', ...args]: readonly string[],

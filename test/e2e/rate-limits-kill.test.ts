@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import { type GatewayProcess, spawnGateway } from '../support/gateway.ts';
+import { timed, undisturbed } from '../support/undisturbed.ts';
 import { keyOf, limitsConfig } from './limits-scene.ts';
 import { eventually } from './traces.ts';
 
@@ -40,31 +41,41 @@ async function ask({ url }: GatewayProcess, latencyMs: number): Promise<number> 
   }
 }
 
-/** Requests that are sent at once are in flight at once, however busy the machine is. */
+/** Requests that are sent at once are in flight at once, however busy the machine is, unless it stands still. */
 const togetherMs = 1_000;
 
 describe('kill -9 of a process with requests in flight under a limit', () => {
   it('gives them back within 10 seconds, and none of those that another process holds', async () => {
     const [dying, there] = processes as [GatewayProcess, GatewayProcess];
-    const cut = [ask(dying, 40_000), ask(dying, 40_000)];
-    const kept = ask(there, 40_000);
+    const cut = [ask(dying, 100_000), ask(dying, 100_000)];
+    const kept = ask(there, 100_000);
     await eventually(() => (upstream.inFlight() === 3 ? true : undefined));
     expect(await ask(there, 0)).toBe(429);
 
-    dying.kill();
-    const killedAt = performance.now();
-    expect(await Promise.all(cut)).toEqual([0, 0]);
-    // Two at once have room as soon as both are given back.
-    for (;;) {
-      const both = await Promise.all([ask(there, togetherMs), ask(there, togetherMs)]);
-      if (both.every((status) => status === 200)) break;
-      expect(performance.now() - killedAt).toBeLessThan(10_000);
-      await sleep(100);
-    }
-    expect(performance.now() - killedAt).toBeLessThan(10_000);
-    const three = await Promise.all([1, 2, 3].map(() => ask(there, togetherMs)));
-    expect(three.toSorted((one, other) => one - other)).toEqual([200, 200, 429]);
+    const { value: ms } = await timed(async (soFarMs) => {
+      let roomMs: number | undefined;
+      dying.kill();
+      expect(await Promise.all(cut)).toEqual([0, 0]);
+      // Two at once have room as soon as both are given back.
+      for (;;) {
+        const { value: both, longestPauseMs } = await timed(() =>
+          Promise.all([ask(there, togetherMs), ask(there, togetherMs)]),
+        );
+        if (both.every((status) => status === 200)) {
+          roomMs ??= soFarMs();
+          // With a pause the one may have followed the other.
+          if (longestPauseMs < togetherMs / 2) return roomMs;
+        }
+        expect(roomMs ?? soFarMs()).toBeLessThan(10_000);
+        await sleep(100);
+      }
+    });
+    expect(ms).toBeLessThan(10_000);
+    await undisturbed(togetherMs / 2, async () => {
+      const three = await Promise.all([1, 2, 3].map(() => ask(there, togetherMs)));
+      expect(three.toSorted((one, other) => one - other)).toEqual([200, 200, 429]);
+    });
     there.kill();
     expect(await kept).toBe(0);
-  }, 60_000);
+  }, 120_000);
 });

@@ -121,7 +121,7 @@ beforeAll(async () => {
   const listed = (await run(['keys', 'list'], lost.url)).out;
   const [, id = ''] = /^(\S+)\t\S+\tuser:gone@/m.exec(listed) ?? [];
   expect(await run(['keys', 'revoke', id], lost.url)).toMatchObject({ code: 0 });
-  await eventually(async () => ((await modelsOf(keys.gone)) === 401 ? true : undefined), 10_000);
+  await eventually(async () => ((await modelsOf(keys.gone)) === 401 ? true : undefined));
   await lost.archived();
   journaled = await answered(keys.free, 'journaled', () => lost.stop());
   gateway.kill();
@@ -148,7 +148,7 @@ describe('a database that was restored to a point in time', () => {
 
   it('gets from the journal what the lost one did not take: its caller had the whole answer', async () => {
     expect(journaled).toMatchObject({ status: 200, body: expect.stringContaining('"all"') });
-    await eventually(() => (gateway.output().includes('journal settled') ? true : undefined), 15_000);
+    await eventually(() => (gateway.output().includes('journal settled') ? true : undefined), 30_000);
     expect(await ledger()).toContain('journaled');
   });
 

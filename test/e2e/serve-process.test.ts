@@ -245,7 +245,7 @@ describe('gateway serve --workers 2', () => {
   let serving: Serving;
 
   beforeAll(async () => {
-    serving = await serve('two', config({ server: { bind: '127.0.0.1:0', shutdown_grace_secs: 2 } }), [
+    serving = await serve('two', config({ server: { bind: '127.0.0.1:0', shutdown_grace_secs: 6 } }), [
       '--workers',
       '2',
     ]);
@@ -286,7 +286,7 @@ describe('gateway serve --workers 2', () => {
   it('SIGHUP reaches every worker', async () => {
     await serving.write(
       config({
-        server: { bind: '127.0.0.1:0', shutdown_grace_secs: 2 },
+        server: { bind: '127.0.0.1:0', shutdown_grace_secs: 6 },
         models: [...models, model('newer')],
       }),
     );

@@ -18,6 +18,7 @@ import {
   type WireHeader,
 } from '../support/event-stream-frames.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
+import { costWithin } from '../support/cost.ts';
 
 const fixedSizes = [0, 0, 1, 2, 4, 8, 0, 0, 8, 16];
 
@@ -288,17 +289,17 @@ describe('bounds', () => {
   });
 
   it('a frame that comes byte by byte costs time in proportion to its length', () => {
-    const timed = (size: number): number => {
+    const cost = (size: number, boundMs: number): number => {
       const bytes = sized(size);
-      const run = eventFrames.begin();
-      const from = process.cpuUsage();
-      for (let at = 0; at < bytes.length; at += 1) run.push(bytes.subarray(at, at + 1));
-      return process.cpuUsage(from).user / 1000;
+      return costWithin(boundMs, () => {
+        const run = eventFrames.begin();
+        for (let at = 0; at < bytes.length; at += 1) run.push(bytes.subarray(at, at + 1));
+      });
     };
-    timed(50_000);
-    const small = Math.max(1, timed(100_000));
+    cost(50_000, 0);
+    const bound = 50 * Math.max(1, cost(100_000, 0));
     // Ten times the bytes; a cost that grows with the square would take a hundred times as long.
-    expect(timed(1_000_000)).toBeLessThan(50 * small);
+    expect(cost(1_000_000, bound)).toBeLessThan(bound);
   });
 });
 

@@ -99,7 +99,7 @@ describe('a provider that is replaced', () => {
     const open = (): number =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length - before;
     // Both ends of a connection are in this process.
-    for (let looks = 0; open() > 0 && looks < 100; looks += 1) await sleep(10);
+    for (let looks = 0; open() > 0 && looks < 1000; looks += 1) await sleep(10);
     expect(open()).toBeLessThanOrEqual(0);
     await close();
   });

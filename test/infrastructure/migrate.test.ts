@@ -74,18 +74,23 @@ describe('migrate', () => {
   });
 
   it('gives up with a clear error when another process holds the lock too long', async () => {
-    await write('0001_slow.sql', 'SELECT pg_sleep(2);');
-    const slow = migrate(database.url, dir);
-    const began = Date.now();
-    const locks = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-      WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
-    while ((await query(database.url, locks)).length === 0) {
-      expect(Date.now() - began).toBeLessThan(10_000);
-    }
-    await expect(migrate(database.url, dir, { lockTimeoutMs: 200 })).rejects.toThrow(
-      'Another process has been migrating the database for 0.2 s',
-    );
-    expect(await slow).toEqual(['0001_slow.sql']);
+    await query(database.url, 'CREATE TABLE held (id integer)');
+    await write('0001_slow.sql', 'SELECT FROM held;');
+    await connected(database.url, async (holder) => {
+      await holder.query('BEGIN; LOCK TABLE held');
+      const slow = migrate(database.url, dir);
+      const began = Date.now();
+      const locks = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
+      while ((await query(database.url, locks)).length === 0) {
+        expect(Date.now() - began).toBeLessThan(30_000);
+      }
+      await expect(migrate(database.url, dir, { lockTimeoutMs: 200 })).rejects.toThrow(
+        'Another process has been migrating the database for 0.2 s',
+      );
+      await holder.query('ROLLBACK');
+      expect(await slow).toEqual(['0001_slow.sql']);
+    });
   });
 
   it('applies a file whole or not at all, and names the file and the line', async () => {

@@ -10,10 +10,11 @@ import {
   type PayloadStore,
   payloadStore,
 } from '../../infrastructure/postgres/payload-store.ts';
-import { type Holder, holder } from '../contract/ledger-bench.ts';
+import { type Holder, holder, untilWaiting } from '../contract/ledger-bench.ts';
 import { type TcpProxy, tcpProxy } from '../contract/tcp-proxy.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { timed } from '../support/undisturbed.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -361,7 +362,7 @@ describe('a database that is gone', () => {
     const [first = '', second = ''] = await summaries(2);
     const lock = await locked();
     store.keep(of(first), () => payload('x'));
-    await sleep(100);
+    await untilWaiting(query, 1, 'relation');
     proxy.cut();
     await settled(store, 1);
     await lock.rollBack();
@@ -383,20 +384,16 @@ describe('close', () => {
   });
 
   it('with nothing to write is at once', async () => {
-    const start = performance.now();
-    await store.close(10_000);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect((await timed(() => store.close(10_000))).ms).toBeLessThan(1000);
   });
 
   it('gives up after its time, and counts what is left as shed', async () => {
     const ids = await summaries(3);
     const lock = await locked();
     store.keep(of(ids[0] ?? ''), () => payload('first'));
-    await sleep(100);
+    await untilWaiting(query, 1, 'relation');
     for (const id of ids.slice(1)) store.keep(of(id), () => payload('waits'));
-    const start = performance.now();
-    await store.close(300);
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect((await timed(() => store.close(300))).ms).toBeLessThan(3000);
     expect(store.counts()).toMatchObject({ kept: 0, shed: 2 });
     await lock.rollBack();
   });

@@ -13,6 +13,7 @@ import type { CloudBAuth } from '../../infrastructure/config/provider-auth.ts';
 import { requestSigning, type Signing } from '../../infrastructure/providers/auth/sigv4.ts';
 import type { OutboundRequest, WrittenRequest } from '../../infrastructure/providers/provider.ts';
 import { pathSegment } from '../../infrastructure/providers/wire/path-segment.ts';
+import { eventually } from '../e2e/traces.ts';
 import {
   signatureFault,
   signatureOf,
@@ -421,6 +422,7 @@ describe('default_chain', () => {
     mood = { lifeMs: 3_600_000 };
     await sleep(1600);
     await idNow();
+    await eventually(async () => (await idNow()) === 'ASIA2' || undefined);
     await sleep(150);
     expect([await idNow(), asked]).toEqual(['ASIA2', 2]);
   });

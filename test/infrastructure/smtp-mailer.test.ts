@@ -12,6 +12,8 @@ import type { MailConfig } from '../../infrastructure/config/server-config.ts';
 import { smtpMailer } from '../../infrastructure/mail/smtp-mailer.ts';
 import { type MailServer, type OnMail, startMailServer } from '../support/mail-server.ts';
 import { selfSigned } from '../support/self-signed.ts';
+import { timed } from '../support/undisturbed.ts';
+import { eventually } from '../e2e/traces.ts';
 
 const mail = { subject: 'Subject', text: 'Text', html: '<p>HTML</p>' };
 const credentials = { username: 'gateway', password: 'pässword-0123456789' };
@@ -32,8 +34,10 @@ const configOf = (port: number, smtp: Partial<MailConfig['smtp']> = {}): MailCon
   smtp: { host: '127.0.0.1', port, starttls: false, credentials: undefined, ...smtp },
 });
 
+/** No busy machine takes so long. */
+const bounds = { connectMs: 20_000, silenceMs: 20_000, attemptMs: 40_000 };
 /** Bounds that a test can wait for. */
-const bounds = { connectMs: 250, silenceMs: 250, attemptMs: 5000 };
+const brief = { connectMs: 250, silenceMs: 250, attemptMs: 5000 };
 
 const sendBy = (config: MailConfig | undefined, to = 'ada@example.com', over: Partial<typeof bounds> = {}) =>
   smtpMailer(() => config, { ...bounds, ...over }).send(to, mail);
@@ -258,7 +262,9 @@ describe('a mail that could not be sent tells why', () => {
   });
 
   it('a host that does not exist', async () => {
-    expect(await reasonOf(configOf(25, { host: 'mail.invalid' }))).toMatch(/mail\.invalid|timeout/i);
+    expect(await reasonOf(configOf(25, { host: 'mail.invalid' }), undefined, brief)).toMatch(
+      /mail\.invalid|timeout/i,
+    );
   });
 });
 
@@ -320,7 +326,10 @@ async function fullPort(): Promise<{ readonly port: number; readonly close: () =
   for (let full = false; !full && fillers.length < 50; ) {
     const filler = connect(port, '127.0.0.1').on('error', () => undefined);
     fillers.push(filler);
-    full = await Promise.race([once(filler, 'connect').then(() => false), sleep(150, true)]);
+    await Promise.race([once(filler, 'connect'), sleep(150)]);
+    // A look after that: a pause of the machine may end with both.
+    await sleep(50);
+    full = filler.connecting;
   }
   return {
     port,
@@ -334,17 +343,17 @@ async function fullPort(): Promise<{ readonly port: number; readonly close: () =
 describe('one attempt ends in time', () => {
   it.each(Object.keys(answers))('when the server falls silent at %s', async (stopAt) => {
     const port = await scriptedServer(stopAt, () => undefined);
-    const startedAt = performance.now();
-    expect(await reasonOf(configOf(port, { credentials }))).toMatch(/time|greeting/i);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    const { value, ms } = await timed(() => reasonOf(configOf(port, { credentials }), undefined, brief));
+    expect(value).toMatch(/time|greeting/i);
+    expect(ms).toBeLessThan(2000);
   });
 
   it('when no connection is to be had', async () => {
     const { port, close } = await fullPort();
     opened.push(close);
-    const startedAt = performance.now();
-    expect(await reasonOf(configOf(port))).toMatch(/timeout/i);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    const { value, ms } = await timed(() => reasonOf(configOf(port), undefined, brief));
+    expect(value).toMatch(/timeout/i);
+    expect(ms).toBeLessThan(2000);
   });
 
   it.each(['greeting', 'EHLO', 'RCPT', '.'])(
@@ -359,15 +368,12 @@ describe('one attempt ends in time', () => {
         });
         socket.on('end', () => socket.end());
       });
-      const startedAt = performance.now();
       const wide = { connectMs: 60_000, silenceMs: 60_000, attemptMs: 400 };
-      expect(await reasonOf(configOf(port, { credentials }), undefined, wide)).toBe(
-        'The mail server did not finish in time.',
-      );
-      expect(performance.now() - startedAt).toBeLessThan(2000);
+      const { value, ms } = await timed(() => reasonOf(configOf(port, { credentials }), undefined, wide));
+      expect(value).toBe('The mail server did not finish in time.');
+      expect(ms).toBeLessThan(2000);
       // Nothing of the attempt goes on behind the back of whoever marks it failed.
-      await sleep(100);
-      expect(closed).toBe(true);
+      await eventually(() => closed || undefined);
     },
   );
 

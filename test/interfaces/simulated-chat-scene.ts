@@ -75,7 +75,7 @@ export const completionOf = ({ text }: Received): Completion => JSON.parse(text)
 export const errorOf = ({ text }: Received): Json => (JSON.parse(text) as { error: Json }).error;
 
 export const eventually = async (holds: () => boolean): Promise<void> => {
-  for (let tries = 0; tries < 200 && !holds(); tries += 1)
+  for (let tries = 0; tries < 2000 && !holds(); tries += 1)
     await new Promise((resolve) => setTimeout(resolve, 10));
   expect(holds()).toBe(true);
 };

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { eventually } from './simulated-chat-scene.ts';
 import {
   bodies,
   dataOf,
@@ -118,15 +119,14 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
     const socket = connect(Number(new URL(upstream().url).port), '127.0.0.1');
     socket.on('data', (piece) => received.push(piece));
     socket.write(`POST /v1/${family} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await eventually(() => Buffer.concat(received).toString().includes(`event: ${finish}`));
     await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(Buffer.concat(received).toString()).toContain(`event: ${finish}`);
     expect(Buffer.concat(received).toString()).not.toContain('message_stop');
     expect(upstream().inFlight()).toBe(1);
     const gone = new Promise((resolve) => socket.once('close', resolve));
     socket.destroy();
     await gone;
-    for (let tries = 0; tries < 200 && upstream().inFlight() > 0; tries += 1)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await eventually(() => upstream().inFlight() === 0);
     expect(upstream().aborted()).toBe(before + 1);
   });
 

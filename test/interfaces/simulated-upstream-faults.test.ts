@@ -226,6 +226,7 @@ describe('silence and clients that leave', () => {
     socket.write(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
+    await eventually(() => upstream().inFlight() === 1 && Buffer.concat(received).toString().includes(last));
     await new Promise((resolve) => setTimeout(resolve, 150));
     const text = Buffer.concat(received).toString();
     expect(text).toContain(last);
@@ -254,7 +255,11 @@ describe('silence and clients that leave', () => {
     const before = upstream().aborted();
     const body = JSON.stringify({ model: 'simulated?latency-ms=60000', messages: hello });
     const url = `${upstream().url}/chat/completions`;
-    await expect(fetch(url, { method: 'POST', body, signal: AbortSignal.timeout(50) })).rejects.toThrow();
+    const leaving = new AbortController();
+    const left = expect(fetch(url, { method: 'POST', body, signal: leaving.signal })).rejects.toThrow();
+    await eventually(() => upstream().inFlight() === 1);
+    leaving.abort();
+    await left;
     await eventually(() => upstream().inFlight() === 0);
     expect(upstream().aborted()).toBe(before + 1);
   });

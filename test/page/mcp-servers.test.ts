@@ -64,7 +64,7 @@ async function callTool(): Promise<void> {
   await client.connect(transportOf(scene.gateway(), 'files', scene.key));
   await client.callTool({ name: 'read_file', arguments: {} });
   await client.close();
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 1000; tries += 1) {
     if ((await scene.query('select from mcp_tool_invocations')).length > 0) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

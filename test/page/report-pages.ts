@@ -65,7 +65,7 @@ export async function sidewaysAt360(page: Page): Promise<unknown> {
   await page.setViewportSize({ width: 360, height: 780 });
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
   // A chart follows the size of its frame a moment later.
-  await isTrueWithin(page, 3000, `${overflow} === 0`);
+  await isTrueWithin(page, 20_000, `${overflow} === 0`);
   const over = await page.evaluate(overflow);
   await page.setViewportSize({ width: 1280, height: 800 });
   return over;

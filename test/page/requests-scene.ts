@@ -57,7 +57,7 @@ export function requestsScene() {
 
   /** Waits until the payload of a request is stored, which comes behind its answer. */
   async function stored(requestId: string): Promise<string> {
-    for (let tries = 0; tries < 100; tries += 1) {
+    for (let tries = 0; tries < 400; tries += 1) {
       const [row] = await scene.query<{ id: string }>(
         'select request_log_id as id from request_logs where request_id = $1 and has_payload',
         [requestId],
@@ -102,7 +102,7 @@ export const rowsOf = (page: Page) => page.getByRole('table').locator('tbody tr'
 
 /** Waits for a list of so many rows. */
 export async function count(page: Page, n: number): Promise<void> {
-  const timeout = 8_000;
+  const timeout = 20_000;
   if (n > 0)
     await rowsOf(page)
       .nth(n - 1)

@@ -53,7 +53,7 @@ describe('the frame of every page', () => {
         .getByRole('link', { name, exact: true })
         .click();
       await page.getByRole('heading', { level: 1 }).waitFor();
-      expect(await isTrueWithin(page, 5000, "document.title.endsWith('· Model Gateway')")).toBe(true);
+      expect(await isTrueWithin(page, 20_000, "document.title.endsWith('· Model Gateway')")).toBe(true);
     }
   });
 });

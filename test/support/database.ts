@@ -19,7 +19,7 @@ export interface TestDatabase {
 }
 
 /** Copying fails while a worker of PostgreSQL itself is in the template; it is out again within seconds. */
-const COPY_TRIES = 20;
+const COPY_TRIES = 100;
 const COPY_PAUSE_MS = 250;
 
 /** `object_in_use`: somebody is connected to the template. */

@@ -242,7 +242,7 @@ export function runGateway(
     let err = '';
     child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()));
-    child.once('exit', (code) => resolve({ code, out, err }));
+    child.once('close', (code) => resolve({ code, out, err }));
   });
 }
 

@@ -65,7 +65,7 @@ export async function everythingServer(): Promise<RunningServer> {
 }
 
 async function untilListening(port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 800; tries += 1) {
     const answer = await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined);
     if (answer !== undefined) return answer.body?.cancel();
     await sleep(50);

@@ -186,7 +186,7 @@ const shapeOf = ({ sum, gauge }: Wire): ReceivedMetric['shape'] => {
 };
 
 /** Asks again until it is so. */
-export async function until(so: () => boolean, withinMs = 8000): Promise<void> {
+export async function until(so: () => boolean, withinMs = 20_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!so()) {
     if (Date.now() > deadline) throw new Error(`it did not come about in ${withinMs} ms: ${so.toString()}`);

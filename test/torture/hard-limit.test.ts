@@ -15,6 +15,7 @@ import {
 import { ledgerVerify } from '../support/ledger-verify.ts';
 import { callers, type LoadOutcome, type LoadRequest } from '../support/load.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
+import { timed } from '../support/undisturbed.ts';
 
 const seed = tortureSeed();
 const random = randomFrom(seed);
@@ -181,9 +182,7 @@ function othersAreToldOfTheBudget(outcomes: readonly LoadOutcome[]): void {
 
 describe(`a hard limit under fire, over three gateway processes`, () => {
   it('is never passed by 400 requests at once of random cost, and every complete answer is in the ledger', async () => {
-    const from = performance.now();
-    const outcomes = await atOnce(race.map(({ request }) => request));
-    const seconds = (performance.now() - from) / 1000;
+    const { value: outcomes, ms } = await timed(() => atOnce(race.map(({ request }) => request)));
     othersAreToldOfTheBudget(outcomes);
     await everyAnswerIsAccounted('race', outcomes);
     expect(await overshoots('race')).toEqual([]);
@@ -198,7 +197,7 @@ describe(`a hard limit under fire, over three gateway processes`, () => {
     expect(spent).toBeLessThanOrEqual(raceAmount * unit);
     expect(rows.length).toBeGreaterThan(100);
     expect(outcomes.filter(({ fate }) => fate !== 'complete').length).toBeGreaterThan(50);
-    expect(seconds).toBeLessThan(25);
+    expect(ms).toBeLessThan(25_000);
   });
 
   it('holds for the very first requests of an owner, 50 at once', async () => {
@@ -323,7 +322,7 @@ describe('a budget that changes while requests are in flight', () => {
     expect(budgets.length).toBeGreaterThan(12);
     expect(outcomes.filter(({ fate }) => fate === 'complete').length).toBeGreaterThan(50);
     expect(outcomes.filter(({ fate }) => fate !== 'complete').length).toBeGreaterThan(20);
-  });
+  }, 180_000);
 });
 
 it('gateway ledger verify finds nothing to say after all of this', async () => {

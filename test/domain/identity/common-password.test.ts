@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { isCommonPassword } from '../../../domain/identity/password.ts';
 import { argon2Passwords } from '../../../infrastructure/passwords.ts';
+import { costWithin } from '../../support/cost.ts';
 
 const few = new Set(['password', 'letmein', 'qwerty']);
 
@@ -42,10 +43,11 @@ describe('a common password', () => {
   });
 
   it('is found out within a moment, however long the text is', () => {
-    const before = performance.now();
-    for (const text of ['ab'.repeat(511) + 'x', 'a'.repeat(1023) + 'b', '1'.repeat(1024)])
-      isCommonPassword(text, few);
-    expect(performance.now() - before).toBeLessThan(1000);
+    const work = (): void => {
+      for (const text of ['ab'.repeat(511) + 'x', 'a'.repeat(1023) + 'b', '1'.repeat(1024)])
+        isCommonPassword(text, few);
+    };
+    expect(costWithin(1000, work)).toBeLessThan(1000);
   });
 
   it.each(['sonyericsson', 'unbelievable', '1qaz2wsx3edc', 'Liverpool2026!', 'iloveyou-1234'])(

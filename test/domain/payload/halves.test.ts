@@ -9,6 +9,7 @@ import { namedKey } from '../../../domain/shared/named-key.ts';
 import { boundedMessage, fitStart } from '../../../domain/upstream/upstream-fault.ts';
 import { aCredential } from '../../support/arbitraries/payloads.ts';
 import { textOf } from '../../support/arbitraries/text.ts';
+import { costWithin } from '../../support/cost.ts';
 
 /** How a secret may stand in a text. */
 const spellings: readonly ((secret: string) => string)[] = [
@@ -68,9 +69,10 @@ describe('a text that was cut off', () => {
     const secrets = secretsOf(
       Array.from({ length: 200 }, (_, index) => `aa${index}aaaaaaaaaaaaaaaaaaaaaaaaaaa`),
     );
-    const start = performance.now();
-    for (const text of ['a'.repeat(5_000_000), 'aa1'.repeat(1_000_000)]) halfEdits(text, secrets);
-    expect(performance.now() - start).toBeLessThan(1000);
+    const work = (): void => {
+      for (const text of ['a'.repeat(5_000_000), 'aa1'.repeat(1_000_000)]) halfEdits(text, secrets);
+    };
+    expect(costWithin(1000, work)).toBeLessThan(1000);
   });
 });
 

@@ -9,6 +9,7 @@ import { maxPayloadValues } from '../../../domain/shared/limits.ts';
 import { aNumberText, exactJsonText, literalOf } from '../../support/arbitraries/json-text.ts';
 import { anyText } from '../../support/arbitraries/text.ts';
 import { writtenText } from '../../support/written.ts';
+import { costWithin } from '../../support/cost.ts';
 
 const blank = fc.string({ unit: fc.constantFrom(' ', '\n', '\t', '\r'), maxLength: 2 });
 
@@ -193,10 +194,11 @@ describe('a stored payload', () => {
     'of many members with the same key `%s` takes time in proportion to them',
     (key) => {
       const object = `{${Array.from({ length: 30_000 }, () => `"${key}":"${'x'.repeat(260)}"`).join(',')}}`;
-      const start = performance.now();
-      const { text } = redactedResponse(object, none, 1e7);
-      expect(performance.now() - start).toBeLessThan(1500);
-      expect(text).toContain(key === 'data' ? `"data":"xxx` : key);
+      const work = (): void => {
+        const { text } = redactedResponse(object, none, 1e7);
+        expect(text).toContain(key === 'data' ? `"data":"xxx` : key);
+      };
+      expect(costWithin(1500, work)).toBeLessThan(1500);
     },
   );
 });
