@@ -1,4 +1,12 @@
-import { isString, type JsonObject, numberOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../shared/json.ts';
 import type { StreamChunk } from '../shared/stream-event.ts';
 
 /** Choices of one answer that are told apart: what a chat request may ask for. */
@@ -13,20 +21,24 @@ export class StreamedChoices {
 
   /**
    * What a chunk with these choices says of the answer. It is complete when no choice that was seen is under way; some
-   * upstreams tell one choice after the other, and then it goes on all the same.
+   * upstreams tell one choice after the other, and some give each piece of one a finish reason: then it goes on all the
+   * same.
    */
   see(choices: readonly JsonObject[]): Pick<StreamChunk<JsonObject>, 'terminal' | 'reopens'> {
     const wasComplete = this.isComplete();
-    let finishes = false;
-    for (const choice of choices) {
-      const finish = choice['finish_reason'];
-      const ends = isString(finish) && finish !== '';
-      this.place(numberOf(choice['index']) ?? 0, ends);
-      finishes ||= ends;
-    }
+    const finishes = choices.some(isLast);
+    const goesOn = choices.filter((choice) => this.saysMore(choice)).length > 0;
+    for (const choice of choices) this.place(indexOf(choice), isLast(choice));
     this.finished ||= finishes;
     const complete = this.isComplete();
-    return { terminal: finishes && complete, ...(wasComplete && !complete ? { reopens: true } : {}) };
+    const reopens = wasComplete && (goesOn || !complete);
+    return { terminal: finishes && complete, ...(reopens ? { reopens: true } : {}) };
+  }
+
+  /** What has finished is under way again, if it says more. */
+  private saysMore(choice: JsonObject): boolean {
+    const index = indexOf(choice);
+    return this.closed.has(index) && says(choice['delta']) && this.closed.delete(index);
   }
 
   private isComplete(): boolean {
@@ -41,3 +53,23 @@ export class StreamedChoices {
     (ends ? this.closed : this.open).add(index);
   }
 }
+
+const indexOf = ({ index }: JsonObject): number => numberOf(index) ?? 0;
+
+const isLast = ({ finish_reason: finish }: JsonObject): boolean => isString(finish) && finish !== '';
+
+/** What an answer consists of; usage and what is told of the answer may come with other fields. */
+const spoken = [
+  'content',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_text',
+  'tool_calls',
+] as const;
+
+const says = (delta: Json | undefined): boolean =>
+  isObject(delta) && spoken.some((field) => !isEmpty(delta[field]));
+
+const isEmpty = (value: Json | undefined): boolean =>
+  isAbsent(value) || value === '' || (isArray(value) && value.length === 0);

@@ -145,8 +145,35 @@ describe('an answer of several choices', () => {
       [chunk(choice(0, 'stop')), chunk(choice(0)), chunk(choice(0, 'stop'))],
       ['complete', 'under way', 'complete'],
     ],
+    [
+      'of which one says nothing after its end, in many fields',
+      [
+        chunk(choice(0, 'stop', { content: 'a' })),
+        chunk(choice(0, null, { role: 'assistant', content: '', reasoning: null, tool_calls: [] })),
+      ],
+      ['complete', 'under way'],
+    ],
+    [
+      'of which one is given an end before it has one',
+      [
+        chunk(choice(0, 'stop')),
+        chunk(choice(0, null, { reasoning_content: 'a' })),
+        chunk(choice(0, 'stop')),
+        chunk(choice(0, null, { tool_calls: [{ index: 0 }] })),
+        chunk(choice(0, 'tool_calls')),
+      ],
+      ['complete', 'goes on', 'complete', 'goes on', 'complete'],
+    ],
   ])('is complete when none that was seen is under way: %s', (_, data, signs) => {
     expect(signsOf(...data)).toEqual([...signs, 'done']);
+  });
+
+  it('goes on with each piece that says something, though each has a finish reason', () => {
+    const piece = chunk(choice(0, 'stop', { content: 'a' }));
+    const signs = eventsOf([piece, piece, piece]).map(
+      (event) => event.kind === 'chunk' && [event.terminal, event.reopens === true],
+    );
+    expect(signs).toEqual([[true, false], [true, true], [true, true], false]);
   });
 
   it('is told apart from no more than so many: those beyond are not waited for', () => {
