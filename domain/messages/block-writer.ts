@@ -59,8 +59,8 @@ export class BlockWriter {
 
   call(call: StreamedCall, piece: CallPiece): void {
     this.held += call.learn(piece);
-    const text = !call.arguments.begun && meansNoArguments(piece.text) ? '' : piece.text;
-    call.arguments.see(text);
+    const text = saysNothingMore(call, piece) ? '' : piece.text;
+    call.argue(text);
     if (call.phase === 'closed') {
       if (text.trim() !== '') this.fault = 'The upstream went on with a tool call that was complete.';
       return;
@@ -155,6 +155,9 @@ export class BlockWriter {
     this.emit({ type: 'content_block_stop', index: this.index });
   }
 }
+
+const saysNothingMore = (call: StreamedCall, piece: CallPiece): boolean =>
+  call.arguments.begun ? call.repeats(piece) : meansNoArguments(piece.text);
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 

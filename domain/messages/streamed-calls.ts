@@ -36,6 +36,9 @@ class ObjectText {
   }
 }
 
+/** Arguments up to this length are remembered, so that they are known again; files that calls write are longer. */
+const maxRememberedChars = 64 * 1024;
+
 /** A tool call of a streamed answer, as far as it is known. */
 export class StreamedCall {
   readonly kind = 'tool_use';
@@ -48,6 +51,8 @@ export class StreamedCall {
   /** Its place among the calls of the answer, in the order in which they appeared. */
   readonly ordinal: number;
   readonly arguments = new ObjectText();
+  /** All arguments so far; undefined: too long to remember. */
+  private whole: string | undefined = '';
 
   constructor(ordinal: number) {
     this.ordinal = ordinal;
@@ -65,6 +70,20 @@ export class StreamedCall {
     const newSignature = this.signature === undefined ? signature : undefined;
     this.signature ??= newSignature;
     return newId.length + newName.length + (newSignature?.length ?? 0);
+  }
+
+  argue(text: string): void {
+    this.arguments.see(text);
+    const whole = this.whole === undefined ? undefined : this.whole + text;
+    this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
+  }
+
+  /** Some upstreams send a call in pieces, and then all of its arguments once more. */
+  repeats({ id, name, text }: CallPiece): boolean {
+    const isThisCall = name === '' ? id === '' || id === this.id : id !== '' && id === this.id;
+    return (
+      isThisCall && (name === '' || name === this.name) && this.arguments.complete && text === this.whole
+    );
   }
 }
 
@@ -117,6 +136,8 @@ export class StreamedCalls {
 }
 
 /** A piece that is named begins another call where its id is another one, or the call has all its arguments. */
-const isAnother = (call: StreamedCall, { id, name, text }: CallPiece): boolean =>
-  name !== '' &&
-  ((call.id !== '' && id !== '' && call.id !== id) || (call.arguments.complete && text.trim() !== ''));
+function isAnother(call: StreamedCall, piece: CallPiece): boolean {
+  const { id, name, text } = piece;
+  if (name === '' || call.repeats(piece)) return false;
+  return (call.id !== '' && id !== '' && call.id !== id) || (call.arguments.complete && text.trim() !== '');
+}

@@ -106,6 +106,23 @@ describe('blocks come one after the other', () => {
       ],
       ['tool_use f', '{}', '.'],
     ],
+    [
+      'arguments that are told once more as a whole',
+      [
+        called(piece(0, '', f, 'f')),
+        called(piece(0, '{"a":')),
+        called(piece(0, '1}')),
+        called(piece(0, '{"a":1}')),
+        called(piece(1, '{}', g, 'g')),
+        called(piece(0, '{"a":1}', f, 'f')),
+      ],
+      ['tool_use f', '{"a":', '1}', '.', 'tool_use g', '{}', '.'],
+    ],
+    [
+      'the same arguments for another call at the same index',
+      [called(piece(0, '{}', f, 'f')), called(piece(0, '{}', g, 'f'))],
+      ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
+    ],
     ['arguments that say null', [called(piece(0, 'null', f, 'f'))], ['tool_use f', '.']],
     [
       'a null among the arguments',

@@ -127,7 +127,7 @@ describe('a failure never looks finished', () => {
     const events = eventsOf([
       called(piece(0, '{}', { id: 'a' }, 'f')),
       called(piece(1, '{', { id: 'b' }, 'g')),
-      called(piece(0, '{}')),
+      called(piece(0, '{"a":1}')),
       called(piece(1, '}')),
       done,
     ]);
