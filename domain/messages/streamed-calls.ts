@@ -93,6 +93,8 @@ export class StreamedCalls {
   private readonly byIndex = new Map<number, StreamedCall>();
   private readonly byId = new Map<string, StreamedCall>();
   private last: StreamedCall | undefined;
+  /** The call that last began at the index of another one. */
+  private displacing: StreamedCall | undefined;
   private legacy: StreamedCall | undefined;
 
   of(piece: CallPiece): StreamedCall {
@@ -116,13 +118,22 @@ export class StreamedCalls {
 
   /** Pieces of one call share its index; some upstreams give every parallel call the same. */
   private atIndex(index: number, piece: CallPiece): StreamedCall | undefined {
-    const call = this.byIndex.get(index);
+    const call = this.byIndex.get(index) ?? this.misplaced(index, piece);
     return call === undefined || isAnother(call, piece) ? undefined : call;
+  }
+
+  /** Some upstreams name a call at the index of the one before, and send its arguments at its own. */
+  private misplaced(index: number, { id, name }: CallPiece): StreamedCall | undefined {
+    const call = this.displacing;
+    if (id !== '' || name !== '' || call === undefined || call.arguments.begun) return undefined;
+    this.byIndex.set(index, call);
+    return call;
   }
 
   /** A call without an index comes whole; only what names no other call can be more of it. */
   private begun({ index, id }: CallPiece): StreamedCall {
     const call = this.create();
+    if (index !== undefined && this.byIndex.has(index)) this.displacing = call;
     if (index !== undefined) this.byIndex.set(index, call);
     else if (id !== '') this.byId.set(id, call);
     return call;

@@ -107,6 +107,16 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.'],
     ],
     [
+      'a call that is named at the index of the one before',
+      [
+        called(piece(0, '{"a":1}', f, 'f')),
+        called(piece(0, '', g, 'g')),
+        called(piece(1, '{"b":')),
+        called(piece(1, '2}')),
+      ],
+      ['tool_use f', '{"a":1}', '.', 'tool_use g', '{"b":', '2}', '.'],
+    ],
+    [
       'arguments that are told once more as a whole',
       [
         called(piece(0, '', f, 'f')),
