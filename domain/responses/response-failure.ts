@@ -33,6 +33,7 @@ const messageFields: ReadonlySet<string> = new Set([
   'detail',
   'Message',
   'msg',
+  'title',
   'error_code',
   'errors',
   'base_resp',

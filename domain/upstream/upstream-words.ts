@@ -32,8 +32,8 @@ export const failureInStream = ({ message, labels }: ToldFailure, status?: numbe
 /**
  * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{message}`, beside which `error` is but
  * the status in words, `{error: "…"}`, `{detail}` with text, with an envelope or with the errors of fields, `{message}`
- * with the same, `{msg}`, `{response: {error}}`, `{base_resp: {status_msg}}`, the first of `{errors}`, and the first of
- * an array where one of these is expected. Never the raw body.
+ * with the same, `{msg}`, `{response: {error}}`, `{base_resp: {status_msg}}`, the first of `{errors}`, one of these in
+ * `{error}`, `{title, status}`, and the first of an array where one of these is expected. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
   for (const { error: errors, message, detail, Message, msg } of envelopesOf(body)) {
@@ -107,13 +107,17 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
   const object = firstOf(body);
   if (!isObject(object)) return [];
   const { detail, message, response, errors, base_resp: status } = object;
+  const error = firstOf(object['error']);
   return [
     object,
+    ...(isObject(error) ? [error] : []),
     ...[detail, message].filter(isObject),
     ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
     ...(isObject(status) ? [{ message: status['status_msg'] ?? null }] : []),
+    // https://www.rfc-editor.org/rfc/rfc9457, where there is no detail.
+    ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];
 }
 

@@ -31,6 +31,10 @@ describe('the upstream’s own message', () => {
     ['the first of an array', [{ error: { message: 'm' } }, { error: { message: 'n' } }], 'm'],
     ['error before message', { message: 'n', error: { message: 'm' } }, 'm'],
     ['a message beside the status in words', { statusCode: 400, error: 'Bad Request', message: 'm' }, 'm'],
+    ['an envelope in {error}', { error: { error: { message: 'm', code: 'c' } } }, 'm'],
+    ['details in {error}', { error: { code: 'c', detail: 'm' } }, 'm'],
+    ['the title of a problem', { type: 'about:blank', title: 'm', status: 404 }, 'm'],
+    ['the details of a problem', { title: 'n', status: 404, detail: 'm' }, 'm'],
     ['{msg}', { code: 500, msg: 'm', success: false }, 'm'],
     ['message before detail', { detail: 'n', message: 'm' }, 'm'],
     ['an error without words, and a message', { error: { code: 7 }, message: 'm' }, 'm'],
@@ -91,6 +95,7 @@ describe('what the upstream calls its failure', () => {
     ['{error: "…", code}', { error: 'm', code: 'rate_limit_exceeded' }, { code: 'rate_limit_exceeded' }],
     ['{message, code}', { message: 'm', code: 'content_filter' }, { code: 'content_filter' }],
     ['{detail: {code}}', { detail: { message: 'm', code: 'no_credit' } }, { code: 'no_credit' }],
+    ['{error: {error: {code}}}', { error: { error: { code: 'no_credit' } } }, { code: 'no_credit' }],
     ['{detail: {error: {code}}}', { detail: { error: { code: 'no_credit' } } }, { code: 'no_credit' }],
     [
       'the place of the first fault of a field',
