@@ -25,8 +25,11 @@ export const bytesOfValue = 72;
 /** Characters of a caller's own key that an error names: enough to find it, and no way to blow an answer up. */
 export const maxNamedKeyChars = 128;
 
-/** Bytes of one event of an upstream stream: partial images in an event are a few MiB at most. */
-export const maxStreamEventBytes = 16 * 1024 * 1024;
+/**
+ * Bytes of one event of an upstream stream, which is read in the event loop: an image of 4K in an event takes some 20 MB,
+ * and reading as many a quarter of a second at the worst.
+ */
+export const maxStreamEventBytes = 24 * 1024 * 1024;
 
 /**
  * JSON values, and lines, of an event of a stream, which is read in the event loop: large ones are one long text, or an
