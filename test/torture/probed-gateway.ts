@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Held, Question } from './probe.ts';
 
 /** A gateway of one process, which can be asked what it holds. */
@@ -64,9 +65,14 @@ export async function startProbedGateway(
     doubles,
     errors,
     holds: async (question) => {
+      const before = errors.length;
       const answer = once(child, 'message');
       child.send(question);
       const [held] = (await answer) as [Held];
+      // To count objects stops the process for seconds: what it waited for meanwhile came too late.
+      await sleep(500);
+      if (question === 'objects')
+        errors.push(...errors.splice(before).filter((line) => !line.includes('timeout expired')));
       return held;
     },
     stop: async () => {
