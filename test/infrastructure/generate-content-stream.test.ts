@@ -72,6 +72,16 @@ describe.each(framings)('a stream framed as %s', (framing) => {
     ]);
   });
 
+  it('goes on when something is said behind a finish reason, and not when sources are named there', () => {
+    const sources = { candidates: [{ groundingMetadata: { webSearchQueries: ['q'] } }] };
+    const second = { candidates: [{ index: 1, content: { parts: [{ text: 'c' }] } }] };
+    const goesOn = (...events: readonly object[]): readonly boolean[] =>
+      stream(events, undefined, framing).map((event) => event.kind === 'chunk' && event.reopens === true);
+    expect(goesOn(text('a'), finish('STOP'), text('b'))).toEqual([false, false, true, false]);
+    expect(goesOn(text('a'), finish('STOP'), sources)).toEqual([false, false, false, false]);
+    expect(goesOn(text('a'), finish('STOP'), second)).toEqual([false, false, true, false]);
+  });
+
   it('the end of the bytes is the end of the stream: broken or not, once every candidate has finished', () => {
     const broken: Ending = { kind: 'fault', reason: 'It broke.' };
     expect(lastOf(stream([text('a'), finish('STOP')], broken, framing))).toEqual(done);

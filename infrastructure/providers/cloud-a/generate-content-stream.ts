@@ -47,6 +47,10 @@ const withheld = (message: string | undefined): JsonObject => ({
   finishMessage: message,
 });
 
+/** It says more than where the answer is from. */
+const isSpoken = ({ delta }: JsonObject): boolean =>
+  isObject(delta) && ['content', 'tool_calls', 'images'].some((field) => !isAbsent(delta[field]));
+
 /** One answer under translation; it changes as events are seen. */
 class StreamedAnswer {
   private readonly about: AnswerNames;
@@ -91,6 +95,7 @@ class StreamedAnswer {
 
   private tell(event: JsonObject): readonly Event[] {
     this.usage = chatUsage(event['usageMetadata']) ?? this.usage;
+    const wasFinished = this.isFinished();
     const blocked = this.choices.size === 0 ? blockOf(event) : undefined;
     const candidates = blocked === undefined ? candidatesOf(event) : [withheld(blocked.message)];
     const deltas: JsonObject[] = [];
@@ -105,9 +110,15 @@ class StreamedAnswer {
       if (finish !== undefined) finishes.push({ index, delta: {}, logprobs: null, finish_reason: finish });
     }
     return [
-      ...(deltas.length === 0 ? [] : [writtenChunk(this.chunk(deltas), false)]),
+      ...(deltas.length === 0 ? [] : [this.said(deltas, wasFinished)]),
       ...(finishes.length === 0 ? [] : [writtenChunk(this.chunk(finishes), this.isFinished())]),
     ];
+  }
+
+  /** Candidates may come one after the other, and a model's last words behind its finish reason. */
+  private said(deltas: readonly JsonObject[], wasFinished: boolean): Event {
+    const chunk = writtenChunk(this.chunk(deltas), false);
+    return wasFinished && deltas.some(isSpoken) ? { ...chunk, reopens: true } : chunk;
   }
 
   private choiceAt(index: number): StreamedChoice {
