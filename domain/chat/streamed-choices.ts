@@ -26,19 +26,21 @@ export class StreamedChoices {
    */
   see(choices: readonly JsonObject[]): Pick<StreamChunk<JsonObject>, 'terminal' | 'reopens'> {
     const wasComplete = this.isComplete();
-    const finishes = choices.some(isLast);
-    const goesOn = choices.filter((choice) => this.saysMore(choice)).length > 0;
-    for (const choice of choices) this.place(indexOf(choice), isLast(choice));
+    let finishes = false;
+    let goesOn = false;
+    for (const choice of choices) {
+      const index = numberOf(choice['index']) ?? 0;
+      const finish = choice['finish_reason'];
+      const ends = isString(finish) && finish !== '';
+      // What has finished is under way again, if it says more.
+      if (this.closed.has(index) && says(choice['delta'])) goesOn = this.closed.delete(index);
+      this.place(index, ends);
+      finishes ||= ends;
+    }
     this.finished ||= finishes;
     const complete = this.isComplete();
     const reopens = wasComplete && (goesOn || !complete);
     return { terminal: finishes && complete, ...(reopens ? { reopens: true } : {}) };
-  }
-
-  /** What has finished is under way again, if it says more. */
-  private saysMore(choice: JsonObject): boolean {
-    const index = indexOf(choice);
-    return this.closed.has(index) && says(choice['delta']) && this.closed.delete(index);
   }
 
   private isComplete(): boolean {
@@ -53,10 +55,6 @@ export class StreamedChoices {
     (ends ? this.closed : this.open).add(index);
   }
 }
-
-const indexOf = ({ index }: JsonObject): number => numberOf(index) ?? 0;
-
-const isLast = ({ finish_reason: finish }: JsonObject): boolean => isString(finish) && finish !== '';
 
 /** What an answer consists of; usage and what is told of the answer may come with other fields. */
 const spoken = [

@@ -2,6 +2,7 @@ import { carriedSignature } from '../chat/thought-signature.ts';
 import { billedOutputTokens } from '../ledger/price-usage.ts';
 import { generationUsage, tokenCount } from '../ledger/usage.ts';
 import {
+  isAbsent,
   isArray,
   isDeeperThan,
   isString,
@@ -150,7 +151,7 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;
   const written = tokenCount(writtenTo(details) ?? usage['cache_creation_input_tokens']) ?? 0;
   return {
-    input_tokens: Math.max(0, prompt - read - written),
+    input_tokens: uncached(usage, prompt, read + written),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
     output_tokens:
@@ -159,6 +160,10 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
         : Number(billedOutputTokens(counted)),
   };
 }
+
+/** Tokens of the prompt beside the cache. A count that has the name of the messages family leaves the cache out already. */
+const uncached = (usage: JsonObject, prompt: number, cached: number): number =>
+  isAbsent(usage['prompt_tokens']) ? prompt : Math.max(0, prompt - cached);
 
 /** Where upstreams tell what was read from a cache that tell no details of the prompt. */
 const cachedIn = (usage: JsonObject): Json | undefined =>
