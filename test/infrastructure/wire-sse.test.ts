@@ -339,7 +339,10 @@ describe('an event over the bound', () => {
   it.each<[string, string]>([
     ['lines', 'data: a\n'.repeat(maxStreamEventLines + 1)],
     ['values', `data: [${'0,'.repeat(maxStreamEventValues)}0]\n`],
-    ['values in lines', `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(201)}data: {}]}\n`],
+    [
+      'values in lines',
+      `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(maxStreamEventValues / 1000 + 1)}data: {}]}\n`,
+    ],
   ])('ends the stream when it has too many %s', (_, event) => {
     expect(framesOf(Buffer.from(`data: {}\n\n${event}\n`)).map(({ kind }) => kind)).toEqual([
       'frame',
