@@ -23,7 +23,15 @@ export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noticeLostSession }),
   mutationCache: new MutationCache({ onError: noticeLostSession }),
   defaultOptions: {
-    queries: { retry: isWorthARetry, retryDelay: 500, staleTime: 5_000, refetchOnWindowFocus: true },
-    mutations: { retry: false },
+    queries: {
+      retry: isWorthARetry,
+      retryDelay: 500,
+      staleTime: 5_000,
+      refetchOnWindowFocus: true,
+      refetchOnReconnect: true,
+      networkMode: 'always',
+    },
+    // Without a network a change fails at once: it must not wait, and be made when nobody looks any more.
+    mutations: { retry: false, networkMode: 'always' },
   },
 });
