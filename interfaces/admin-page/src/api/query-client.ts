@@ -28,7 +28,7 @@ export const queryClient = new QueryClient({
       retryDelay: 500,
       staleTime: 5_000,
       refetchOnWindowFocus: true,
-      refetchOnReconnect: true,
+      refetchOnReconnect: 'always',
       networkMode: 'always',
     },
     // Without a network a change fails at once: it must not wait, and be made when nobody looks any more.
