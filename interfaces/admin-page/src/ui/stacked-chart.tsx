@@ -33,11 +33,12 @@ export function StackedChart({
           tick={{ fill: 'var(--muted)', fontSize: 12 }}
         />
         <YAxis
-          width={56}
+          // As wide as its longest number: one that is cut would be another number.
+          width="auto"
           axisLine={false}
           tickLine={false}
           tickFormatter={(at: number) =>
-            Number(at.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 9 })
+            Number(at.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 15 })
           }
           tick={{ fill: 'var(--muted)', fontSize: 12 }}
         />
