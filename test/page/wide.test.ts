@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { isTrueWithin } from '../support/browser.ts';
 import { basicConfig } from '../support/gateway.ts';
 import { pageScene } from './page-scene.ts';
@@ -25,6 +26,28 @@ const scene = pageScene((upstream, key) =>
     },
   }),
 );
+
+/** As long as a name may be, without a place where it could be broken. */
+const name = 'Longest'.repeat(18);
+let person: string;
+beforeAll(async () => {
+  const made = await scene.admin('POST', '/api/v1/admin/users', { email: 'long@example.com', name });
+  person = (made.data as { readonly user_id: string }).user_id;
+});
+
+const sidewaysOf = (page: Page, selector: string) =>
+  page.evaluate(
+    `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('${selector}'))`,
+  );
+
+describe('a name of 126 letters', () => {
+  it('leaves room for the other columns of its list', async () => {
+    const page = await scene.open('/people');
+    await page.getByRole('row', { name }).waitFor();
+    expect(await sidewaysOf(page, '.table-scroll')).toBe(0);
+    expect(await page.getByRole('row', { name }).innerText()).toContain(name);
+  });
+});
 
 describe('a spend of millions', () => {
   it('has every digit beside the axis of its chart', async () => {

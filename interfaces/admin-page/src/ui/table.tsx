@@ -106,7 +106,7 @@ function Row<R>({
 }) {
   const cells = columns.map(({ key, cell, align }) => (
     <td key={key} className={align}>
-      {cell(row)}
+      <div className="cell">{cell(row)}</div>
     </td>
   ));
   if (onOpen === undefined) return <tr>{cells}</tr>;
