@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { isTrueWithin } from '../support/browser.ts';
 import { basicConfig } from '../support/gateway.ts';
 import { pageScene } from './page-scene.ts';
-import { withinOneDay } from './report-pages.ts';
+import { sidewaysAt360, withinOneDay } from './report-pages.ts';
 
 const usage = { 'x-simulate': 'prompt-tokens=900000000&completion-tokens=0&total-tokens=900000000' };
 withinOneDay();
@@ -46,6 +46,19 @@ describe('a name of 126 letters', () => {
     await page.getByRole('row', { name }).waitFor();
     expect(await sidewaysOf(page, '.table-scroll')).toBe(0);
     expect(await page.getByRole('row', { name }).innerText()).toContain(name);
+  });
+
+  it('is whole in the head of a drawer, beside the button that closes it', async () => {
+    const page = await scene.open(`/people?open=${person}`);
+    const drawer = page.getByRole('dialog', { name });
+    await drawer.getByText('long@example.com').waitFor();
+    expect(await sidewaysOf(page, 'dialog')).toBe(0);
+    expect(await sidewaysAt360(page)).toBe(0);
+    await page.setViewportSize({ width: 360, height: 780 });
+    expect(await sidewaysOf(page, 'dialog')).toBe(0);
+    await drawer.getByRole('button', { name: 'Close' }).click();
+    await drawer.waitFor({ state: 'detached' });
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 });
 
