@@ -46,3 +46,30 @@ describe('without a network', () => {
     expect(now.revoked_at).toBeNull();
   });
 });
+
+describe('a filter of the address that there is not', () => {
+  it.each([
+    ['/keys?status=foo', '`status` must be one of active, revoked, expired.'],
+    ['/keys?owner_kind=foo', '`owner_kind` must be one of user, team, service_account.'],
+    ['/people?role=foo', '`role` must be one of user, platform_admin.'],
+    ['/people?active=maybe', '`active` must be one of true, false.'],
+    ['/teams?active=maybe', '`active` must be one of true, false.'],
+    ['/models?enabled=maybe', '`enabled` must be one of true, false.'],
+    ['/rate-limits?kind=foo', '`kind` must be one of api_key, user, team, model.'],
+    ['/observability/mcp-invocations?status=foo', '`status` must be one of success,'],
+  ])('is refused at %s, and not said to be in force over rows that it did not choose', async (path, says) => {
+    const page = await scene.open(path);
+    await page.getByRole('alert').getByText(says).waitFor();
+    expect(await page.locator('main tbody tr').count()).toBe(0);
+  });
+
+  it('chooses no owner among budgets, and a name that everything has is no filter', async () => {
+    const page = await scene.open('/budgets?state=foo');
+    await page.getByRole('button', { name: 'Remove the filter Budget: foo' }).waitFor();
+    await page.getByText('No owner').first().waitFor();
+    expect(await page.locator('main tbody tr').count()).toBe(0);
+    await scene.open('/keys?constructor=foo');
+    await page.getByRole('row', { name: 'laptop' }).waitFor();
+    expect(await page.getByRole('list', { name: 'Filters in force' }).count()).toBe(0);
+  });
+});

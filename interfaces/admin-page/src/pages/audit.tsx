@@ -1,5 +1,6 @@
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { filtersNamed } from '../app/words.ts';
 import { Drawer } from '../ui/dialog.tsx';
 import { faultOf } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
@@ -92,7 +93,7 @@ function Changed({ event }: { readonly event: AdminEvent }) {
 /** Who changed what. */
 export function Page() {
   const { filters, set } = useAddress();
-  const ask = Object.fromEntries(Object.entries(filters).filter(([name]) => name in names));
+  const ask = filtersNamed(filters, names);
   const events = useList(['admin-events', ask], (page, signal) =>
     read(api.GET('/api/v1/admin/events', { params: { query: { ...askOf(ask), page } }, signal })),
   );

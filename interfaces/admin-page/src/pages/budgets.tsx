@@ -106,11 +106,11 @@ export function Page() {
 
 function isWanted(owner: Owner, filters: Readonly<Record<string, string>>): boolean {
   const text = (filters['q'] ?? '').trim().toLowerCase();
-  const state = filters['state'] ?? '';
+  const { state } = filters;
   const texts = [owner.name, owner.id, owner.email ?? ''];
   return (
     (filters['kind'] === undefined || owner.kind === filters['kind']) &&
-    (!isState(state) || states[state].holds(owner)) &&
+    (state === undefined || (isState(state) && states[state].holds(owner))) &&
     texts.some((each) => each.toLowerCase().includes(text))
   );
 }

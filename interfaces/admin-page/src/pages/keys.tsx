@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { type ApiKey, ownerChoice, type OwnerKind, ownerPaths, ownerWords } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
+import { filtersNamed, wordOf } from '../app/words.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -18,17 +19,15 @@ const filterNames = { owner_kind: 'Kind of owner', owner_id: 'Owner id', name: '
 
 const kinds = ['user', 'team', 'service_account'] as const;
 const statuses = ['active', 'revoked', 'expired'] as const;
-const oneOf = <V extends string>(values: readonly V[], text: string | undefined): V | undefined =>
-  values.find((each) => each === text);
 
 /** API keys: who has them, what they may do, and their whole life. */
 export function Page() {
   const { filters, set } = useAddress();
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<{ readonly title: string; readonly key: ShownKey }>();
-  const asked = askedBy(filters);
+  const asked = filtersNamed(filters, filterNames);
   const list = useList(['keys', 'list', asked], (page, signal) =>
-    read(api.GET('/api/v1/admin/api-keys', { params: { query: { ...asked, page } }, signal })),
+    read(api.GET('/api/v1/admin/api-keys', { params: { query: { ...askedBy(asked), page } }, signal })),
   );
   const open = filters['open'];
   return (
@@ -84,8 +83,8 @@ export function Page() {
 
 /** The filters that the address has. */
 function askedBy({ owner_kind: kind, owner_id: ownerId, name, status }: Filters) {
-  const ownerKind = oneOf(kinds, kind);
-  const isOf = oneOf(statuses, status);
+  const ownerKind = wordOf('owner_kind', kinds, kind);
+  const isOf = wordOf('status', statuses, status);
   return {
     ...(ownerKind === undefined ? {} : { owner_kind: ownerKind }),
     ...(ownerId === undefined ? {} : { owner_id: ownerId }),
@@ -96,7 +95,7 @@ function askedBy({ owner_kind: kind, owner_id: ownerId, name, status }: Filters)
 
 /** A list of one owner's keys makes keys of that owner. */
 function ownerIn(filters: Filters): OwnerWish {
-  const kind: OwnerKind = oneOf(kinds, filters['owner_kind']) ?? 'user';
+  const kind: OwnerKind = kinds.find((each) => each === filters['owner_kind']) ?? 'user';
   const id = filters['owner_id'];
   return {
     kind,

@@ -1,5 +1,6 @@
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { flagOf } from '../app/words.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -68,22 +69,23 @@ function Models({
   const { filters } = useAddress();
   const providers = useProviders();
   const { model, provider } = filters;
-  const enabled = { true: true, false: false }[filters['enabled'] ?? ''];
-  const models = useList([...modelsKey, model, provider, enabled], (page, signal) =>
-    read(
+  const { enabled } = filters;
+  const models = useList([...modelsKey, model, provider, enabled], (page, signal) => {
+    const isEnabled = flagOf('enabled', enabled);
+    return read(
       api.GET('/api/v1/admin/models', {
         params: {
           query: {
             page,
             ...(model === undefined ? {} : { model }),
             ...(provider === undefined ? {} : { provider }),
-            ...(enabled === undefined ? {} : { enabled }),
+            ...(isEnabled === undefined ? {} : { enabled: isEnabled }),
           },
         },
         signal,
       }),
-    ),
-  );
+    );
+  });
   const isFiltered = model !== undefined || provider !== undefined || enabled !== undefined;
   return (
     <>

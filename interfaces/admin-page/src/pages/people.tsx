@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, read } from '../api/client.ts';
 import type { Person } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
+import { filtersNamed, wordOf } from '../app/words.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -19,9 +20,9 @@ const filterNames = { email: 'E-mail', name: 'Name', active: 'Active', role: 'Ro
 export function Page() {
   const { filters, set } = useAddress();
   const [isCreating, setCreating] = useState(false);
-  const asked = askedBy(filters);
+  const asked = filtersNamed(filters, filterNames);
   const list = useList(['people', 'list', asked], (page, signal) =>
-    read(api.GET('/api/v1/admin/users', { params: { query: { ...asked, page } }, signal })),
+    read(api.GET('/api/v1/admin/users', { params: { query: { ...askedBy(asked), page } }, signal })),
   );
   const open = filters['open'];
   return (
@@ -74,7 +75,7 @@ export function Page() {
 }
 
 function askedBy({ email, name, active, role, team_id: teamId }: Filters) {
-  const wanted = roles.find((each) => each === role);
+  const wanted = wordOf('role', roles, role);
   return {
     ...(email === undefined ? {} : { email }),
     ...(name === undefined ? {} : { name }),

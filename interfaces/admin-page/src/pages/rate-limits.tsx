@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { wordOf } from '../app/words.ts';
 import { ChoiceFilter, FilterChips } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -33,16 +34,18 @@ const refreshMs = 5_000;
 export function Page() {
   const { filters } = useAddress();
   const [act, setAct] = useState<Act>();
-  const kind = subjectKinds.find((each) => each === filters['kind']);
+  const { kind } = filters;
   const limits = useList(
     [...limitsKey, kind],
-    (page, signal) =>
-      read(
+    (page, signal) => {
+      const subjectKind = wordOf('kind', subjectKinds, kind);
+      return read(
         api.GET('/api/v1/admin/rate-limits', {
-          params: { query: { page, ...(kind === undefined ? {} : { subject_kind: kind }) } },
+          params: { query: { page, ...(subjectKind === undefined ? {} : { subject_kind: subjectKind }) } },
           signal,
         }),
-      ),
+      );
+    },
     { refetchInterval: refreshMs },
   );
   const close = (): void => setAct(undefined);

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { ownerChoice, type ServiceAccount } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
+import { filtersNamed } from '../app/words.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -19,9 +20,11 @@ const filterNames = { name: 'Name', active: 'Active', team_id: 'Team' };
 export function Page() {
   const { filters, set } = useAddress();
   const [isCreating, setCreating] = useState(false);
-  const asked = askedBy(filters);
+  const asked = filtersNamed(filters, filterNames);
   const list = useList(['service-accounts', 'list', asked], (page, signal) =>
-    read(api.GET('/api/v1/admin/service-accounts', { params: { query: { ...asked, page } }, signal })),
+    read(
+      api.GET('/api/v1/admin/service-accounts', { params: { query: { ...askedBy(asked), page } }, signal }),
+    ),
   );
   const open = filters['open'];
   const teamId = filters['team_id'];

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, read } from '../api/client.ts';
 import type { Team } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
+import { filtersNamed } from '../app/words.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -19,9 +20,9 @@ const filterNames = { name: 'Name', active: 'Active' };
 export function Page() {
   const { filters, set } = useAddress();
   const [isCreating, setCreating] = useState(false);
-  const asked = askedBy(filters);
+  const asked = filtersNamed(filters, filterNames);
   const list = useList(['teams', 'list', asked], (page, signal) =>
-    read(api.GET('/api/v1/admin/teams', { params: { query: { ...asked, page } }, signal })),
+    read(api.GET('/api/v1/admin/teams', { params: { query: { ...askedBy(asked), page } }, signal })),
   );
   const open = filters['open'];
   return (

@@ -107,7 +107,7 @@ export function FilterChips({
   readonly turnedRound?: (name: string) => string | undefined;
 }) {
   const { filters, set } = useAddress();
-  const active = Object.entries(filters).filter(([name]) => name in names);
+  const active = Object.entries(filters).filter(([name]) => Object.hasOwn(names, name));
   if (active.length === 0) return null;
   return (
     <ul className="chips" aria-label="Filters in force">

@@ -1,5 +1,5 @@
 import type { paths } from '../../api/api.d.ts';
-import { ApiError } from '../../api/client.ts';
+import { wordOf } from '../../app/words.ts';
 
 type Events = paths['/api/v1/admin/events']['get'];
 type Query = NonNullable<Events['parameters']['query']>;
@@ -56,20 +56,4 @@ export function askOf({
     ...(action === undefined ? {} : { action }),
     ...(targetKind === undefined ? {} : { target_kind: targetKind }),
   };
-}
-
-function wordOf<W extends string>(
-  name: string,
-  words: readonly W[],
-  text: string | undefined,
-): W | undefined {
-  const found = words.find((each) => each === text);
-  if (text !== undefined && found === undefined)
-    throw new ApiError({
-      status: 400,
-      code: 'invalid_request',
-      message: `\`${name}\` must be one of ${words.join(', ')}.`,
-      param: name,
-    });
-  return found;
 }

@@ -1,5 +1,6 @@
 import type { paths } from '../../api/api.d.ts';
 import type { Filters } from '../../app/address.ts';
+import { wordOf } from '../../app/words.ts';
 import { instantsOf } from '../request-logs/ranges.ts';
 
 type ListPath = paths['/api/v1/admin/observability/mcp-invocations']['get'];
@@ -37,10 +38,10 @@ export const invocationFilterNames = {
   policy_result: 'Policy',
 } as const;
 
-/** What the API is asked for; `now` in milliseconds since the epoch. A status that is none of them is no filter. */
+/** What the API is asked for; `now` in milliseconds since the epoch. A status that there is not is refused. */
 export function invocationQuery(filters: Filters, now: number): Query {
-  const status = statuses.find((each) => each === filters['status']);
-  const policyResult = policyChoices.find((each) => each === filters['policy_result']);
+  const status = wordOf('status', statuses, filters['status']);
+  const policyResult = wordOf('policy_result', policyChoices, filters['policy_result']);
   return {
     ...textQuery(filters),
     ...(status === undefined ? {} : { status }),

@@ -6,6 +6,7 @@ import type { OwnerKind } from '../../api/owners.ts';
 import { Drawer } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Badge, CopyButton, Count } from '../../ui/values.tsx';
+import { flagOf } from '../../app/words.ts';
 
 export const ActiveBadge = ({ is }: { readonly is: boolean }) =>
   is ? <Badge tone="good">active</Badge> : <Badge tone="warn">inactive</Badge>;
@@ -16,8 +17,10 @@ export const activeOptions = [
 ] as const;
 
 /** The filter `active` of an address. */
-export const activeIn = (text: string | undefined): { readonly active?: boolean } =>
-  text === 'true' || text === 'false' ? { active: text === 'true' } : {};
+export function activeIn(text: string | undefined): { readonly active?: boolean } {
+  const active = flagOf('active', text);
+  return active === undefined ? {} : { active };
+}
 
 /** An id in full, and a way to copy it. */
 export const WholeId = ({ of }: { readonly of: string }) => (
