@@ -73,3 +73,50 @@ describe('a filter of the address that there is not', () => {
     expect(await page.getByRole('list', { name: 'Filters in force' }).count()).toBe(0);
   });
 });
+
+describe('an answer that comes late', () => {
+  it('leaves what was there before, and says that it is', async () => {
+    const page = await scene.open('/keys');
+    await page.getByRole('row', { name: 'laptop' }).waitFor();
+    let answer = (): void => undefined;
+    const isAsked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api-keys?status=revoked*', async (route) => {
+      await isAsked;
+      await route.continue();
+    });
+    await page.locator('.filters').getByLabel('Status').selectOption('revoked');
+    await page.getByText('Waiting for Keys; what stands here is from before…').waitFor();
+    await page.getByText('reading again…').waitFor();
+    const list = page.getByRole('region', { name: 'Keys, scrolls' });
+    expect(await list.getAttribute('aria-busy')).toBe('true');
+    expect(await page.getByRole('button', { name: 'CSV' }).isDisabled()).toBe(true);
+    answer();
+    await page.getByRole('row', { name: 'laptop' }).waitFor({ state: 'detached' });
+    expect(await page.getByText('what stands here is from before').count()).toBe(0);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  it('says the same of a report', async () => {
+    expect((await scene.chat()).status).toBe(200);
+    const page = await scene.open('/spend');
+    await page.getByRole('link', { name: 'fast' }).waitFor();
+    let answer = (): void => undefined;
+    const isAsked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/spend/*days=30*', async (route) => {
+      await isAsked;
+      await route.continue();
+    });
+    await page.getByLabel('Days').selectOption('30');
+    await page.getByText('Waiting for the spend; what stands here is from before…').waitFor();
+    await page.getByText('Waiting for the spend of each day; what stands here is from before…').waitFor();
+    answer();
+    const first = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
+    await page.getByText(`from ${first}`).waitFor();
+    expect(await page.getByText('what stands here is from before').count()).toBe(0);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+});

@@ -130,6 +130,7 @@ export function Page() {
           caption="Audit"
           columns={columns}
           rows={events.data?.items}
+          isStale={events.isPlaceholderData}
           rowKey={({ admin_event_id: id }) => id}
           onOpen={({ admin_event_id: id }) => set({ open: id })}
           openKey={open}

@@ -33,7 +33,7 @@ export function Page() {
   return (
     <Frame
       title="Keys"
-      facts={<Total of={list.data} one="key" many="keys" />}
+      facts={<Total of={list} one="key" many="keys" />}
       actions={
         <button type="button" className="button primary" onClick={() => setCreating(true)}>
           New key

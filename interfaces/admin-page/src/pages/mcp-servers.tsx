@@ -25,7 +25,7 @@ export function Page() {
       facts={
         list.data === undefined ? null : (
           <>
-            <Total of={list.data} one="server" many="servers" />, changed in the configuration file
+            <Total of={list} one="server" many="servers" />, changed in the configuration file
           </>
         )
       }

@@ -28,7 +28,7 @@ export function Page() {
   return (
     <Frame
       title="People"
-      facts={<Total of={list.data} one="person" many="people" />}
+      facts={<Total of={list} one="person" many="people" />}
       actions={
         <button type="button" className="button primary" onClick={() => setCreating(true)}>
           New person

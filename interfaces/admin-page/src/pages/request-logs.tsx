@@ -68,6 +68,7 @@ export function Page() {
           caption="Requests"
           columns={requestColumns}
           rows={rows}
+          isStale={list.isPlaceholderData}
           rowKey={(log) => log.request_log_id}
           onOpen={(log) => set({ open: log.request_log_id })}
           openKey={openId}

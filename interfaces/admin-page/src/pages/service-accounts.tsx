@@ -31,7 +31,7 @@ export function Page() {
   return (
     <Frame
       title="Service accounts"
-      facts={<Total of={list.data} one="service account" many="service accounts" />}
+      facts={<Total of={list} one="service account" many="service accounts" />}
       actions={
         <button type="button" className="button primary" onClick={() => setCreating(true)}>
           New service account

@@ -28,7 +28,7 @@ export function Page() {
   return (
     <Frame
       title="Teams"
-      facts={<Total of={list.data} one="team" many="teams" />}
+      facts={<Total of={list} one="team" many="teams" />}
       actions={
         <button type="button" className="button primary" onClick={() => setCreating(true)}>
           New team

@@ -57,7 +57,13 @@ export function ListTable<R>({
 }: Omit<TableProps<R>, 'rows' | 'error' | 'again'> & { readonly list: UseQueryResult<ListPage<R>> }) {
   return (
     <>
-      <Table {...table} rows={list.data?.items} error={list.error} again={() => void list.refetch()} />
+      <Table
+        {...table}
+        rows={list.data?.items}
+        isStale={list.isPlaceholderData}
+        error={list.error}
+        again={() => void list.refetch()}
+      />
       <Pager list={list.data} />
     </>
   );

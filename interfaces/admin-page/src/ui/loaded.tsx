@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
-import { Failed, Waiting } from './states.tsx';
+import { Failed, StaleSign, Waiting } from './states.tsx';
 
 /** What was read, however far its reading is; when reading it again failed, the error stands above it. */
 export function Loaded<D>({
@@ -17,13 +17,18 @@ export function Loaded<D>({
   readonly gone?: ReactNode;
   readonly children: (data: D) => ReactNode;
 }) {
-  const { data, error } = query;
+  const { data, error, isPlaceholderData: isStale } = query;
   if (gone !== undefined && data === undefined && error instanceof ApiError && error.status === 404)
     return gone;
   return (
     <>
       {error === null ? null : <Failed error={error} again={() => void query.refetch()} />}
-      {data !== undefined ? children(data) : error === null ? <Waiting for={what} /> : null}
+      {isStale ? <StaleSign what={what} /> : null}
+      {data !== undefined ? (
+        <div className={isStale ? 'loaded stale' : 'loaded'}>{children(data)}</div>
+      ) : error === null ? (
+        <Waiting for={what} />
+      ) : null}
     </>
   );
 }

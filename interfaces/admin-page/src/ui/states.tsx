@@ -16,6 +16,11 @@ export function Waiting({ for: what }: { readonly for: string }) {
   );
 }
 
+/** Beside what was known before, while the answer to what is asked for now is on its way. */
+export const StaleSign = ({ what }: { readonly what: string }) => (
+  <Waiting for={`${what}; what stands here is from before`} />
+);
+
 /** What failed, whether anything was changed, and how to ask for help. */
 export function Failed({
   error,

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { csvOf, download } from './csv.ts';
 import { Icon } from './icons.tsx';
-import { Failed, Waiting } from './states.tsx';
+import { Failed, StaleSign, Waiting } from './states.tsx';
 
 export interface Column<R> {
   readonly key: string;
@@ -26,6 +26,8 @@ export interface TableProps<R> {
   readonly openKey?: string | undefined;
   readonly error?: Error | null;
   readonly again?: () => void;
+  /** The rows are of what was asked for before, and the answer to what is asked for now is on its way. */
+  readonly isStale?: boolean;
   /** What stands there when there are no rows. */
   readonly empty: ReactNode;
   /** What goes above the table, beside the choice of columns and the CSV. */
@@ -35,6 +37,7 @@ export interface TableProps<R> {
 /** A list: sticky head, rows that arrows walk through and Enter opens, columns to choose, and its rows as CSV. */
 export function Table<R>(props: TableProps<R>) {
   const { caption, columns, rows, rowKey, onOpen, openKey, error = null, again, empty, tools } = props;
+  const { isStale = false } = props;
   const [hidden, setHidden] = useHiddenColumns(caption, columns);
   const shown = columns.filter(({ key }) => !hidden.has(key));
   const body = useRef<HTMLTableSectionElement>(null);
@@ -43,12 +46,13 @@ export function Table<R>(props: TableProps<R>) {
     <section aria-label={caption} className="table-frame">
       <div className="table-tools">
         {tools}
+        {isStale ? <StaleSign what={caption} /> : null}
         <span className="spring" />
         <Columns columns={columns} hidden={hidden} choose={setHidden} />
         <button
           type="button"
           className="button quiet"
-          disabled={rows === undefined || rows.length === 0}
+          disabled={rows === undefined || rows.length === 0 || isStale}
           onClick={() => download(`${caption}.csv`, csvOf(columns, rows ?? []))}
         >
           <Icon name="download" /> CSV
@@ -58,9 +62,15 @@ export function Table<R>(props: TableProps<R>) {
       {rows === undefined ? (
         <Waiting for={caption} />
       ) : rows.length === 0 ? (
-        empty
+        <div className={isStale ? 'stale' : undefined}>{empty}</div>
       ) : (
-        <div className="table-scroll" tabIndex={0} role="region" aria-label={`${caption}, scrolls`}>
+        <div
+          className={isStale ? 'table-scroll stale' : 'table-scroll'}
+          aria-busy={isStale}
+          tabIndex={0}
+          role="region"
+          aria-label={`${caption}, scrolls`}
+        >
           <table>
             <caption className="unseen">{caption}</caption>
             <thead>

@@ -1,14 +1,15 @@
+import type { UseQueryResult } from '@tanstack/react-query';
 import type { ListPage } from '../../ui/list.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Copyable, Count } from '../../ui/values.tsx';
 
 /** “31 teams”. */
 export const Total = ({
-  of: list,
+  of: { data: list, isPlaceholderData: isStale },
   one,
   many,
 }: {
-  readonly of: ListPage<unknown> | undefined;
+  readonly of: Pick<UseQueryResult<ListPage<unknown>>, 'data' | 'isPlaceholderData'>;
   readonly one: string;
   readonly many: string;
 }) =>
@@ -16,6 +17,7 @@ export const Total = ({
     <>
       {list.total_is_lower_bound ? 'More than ' : ''}
       <Count of={list.total} /> {list.total === 1 ? one : many}
+      {isStale ? '; reading again…' : ''}
     </>
   );
 

@@ -2,13 +2,18 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
 import type { Point, Series } from '../../ui/series.ts';
 import { Stacked } from '../../ui/stacked.tsx';
-import { Empty, Failed, Waiting } from '../../ui/states.tsx';
+import { Empty, Failed, StaleSign, Waiting } from '../../ui/states.tsx';
 import { RequestsLink } from '../../ui/things.tsx';
 import { ofDay, type SpendAsk } from './window.ts';
 
 /** Each day as a bar, cut by the five who spend most, or by the five models. */
 export function DailyChart({ ask, by }: { readonly ask: SpendAsk; readonly by: 'owner' | 'model' }) {
-  const { data, error, refetch } = useQuery({
+  const {
+    data,
+    error,
+    refetch,
+    isPlaceholderData: isStale,
+  } = useQuery({
     queryKey: ['spend-days', ask],
     queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/days', { params: { query: ask }, signal })),
     placeholderData: keepPreviousData,
@@ -49,13 +54,18 @@ export function DailyChart({ ask, by }: { readonly ask: SpendAsk; readonly by: '
     };
   });
   return (
-    <Stacked
-      label={by === 'owner' ? 'Spend per day by owner' : 'Spend per day by model'}
-      unit="USD"
-      when="Day"
-      series={[...named, others]}
-      points={points}
-      linkOf={({ key }) => <RequestsLink where={ofDay(key)}>{key}</RequestsLink>}
-    />
+    <>
+      {isStale ? <StaleSign what="the spend of each day" /> : null}
+      <div className={isStale ? 'loaded stale' : 'loaded'}>
+        <Stacked
+          label={by === 'owner' ? 'Spend per day by owner' : 'Spend per day by model'}
+          unit="USD"
+          when="Day"
+          series={[...named, others]}
+          points={points}
+          linkOf={({ key }) => <RequestsLink where={ofDay(key)}>{key}</RequestsLink>}
+        />
+      </div>
+    </>
   );
 }
