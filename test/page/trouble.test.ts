@@ -120,3 +120,18 @@ describe('an answer that comes late', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 });
+
+describe('a page beyond the end of a list', () => {
+  it.each([
+    ['/keys', 'Keys'],
+    ['/observability/request-logs', 'Requests'],
+    ['/audit', 'Audit'],
+  ])('does not say of %s that there is nothing, and leads back to its last page', async (path, caption) => {
+    const page = await scene.open(`${path}?page=40`);
+    await page.getByText('The list ends before this page').waitFor();
+    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await page.getByRole('table', { name: caption }).waitFor();
+    expect(new URL(page.url()).search).toBe('');
+  });
+});

@@ -5,7 +5,7 @@ import { Drawer } from '../ui/dialog.tsx';
 import { faultOf } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { InstantFilter } from '../ui/instant-filter.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { NoRows, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -137,13 +137,18 @@ export function Page() {
           error={isFieldFault ? null : events.error}
           again={() => void events.refetch()}
           empty={
-            Object.keys(ask).length === 0 ? (
-              <Empty title="Nothing has been changed yet">
-                <p>Each change over this page, the admin API or the command line leaves an event here.</p>
-              </Empty>
-            ) : (
-              <Empty title="No change meets these filters" />
-            )
+            <NoRows
+              list={events.data}
+              empty={
+                Object.keys(ask).length === 0 ? (
+                  <Empty title="Nothing has been changed yet">
+                    <p>Each change over this page, the admin API or the command line leaves an event here.</p>
+                  </Empty>
+                ) : (
+                  <Empty title="No change meets these filters" />
+                )
+              }
+            />
           }
         />
       )}

@@ -2,7 +2,7 @@ import { useCallback } from 'react';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { FilterChips } from '../ui/filters.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { NoRows, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
@@ -74,7 +74,9 @@ export function Page() {
           openKey={openId}
           error={list.error}
           again={() => void list.refetch()}
-          empty={<NoRequests isFiltered={Object.keys(chosen).length > 0} />}
+          empty={
+            <NoRows list={list.data} empty={<NoRequests isFiltered={Object.keys(chosen).length > 0} />} />
+          }
         />
       </div>
       <Pager list={list.data} />

@@ -5,9 +5,10 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useAddress } from '../app/address.ts';
 import { Icon } from './icons.tsx';
+import { Empty } from './states.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 /** A page of a list, as the API gives it. */
@@ -53,6 +54,7 @@ const pageOf = (text: string | undefined): number =>
 /** A page of a list as a table, with the way to the other pages. */
 export function ListTable<R>({
   list,
+  empty,
   ...table
 }: Omit<TableProps<R>, 'rows' | 'error' | 'again'> & { readonly list: UseQueryResult<ListPage<R>> }) {
   return (
@@ -63,11 +65,32 @@ export function ListTable<R>({
         isStale={list.isPlaceholderData}
         error={list.error}
         again={() => void list.refetch()}
+        empty={<NoRows list={list.data} empty={empty} />}
       />
       <Pager list={list.data} />
     </>
   );
 }
+
+/** What stands in place of rows: of a list that has some, its page is beyond the last one. */
+export const NoRows = ({
+  list,
+  empty,
+}: {
+  readonly list: ListPage<unknown> | undefined;
+  /** Where the list has none. */
+  readonly empty: ReactNode;
+}) =>
+  list === undefined || list.total === 0 ? (
+    empty
+  ) : (
+    <Empty title="The list ends before this page">
+      <p>It has become shorter, or never had so many pages. Previous leads to its last page.</p>
+    </Empty>
+  );
+
+/** Behind as many rows the API gives no page. */
+const maxRows = 100_000;
 
 /** “1–50 of 1,204”, and the way to the pages before and behind. */
 export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }) {
@@ -76,23 +99,20 @@ export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }
   const { page, page_size: size, total } = list;
   const from = (page - 1) * size + 1;
   const to = from + list.items.length - 1;
+  const isBeyond = list.items.length === 0;
+  const previous = isBeyond ? Math.min(page - 1, Math.max(1, Math.ceil(total / size))) : page - 1;
+  const isLast = (page * size >= total && !list.total_is_lower_bound) || (page + 1) * size > maxRows;
   const go = (next: number): void => set({ page: next === 1 ? undefined : String(next) });
   return (
     <nav className="pager" aria-label="Pages of the list">
-      <button type="button" className="button" disabled={page <= 1} onClick={() => go(page - 1)}>
+      <button type="button" className="button" disabled={page <= 1} onClick={() => go(previous)}>
         <Icon name="previous" /> Previous
       </button>
       <span className="number">
-        {list.items.length === 0 ? 'Nothing here' : `${from}–${to}`} of{' '}
-        {list.total_is_lower_bound ? 'more than ' : ''}
+        {isBeyond ? 'Nothing here' : `${from}–${to}`} of {list.total_is_lower_bound ? 'more than ' : ''}
         {total.toLocaleString('en')}
       </span>
-      <button
-        type="button"
-        className="button"
-        disabled={page * size >= total && !list.total_is_lower_bound}
-        onClick={() => go(page + 1)}
-      >
+      <button type="button" className="button" disabled={isLast || isBeyond} onClick={() => go(page + 1)}>
         Next <Icon name="next" />
       </button>
     </nav>
