@@ -7,9 +7,12 @@ export const idShape = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/;
 /** Characters of a name for people. */
 export const maxNameChars = 128;
 
+/** Marks that turn the direction of a text are among them: they would turn what stands behind the name, too. */
+const controls = /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u;
+
 /** A name for people: a line of text that a table can hold. */
 export const isDisplayName = (text: string): boolean =>
-  text !== '' && text.length <= maxNameChars && text.isWellFormed() && !/\p{Cc}/u.test(text);
+  text !== '' && text.length <= maxNameChars && text.isWellFormed() && !controls.test(text);
 
 /** What a person may be to a team; owners and admins get its budget alerts. */
 export const teamRoles = ['owner', 'admin', 'member'] as const;

@@ -222,3 +222,14 @@ describe('axe-core', () => {
     await clean(page);
   });
 });
+
+describe('a name that turns the direction of what stands behind it', () => {
+  it('is refused, so that every sentence about a person reads as it was written', async () => {
+    const turning = ['\u202Egnp.exe', '\u2067left'];
+    for (const name of turning) {
+      const answer = await scene.admin('POST', root, { email: 'turned@example.com', name });
+      expect([answer.status, answer.error?.param]).toEqual([400, 'name']);
+    }
+    expect((await makePerson({ name: 'שלום עולם' })).name).toBe('שלום עולם');
+  });
+});
