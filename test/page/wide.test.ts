@@ -48,7 +48,7 @@ describe('a name of 126 letters', () => {
     expect(await page.getByRole('row', { name }).innerText()).toContain(name);
   });
 
-  it('is whole in the head of a drawer, beside the button that closes it', async () => {
+  it('is whole in a drawer, beside the button that closes it, and in the question of a dialog', async () => {
     const page = await scene.open(`/people?open=${person}`);
     const drawer = page.getByRole('dialog', { name });
     await drawer.getByText('long@example.com').waitFor();
@@ -56,6 +56,12 @@ describe('a name of 126 letters', () => {
     expect(await sidewaysAt360(page)).toBe(0);
     await page.setViewportSize({ width: 360, height: 780 });
     expect(await sidewaysOf(page, 'dialog')).toBe(0);
+    await drawer.getByRole('button', { name: 'Deactivate…' }).click();
+    const confirm = page.getByRole('dialog', { name: `Deactivate ${name}?` });
+    await confirm.waitFor();
+    expect(await sidewaysOf(page, 'dialog.dialog')).toBe(0);
+    await confirm.getByRole('button', { name: 'Cancel' }).click();
+    await confirm.waitFor({ state: 'detached' });
     await drawer.getByRole('button', { name: 'Close' }).click();
     await drawer.waitFor({ state: 'detached' });
     await page.setViewportSize({ width: 1280, height: 800 });
