@@ -207,8 +207,11 @@ describe('a session that is lost in the middle of a form', () => {
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
       expect(await axeViolations(page)).toEqual([]);
+      const login = page.getByRole('dialog', { name: 'Your session has ended' });
+      expect(await login.getByRole('button', { name: 'Close' }).count()).toBe(0);
       await page.keyboard.press('Escape');
       await page.keyboard.press('Escape');
+      await login.locator('input:focus').waitFor();
       await page.getByLabel('Password').fill(account.password);
       await button(page, 'Log in').click();
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });

@@ -54,7 +54,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
       value={{ userId: found.user_id, email: found.email, name: found.name, expiresAt: found.expires_at }}
     >
       {children}
-      <Dialog title="Your session has ended" open={isLost} onClose={() => undefined}>
+      <Dialog title="Your session has ended" open={isLost} onClose={undefined}>
         <p>What you have typed is still here. Log in again and go on.</p>
         {mustEnrol(session.error) ? (
           <EnrolSecondFactor onDone={again} />

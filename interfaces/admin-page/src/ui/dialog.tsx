@@ -5,7 +5,8 @@ import { noticesIn } from './notices.tsx';
 interface Shown {
   readonly title: string;
   readonly open: boolean;
-  readonly onClose: () => void;
+  /** Undefined: it stays until what it asks for is done. */
+  readonly onClose: (() => void) | undefined;
   readonly children: ReactNode;
 }
 
@@ -26,9 +27,7 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
     const element = dialog.current;
     if (element === null || !open) return undefined;
     const before = document.activeElement;
-    element.showModal();
-    // Of itself a dialog starts at its first button, which closes it.
-    if (look === 'dialog') element.querySelector<HTMLElement>(firstControl)?.focus();
+    show(element, look);
     const end = noticesIn(element);
     return () => {
       end();
@@ -46,15 +45,15 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
         // React tells the dialog beneath of it, too.
         event.stopPropagation();
         event.preventDefault();
-        onClose();
+        onClose?.();
       }}
       onClose={() => {
         const element = dialog.current;
         if (element === null || element.open) return;
         // The browser closes a dialog without asking at the second Esc in a row.
-        onClose();
+        onClose?.();
         requestAnimationFrame(() => {
-          if (dialog.current === element && !element.open) element.showModal();
+          if (dialog.current === element && !element.open) show(element, look);
         });
       }}
       onPointerDown={(event) => {
@@ -62,21 +61,29 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
       }}
       onClick={() => {
         // A press within that ends outside marks text: it closes nothing.
-        if (pressedOutside.current) onClose();
+        if (pressedOutside.current) onClose?.();
         pressedOutside.current = false;
       }}
     >
       <div className="dialog-body">
         <header className="dialog-head">
           <h2 id={heading}>{title}</h2>
-          <button type="button" className="button quiet" onClick={onClose} aria-label="Close">
-            <Icon name="close" />
-          </button>
+          {onClose === undefined ? null : (
+            <button type="button" className="button quiet" onClick={onClose} aria-label="Close">
+              <Icon name="close" />
+            </button>
+          )}
         </header>
         {children}
       </div>
     </dialog>
   );
+}
+
+function show(element: HTMLDialogElement, look: 'dialog' | 'drawer'): void {
+  element.showModal();
+  // Of itself a dialog starts at its first button, which closes it.
+  if (look === 'dialog') element.querySelector<HTMLElement>(firstControl)?.focus();
 }
 
 const isOutside = ({ clientX, clientY }: PointerEvent, element: Element): boolean => {
