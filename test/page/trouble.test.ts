@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { pageScene } from './page-scene.ts';
+import { whileFailing } from './report-pages.ts';
 
 const scene = pageScene();
 const root = '/api/v1/admin';
@@ -133,5 +134,19 @@ describe('a page beyond the end of a list', () => {
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByRole('table', { name: caption }).waitFor();
     expect(new URL(page.url()).search).toBe('');
+  });
+});
+
+describe('a drawer whose list cannot be read', () => {
+  it.each([
+    ['/audit', '**/admin/events?*', 'Change'],
+    ['/alerts', '**/budget-alerts?*', 'Alert'],
+  ])('says at %s what failed, and not that its row is elsewhere', async (path, url, title) => {
+    await whileFailing(scene.page(), url, async () => {
+      const page = await scene.open(`${path}?open=some`);
+      const drawer = page.getByRole('dialog', { name: title });
+      await drawer.getByRole('alert').getByText('Something broke.').waitFor();
+      expect(await drawer.getByText('is not on this page').count()).toBe(0);
+    });
   });
 });

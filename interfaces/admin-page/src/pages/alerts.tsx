@@ -3,7 +3,7 @@ import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Empty, Waiting } from '../ui/states.tsx';
+import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { ownerColumn } from '../ui/columns.tsx';
 import type { Column } from '../ui/table.tsx';
 import { RequestsLink } from '../ui/things.tsx';
@@ -96,6 +96,8 @@ export function Page() {
         >
           {shown !== undefined ? (
             <AlertDetail alert={shown} />
+          ) : alerts.error !== null ? (
+            <Failed error={alerts.error} again={() => void alerts.refetch()} />
           ) : alerts.isPending ? (
             <Waiting for="the alert" />
           ) : (

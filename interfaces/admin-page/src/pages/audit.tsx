@@ -7,7 +7,7 @@ import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { InstantFilter } from '../ui/instant-filter.tsx';
 import { NoRows, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Empty, Waiting } from '../ui/states.tsx';
+import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Count, Dash, Id, Time } from '../ui/values.tsx';
 import { Actor } from './audit/actor.tsx';
@@ -161,6 +161,8 @@ export function Page() {
         >
           {shown !== undefined ? (
             <EventDetail event={shown} />
+          ) : events.error !== null ? (
+            <Failed error={events.error} again={() => void events.refetch()} />
           ) : events.isPending ? (
             <Waiting for="the change" />
           ) : (
