@@ -45,6 +45,9 @@ function plainText(parts: readonly Json[]): Json {
 
 const nonCanonical = ['reasoning_content', 'reasoning_text'] as const;
 
+/** The fields of a message or delta that hold reasoning, the canonical one first. */
+export const reasoningFields = ['reasoning', ...nonCanonical] as const;
+
 /** The field that stands for `delta.reasoning` when no canonical field exists; null counts as absent. */
 export const movableReasoning = (delta: JsonObject): (typeof nonCanonical)[number] | undefined =>
   isAbsent(delta['reasoning']) ? nonCanonical.find((field) => isString(delta[field])) : undefined;

@@ -1,13 +1,6 @@
-import {
-  isAbsent,
-  isArray,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  numberOf,
-} from '../shared/json.ts';
+import { isFilled, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import type { StreamChunk } from '../shared/stream-event.ts';
+import { reasoningFields } from './reasoning-fields.ts';
 
 /** Choices of one answer that are told apart: what a chat request may ask for. */
 const maxChoices = 128;
@@ -57,17 +50,7 @@ export class StreamedChoices {
 }
 
 /** What an answer consists of; usage and what is told of the answer may come with other fields. */
-const spoken = [
-  'content',
-  'refusal',
-  'reasoning',
-  'reasoning_content',
-  'reasoning_text',
-  'tool_calls',
-] as const;
+const spoken = ['content', 'refusal', ...reasoningFields, 'tool_calls'] as const;
 
 const says = (delta: Json | undefined): boolean =>
-  isObject(delta) && spoken.some((field) => !isEmpty(delta[field]));
-
-const isEmpty = (value: Json | undefined): boolean =>
-  isAbsent(value) || value === '' || (isArray(value) && value.length === 0);
+  isObject(delta) && spoken.some((field) => isFilled(delta[field]));

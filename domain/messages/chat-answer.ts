@@ -1,3 +1,4 @@
+import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { carriedSignature } from '../chat/thought-signature.ts';
 import { billedOutputTokens } from '../ledger/price-usage.ts';
 import { generationUsage, tokenCount } from '../ledger/usage.ts';
@@ -56,8 +57,6 @@ export const wordless = (field: string): string =>
 
 /** The text with which the model refuses. */
 export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
-
-const reasoningFields = ['reasoning', 'reasoning_content', 'reasoning_text'] as const;
 
 /** The reasoning of a message or delta, from its own field or from `provider_metadata.<provider>.reasoning`. */
 export function reasoningOf(message: JsonObject): string {

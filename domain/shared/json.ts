@@ -20,6 +20,10 @@ export const isString = (value: Json | undefined): value is string => typeof val
 export const isAbsent = (value: Json | undefined): value is undefined | null =>
   value === undefined || value === null;
 
+/** It says something: it is not absent, and no empty text or array. */
+export const isFilled = (value: Json | undefined): boolean =>
+  !isAbsent(value) && value !== '' && !(isArray(value) && value.length === 0);
+
 /** The objects of an array member; anything else in it is passed over. */
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];

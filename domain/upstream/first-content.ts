@@ -1,13 +1,5 @@
 import type { ApiFamily } from '../routing/model.ts';
-import {
-  isAbsent,
-  isArray,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  objectsOf,
-} from '../shared/json.ts';
+import { isFilled, isObject, isString, type JsonObject, objectsOf } from '../shared/json.ts';
 
 /** What a stream's first token is: text, reasoning, a refusal or a call of any kind, not the frame around it. */
 const contentIn = {
@@ -23,6 +15,3 @@ const contentIn = {
 } as const satisfies Record<ApiFamily, (chunk: JsonObject) => boolean>;
 
 export const hasContent = (family: ApiFamily, chunk: JsonObject): boolean => contentIn[family](chunk);
-
-const isFilled = (value: Json | undefined): boolean =>
-  !isAbsent(value) && value !== '' && !(isArray(value) && value.length === 0);
