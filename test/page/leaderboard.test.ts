@@ -50,6 +50,11 @@ describe('a gateway that was used', () => {
     await grow(scene.databaseUrl(), 1500);
   }, 120_000);
 
+  it.each(['leaderboard', 'harnesses'])('says that %s have no such range', async (name) => {
+    const page = await scene.open(`/observability/${name}?range=90d`);
+    await page.getByText('`range` must be one of 7d, 31d.').waitFor();
+  });
+
   it('ranks the first thirty with their exact spend, and leads to their requests', async () => {
     const page = await scene.open('/observability/leaderboard');
     const { leaders, window_start: from, window_end: to } = await board('7d');

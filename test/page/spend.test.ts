@@ -72,6 +72,15 @@ describe('the spend of a gateway that was used', () => {
     for (const _ of [1, 2]) expect((await scene.chat()).status).toBe(200);
   }, 120_000);
 
+  it.each([
+    ['days=90', '`days` must be one of 7, 30.'],
+    ['owner_kind=robot', '`owner_kind` must be one of all, user, team.'],
+  ])('says what is wrong with an address that asks for %s', async (query, says) => {
+    const page = await scene.open(`/spend?${query}`);
+    await page.getByText(says).first().waitFor();
+    expect(await page.getByRole('region', { name: 'Spend by owner', exact: true }).count()).toBe(0);
+  });
+
   it('has exact amounts of owners and models, and leads to their requests', async () => {
     const page = await scene.open('/spend');
     const { totals, owners, models, window_start: from, window_end: to } = await report();

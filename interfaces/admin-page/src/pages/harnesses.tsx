@@ -19,11 +19,15 @@ type Usage =
 /** The programs that send the requests, as their `User-Agent` says. */
 export function Page() {
   const { filters } = useAddress();
-  const range = rangeOf(filters['range']);
   const found = useQuery({
-    queryKey: ['harness-usage', range],
+    queryKey: ['harness-usage', filters['range']],
     queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/observability/harness-usage', { params: { query: { range } }, signal })),
+      read(
+        api.GET('/api/v1/admin/observability/harness-usage', {
+          params: { query: { range: rangeOf(filters['range']) } },
+          signal,
+        }),
+      ),
     placeholderData: keepPreviousData,
   });
   const { data } = found;

@@ -20,11 +20,15 @@ type Leader = Board['leaders'][number];
 /** The people who spend most. */
 export function Page() {
   const { filters } = useAddress();
-  const range = rangeOf(filters['range']);
   const found = useQuery({
-    queryKey: ['leaderboard', range],
+    queryKey: ['leaderboard', filters['range']],
     queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/observability/leaderboard', { params: { query: { range } }, signal })),
+      read(
+        api.GET('/api/v1/admin/observability/leaderboard', {
+          params: { query: { range: rangeOf(filters['range']) } },
+          signal,
+        }),
+      ),
     placeholderData: keepPreviousData,
   });
   const { data } = found;

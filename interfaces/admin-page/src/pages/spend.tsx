@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { filtersNamed } from '../app/words.ts';
 import { ChoiceFilter } from '../ui/filters.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -8,19 +9,16 @@ import { Count, Money } from '../ui/values.tsx';
 import { BudgetList } from './spend/budget-list.tsx';
 import { DailyChart } from './spend/daily-chart.tsx';
 import { ModelTable, OwnerTable } from './spend/tables.tsx';
-import { type SpendAsk, until } from './spend/window.ts';
+import { spendFilters, spendQuery, until } from './spend/window.ts';
 
 /** What was spent, by whom and on which models, and how it stands against the budgets. */
 export function Page() {
   const { filters } = useAddress();
-  const ask: SpendAsk = {
-    days: filters['days'] === '30' ? '30' : '7',
-    owner_kind:
-      filters['owner_kind'] === 'user' || filters['owner_kind'] === 'team' ? filters['owner_kind'] : 'all',
-  };
+  const ask = filtersNamed(filters, spendFilters);
   const report = useQuery({
     queryKey: ['spend-report', ask],
-    queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/report', { params: { query: ask }, signal })),
+    queryFn: ({ signal }) =>
+      read(api.GET('/api/v1/admin/spend/report', { params: { query: spendQuery(ask) }, signal })),
     placeholderData: keepPreviousData,
   });
   const { data } = report;
@@ -61,7 +59,7 @@ export function Page() {
       }
     >
       <DailyChart ask={ask} by={filters['by'] === 'model' ? 'model' : 'owner'} />
-      <BudgetList kind={ask.owner_kind} />
+      <BudgetList kind={ask['owner_kind'] ?? 'all'} />
       <Loaded query={report} what="the spend">
         {(spend) => (
           <>

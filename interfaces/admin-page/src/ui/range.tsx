@@ -1,8 +1,10 @@
+import { wordOf } from '../app/words.ts';
 import { ChoiceFilter } from './filters.tsx';
 import { Time } from './values.tsx';
 
-/** Over how long a report of 12-hour buckets goes. */
-export const rangeOf = (text: string | undefined): '7d' | '31d' => (text === '31d' ? '31d' : '7d');
+/** Over how long a report of 12-hour buckets goes; a range that there is not is refused, as the API does. */
+export const rangeOf = (text: string | undefined): '7d' | '31d' =>
+  wordOf('range', ['7d', '31d'], text) ?? '7d';
 
 export const RangeFilter = () => (
   <ChoiceFilter name="range" label="Range" all="7 days" options={[['31d', '31 days']]} />

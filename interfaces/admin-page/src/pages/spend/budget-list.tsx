@@ -75,7 +75,7 @@ const columns: readonly Column<Standing>[] = [
 ];
 
 /** Every budget in force, the one that is nearest to its amount first. */
-export function BudgetList({ kind }: { readonly kind: 'all' | 'user' | 'team' }) {
+export function BudgetList({ kind }: { readonly kind: string }) {
   const budgets = useQuery({
     queryKey: ['budgets', 'report'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/budgets', { signal })),
@@ -105,7 +105,7 @@ export function BudgetList({ kind }: { readonly kind: 'all' | 'user' | 'team' })
 type Budgets =
   paths['/api/v1/admin/spend/budgets']['get']['responses'][200]['content']['application/json']['data'];
 
-function standings({ users, teams }: Budgets, kind: 'all' | 'user' | 'team'): readonly Standing[] {
+function standings({ users, teams }: Budgets, kind: string): readonly Standing[] {
   const found = [
     ...users.map((user) => ({ ...user, owner_kind: 'user' as const, owner_id: user.user_id })),
     ...teams.map((team) => ({ ...team, owner_kind: 'team' as const, owner_id: team.team_id })),

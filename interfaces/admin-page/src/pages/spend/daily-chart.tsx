@@ -1,13 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
+import type { Filters } from '../../app/address.ts';
 import type { Point, Series } from '../../ui/series.ts';
 import { Stacked } from '../../ui/stacked.tsx';
 import { Empty, Failed, StaleSign, Waiting } from '../../ui/states.tsx';
 import { RequestsLink } from '../../ui/things.tsx';
-import { ofDay, type SpendAsk } from './window.ts';
+import { ofDay, spendQuery } from './window.ts';
 
 /** Each day as a bar, cut by the five who spend most, or by the five models. */
-export function DailyChart({ ask, by }: { readonly ask: SpendAsk; readonly by: 'owner' | 'model' }) {
+export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'owner' | 'model' }) {
   const {
     data,
     error,
@@ -15,7 +16,8 @@ export function DailyChart({ ask, by }: { readonly ask: SpendAsk; readonly by: '
     isPlaceholderData: isStale,
   } = useQuery({
     queryKey: ['spend-days', ask],
-    queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/days', { params: { query: ask }, signal })),
+    queryFn: ({ signal }) =>
+      read(api.GET('/api/v1/admin/spend/days', { params: { query: spendQuery(ask) }, signal })),
     placeholderData: keepPreviousData,
   });
   if (error !== null) return <Failed error={error} again={() => void refetch()} />;

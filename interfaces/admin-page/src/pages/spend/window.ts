@@ -1,8 +1,14 @@
-/** What the report and its chart are asked for. */
-export interface SpendAsk {
-  readonly days: '7' | '30';
-  readonly owner_kind: 'all' | 'user' | 'team';
-}
+import type { Filters } from '../../app/address.ts';
+import { wordOf } from '../../app/words.ts';
+
+/** What of the address the report and its chart are asked for. */
+export const spendFilters = { days: 'Days', owner_kind: 'Owners' };
+
+/** The same as the API takes it; a word that there is not is refused, as the API does. */
+export const spendQuery = ({ days, owner_kind: kind }: Filters) => ({
+  days: wordOf('days', ['7', '30'], days) ?? '7',
+  owner_kind: wordOf('owner_kind', ['all', 'user', 'team'], kind) ?? 'all',
+});
 
 const dayMs = 86_400_000;
 
