@@ -172,6 +172,14 @@ describe('the list of budgets', () => {
     expect(page.url()).not.toContain('open=');
   });
 
+  it('says that nobody has the id which the address names', async () => {
+    const page = await scene.open('/budgets?open=user:nobody');
+    await page.getByRole('dialog').getByText('There is no owner with this id.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(page.url()).not.toContain('open=');
+  });
+
   it.each(['light', 'dark'])('has nothing that axe-core finds wrong in the %s theme', async (theme) => {
     const page = await scene.open('/budgets');
     await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);

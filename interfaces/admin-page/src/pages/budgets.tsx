@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useAddress } from '../app/address.ts';
 import { BudgetBar } from '../ui/bar.tsx';
+import { Drawer } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { Pager } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -90,6 +91,11 @@ export function Page() {
           }}
         />
       )}
+      {owners.data !== undefined && open === undefined && wanted !== undefined ? (
+        <Drawer title="Budget" open onClose={() => set({ open: undefined })}>
+          <p>There is no owner with this id.</p>
+        </Drawer>
+      ) : null}
       {open === undefined ? null : (
         <OwnerDrawer
           owner={open}
