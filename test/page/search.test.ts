@@ -28,6 +28,23 @@ describe('the search', () => {
     await page.getByRole('dialog').getByRole('combobox').waitFor({ state: 'detached' });
   });
 
+  it('stays away while a form is open, and opens over a drawer', async () => {
+    const page = await scene.open('/people');
+    await page.getByRole('button', { name: 'New person' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Name').fill('Half a na');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('me');
+    expect(await form.getByLabel('Name').inputValue()).toBe('Half a name');
+    expect(await form.count()).toBe(1);
+    await page.keyboard.press('Escape');
+    await scene.open('/models?open=fast');
+    await page.getByRole('dialog', { name: 'Model fast' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
+    await page.keyboard.press('Escape');
+  });
+
   it('has hits by kind, walks through them by arrows, and leads to the chosen one by Enter', async () => {
     const page = await openSearch();
     const input = page.getByRole('dialog').getByRole('combobox');

@@ -92,14 +92,18 @@ const RailLink = ({
   </Link>
 );
 
-/** `/` and Ctrl-K search, `?` tells of the keys; not while somebody types. */
+/**
+ * `/` and Ctrl-K search, `?` tells of the keys; not while somebody types. A dialog has the keyboard for itself: what the
+ * search leads to would take away what was typed in it, or a secret that is shown once.
+ */
 function useGlobalKeys(open: (what: 'search' | 'help') => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const isTyping =
         event.target instanceof Element && event.target.closest('input, textarea, select, dialog') !== null;
-      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) open('search');
-      else if (!isTyping && event.key === '/') open('search');
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
+        if (document.querySelector('dialog.dialog[open]') === null) open('search');
+      } else if (!isTyping && event.key === '/') open('search');
       else if (!isTyping && event.key === '?') open('help');
       else return;
       event.preventDefault();
