@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { account } from '../support/admin.ts';
+import { account, makeAdmin } from '../support/admin.ts';
 import { isTrueWithin } from '../support/browser.ts';
 import { axeViolations, logIn, pageScene } from './page-scene.ts';
 
@@ -55,5 +55,24 @@ describe('the frame of every page', () => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await isTrueWithin(page, 20_000, "document.title.endsWith('· Model Gateway')")).toBe(true);
     }
+  });
+
+  it('names who is logged in now, also when that is somebody else than before', async () => {
+    const page = await scene.stranger();
+    const url = `${scene.gateway().url}/admin`;
+    await page.goto(url);
+    await logIn(page);
+    await page.locator('summary', { hasText: account.email }).waitFor();
+    const other = { email: 'second@example.com', password: account.password };
+    await makeAdmin(scene.databaseUrl(), other);
+    const tab = await page.context().newPage();
+    await tab.goto(url);
+    await tab.locator('summary', { hasText: account.email }).click();
+    await tab.getByRole('button', { name: 'Log out' }).click();
+    await logIn(tab, other);
+    // What a browser says when somebody comes back to a tab.
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    await page.locator('summary', { hasText: other.email }).waitFor();
+    await page.context().close();
   });
 });

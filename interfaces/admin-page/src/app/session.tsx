@@ -36,6 +36,8 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     queryKey: ['session'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/auth/session', { signal })),
     staleTime: Number.POSITIVE_INFINITY,
+    // Somebody else may have logged in meanwhile, in another tab.
+    refetchOnWindowFocus: 'always',
     retry: false,
   });
   useEffect(() => onSessionLost(() => setLost(true)), []);
