@@ -9,12 +9,13 @@ import { NoRows, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Count, Dash, Id, Time } from '../ui/values.tsx';
+import { Dash, Id, Time } from '../ui/values.tsx';
 import { Actor } from './audit/actor.tsx';
 import { EventDetail } from './audit/detail.tsx';
 import { type AdminEvent, actions, askOf, targetKinds } from './audit/events.ts';
 import { changedFields } from './audit/difference.ts';
 import { TargetLink } from './audit/target-link.tsx';
+import { Total } from './owners/list-parts.tsx';
 
 const names = {
   actor_user_id: 'Actor',
@@ -107,9 +108,8 @@ export function Page() {
       facts={
         events.data === undefined ? undefined : (
           <>
-            {events.data.total_is_lower_bound ? 'More than ' : ''}
-            <Count of={events.data.total} /> changes. An event is written with its change, and is never
-            changed or deleted.
+            <Total of={events} one="change" many="changes" />. An event is written with its change, and is
+            never changed or deleted.
           </>
         )
       }
