@@ -34,17 +34,11 @@ const isState = (name: string): name is keyof typeof states => Object.hasOwn(sta
 export function Page() {
   const { filters, set } = useAddress();
   const owners = useOwners();
-  const [act, setAct] = useState<'set' | 'end' | undefined>();
   const found = owners.data?.filter((owner) => isWanted(owner, filters));
   const page = Math.max(1, Number(filters['page'] ?? '1') || 1);
   const shown = found?.slice((page - 1) * pageSize, page * pageSize);
   const wanted = filters['open'];
-  const open =
-    wanted === undefined
-      ? undefined
-      : (owners.data?.find((owner) => keyOf(owner) === wanted) ??
-        owners.data?.find(({ id }) => id === wanted));
-  const close = (): void => setAct(undefined);
+  const open = openedOf(owners.data, wanted);
   return (
     <Frame
       title="Budgets"
@@ -91,22 +85,33 @@ export function Page() {
           }}
         />
       )}
-      {owners.data !== undefined && open === undefined && wanted !== undefined ? (
-        <Drawer title="Budget" open onClose={() => set({ open: undefined })}>
-          <p>There is no owner with this id.</p>
-        </Drawer>
-      ) : null}
-      {open === undefined ? null : (
-        <OwnerDrawer
-          owner={open}
-          onSet={() => setAct('set')}
-          onEnd={() => setAct('end')}
-          onClose={() => set({ open: undefined })}
-        />
+      {owners.data === undefined || wanted === undefined ? null : (
+        <Opened key={wanted} owner={open} onClose={() => set({ open: undefined })} />
       )}
-      {open !== undefined && act === 'set' ? <SetBudget owner={open} onClose={close} /> : null}
-      {open !== undefined && act === 'end' ? <EndBudget owner={open} onClose={close} /> : null}
     </Frame>
+  );
+}
+
+/** Whom the address opens: by kind and id, or by id alone. */
+const openedOf = (owners: readonly Owner[] | undefined, wanted: string | undefined): Owner | undefined =>
+  owners?.find((owner) => keyOf(owner) === wanted) ?? owners?.find(({ id }) => id === wanted);
+
+/** The drawer of an owner, and what is done there; or that there is none. */
+function Opened({ owner, onClose }: { readonly owner: Owner | undefined; readonly onClose: () => void }) {
+  const [act, setAct] = useState<'set' | 'end' | undefined>();
+  const done = (): void => setAct(undefined);
+  if (owner === undefined)
+    return (
+      <Drawer title="Budget" open onClose={onClose}>
+        <p>There is no owner with this id.</p>
+      </Drawer>
+    );
+  return (
+    <>
+      <OwnerDrawer owner={owner} onSet={() => setAct('set')} onEnd={() => setAct('end')} onClose={onClose} />
+      {act === 'set' ? <SetBudget owner={owner} onClose={done} /> : null}
+      {act === 'end' ? <EndBudget owner={owner} onClose={done} /> : null}
+    </>
   );
 }
 
