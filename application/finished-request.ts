@@ -1,8 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { priceUsage } from '../domain/ledger/price-usage.ts';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
-import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
-import type { Picodollars } from '../domain/money/money.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
@@ -11,6 +8,7 @@ import type { AskTerms } from './model-request.ts';
 import type { ServePorts } from './serve-ports.ts';
 import type { Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
+import type { BesideCosts } from './request-cost.ts';
 import { attemptOf, observed, type RequestEnd } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
 
@@ -21,6 +19,7 @@ interface Settled {
   /** Whether it writes a ledger row. */
   readonly charged: boolean;
   readonly cost: UsageCost | undefined;
+  readonly beside: BesideCosts;
   /** Why it did not end well, after the settlement. */
   readonly failure: RequestFailure | undefined;
   readonly settled: E.Either<GatewayError, Verdict>;
@@ -32,7 +31,7 @@ interface Settled {
 /** Everything that logs, metrics and spans may say of it. */
 export function finishedRequest(
   { catalogue, clock }: ServePorts,
-  { facts, end, charged, cost, failure, settled, tags, requestId }: Settled,
+  { facts, end, charged, cost, beside, failure, settled, tags, requestId }: Settled,
 ): FinishedRequest {
   const { request, ask, resolved } = facts;
   const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
@@ -55,7 +54,7 @@ export function finishedRequest(
     usage,
     usageUnusable,
     cost: charged && isAccounted(verdict) ? cost : undefined,
-    unbilled: [...unbilledOf(charged, cost, verdict), ...unbilledCompaction(end, cost)],
+    unbilled: [...unbilledOf(charged, cost, verdict), ...unbilledBeside(beside)],
     settled: verdict,
     exposedToolCount: ask?.exposedToolCount,
     invokedToolCount: invokedTools(ask, end),
@@ -80,18 +79,11 @@ function unbilledOf(
   return verdict === 'recorded' || verdict === 'journaled' ? [] : [{ reason: verdict, cost: cost.cost }];
 }
 
-/** It is in no ledger row, whatever becomes of the request's own. */
-function unbilledCompaction(end: RequestEnd, cost: UsageCost | undefined): readonly Unbilled[] {
-  const compaction = compactionCost(end, cost);
-  return compaction === undefined ? [] : [{ reason: 'compaction', cost: compaction }];
-}
-
-/** Compaction on the provider's side costs what the request's own tokens do (rule 38.14). */
-export function compactionCost(end: RequestEnd, cost: UsageCost | undefined): Picodollars | undefined {
-  const { compaction } = observed(end);
-  const usage = compaction === undefined ? undefined : messagesBodyUsage(compaction);
-  return usage === undefined || cost?.pricingStatus !== 'priced' ? undefined : priceUsage(usage, cost.price);
-}
+/** They are in no ledger row, whatever becomes of the request's own. */
+const unbilledBeside = ({ compaction, advisor }: BesideCosts): readonly Unbilled[] => [
+  ...(compaction === undefined ? [] : [{ reason: 'compaction' as const, cost: compaction }]),
+  ...(advisor === undefined ? [] : [{ reason: 'advisor' as const, cost: advisor }]),
+];
 
 /** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
 export const invokedTools = (ask: AskTerms | undefined, end: RequestEnd): number | undefined =>

@@ -9,11 +9,12 @@ import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import { endStatus } from '../domain/shared/request-failure.ts';
-import { compactionCost, invokedTools } from './finished-request.ts';
+import { invokedTools } from './finished-request.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { LoggedRequest } from './ports/ledger.ts';
 import { attemptOf, failureOf, firstTokenMsOf, observed, type RequestEnd } from './request-end.ts';
+import type { BesideCosts } from './request-cost.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 import type { Facts } from './request-stages.ts';
 
@@ -23,6 +24,7 @@ interface Ended {
   /** Whether it writes a ledger row. */
   readonly charged: boolean;
   readonly cost: UsageCost | undefined;
+  readonly beside: BesideCosts;
 }
 
 /** The summary row of a request that has ended, before anybody has judged its charge. */
@@ -52,13 +54,23 @@ function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pic
 }
 
 /** What is in no ledger row, and is billed. */
-function accountingOf({ end, charged, cost }: Ended, money: Picodollars | undefined): JsonObject | undefined {
+function accountingOf(
+  { end, charged, beside: costs }: Ended,
+  money: Picodollars | undefined,
+): JsonObject | undefined {
   const seen = charged ? undefined : seenCost(end, money);
-  const { compaction } = observed(end);
-  if (compaction === undefined) return seen;
-  const its = compactionCost(end, cost);
-  return { ...seen, compaction: its === undefined ? compaction : { ...compaction, cost_usd: toUsd(its) } };
+  const { beside } = observed(end);
+  if (beside === undefined) return seen;
+  const { compaction, advisor } = beside;
+  return {
+    ...seen,
+    ...(compaction === undefined ? {} : { compaction: withCost(compaction, costs.compaction) }),
+    ...(advisor === undefined ? {} : { advisor: withCost(advisor, costs.advisor) }),
+  };
 }
+
+const withCost = (used: JsonObject, cost: Picodollars | undefined): JsonObject =>
+  cost === undefined ? used : { ...used, cost_usd: toUsd(cost) };
 
 /** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */
 const seenCost = (end: RequestEnd, money: Picodollars | undefined): JsonObject | undefined =>

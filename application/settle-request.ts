@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { costExceedsBudget } from '../domain/budget/hard-limit.ts';
 import { scopeOf } from '../domain/identity/caller.ts';
-import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
 import { limitedTokens } from '../domain/limits/rate-limit.ts';
 import { isLogged } from '../domain/request-log/capture-policy.ts';
 import { isCharged } from '../domain/routing/model.ts';
@@ -10,6 +9,7 @@ import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import { finishedRequest } from './finished-request.ts';
 import { answerBytes, keptPayload } from './keep-payload.ts';
 import { cleanTags, loggedRequest } from './logged-request.ts';
+import { besideCosts, costOf, costOfCall } from './request-cost.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type {
   Admission,
@@ -44,8 +44,9 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
   const settle = async (facts: Facts, end: RequestEnd, charge: Charge | undefined): ToTell => {
     const policy = policyNow();
     const cost = charge?.cost ?? costOf(ports, facts, end);
+    const beside = besideCosts(ports, facts, end, cost);
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
-      ? loggedRequest(ports, policy, { facts, end, charged: charge !== undefined, cost })
+      ? loggedRequest(ports, policy, { facts, end, charged: charge !== undefined, cost, beside })
       : undefined;
     const released = { release: releaseOf(facts, policy), limited: limitedTokensOf(facts, end) };
     const settled = await recorded(ports, facts, end, { charge, logged, ...released });
@@ -54,7 +55,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
       keepPayload(ports, policy, facts, end, failure);
       tellMcp(ports, logged);
     }
-    finished(ports, { facts, end, cost, charged: charge !== undefined, failure, settled, logged });
+    finished(ports, { facts, end, cost, beside, charged: charge !== undefined, failure, settled, logged });
     return failure === undefined || failure.code === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
   return {
@@ -172,24 +173,6 @@ function chargeOf(ports: ServePorts, facts: Admitted, end: Called): Charge | und
     upstreamModel: resolved.route.upstreamModel,
     cost: costOfCall(ports, facts, end),
   };
-}
-
-const costOf = (ports: ServePorts, facts: Facts, end: RequestEnd): UsageCost | undefined =>
-  facts.resolved === undefined ? undefined : costOfCall(ports, facts, end);
-
-type WithRoute = Exclude<Facts, { readonly resolved?: undefined }>;
-
-function costOfCall(ports: ServePorts, facts: WithRoute, end: RequestEnd): UsageCost {
-  const { provider, route } = facts.resolved;
-  const { prices } = ports.catalogue.snapshot();
-  const price = prices.priceOf(provider.pricingProviderId, route.upstreamModel, databaseTime(ports, facts));
-  return usageCost(observed(end).usage, price);
-}
-
-/** The price is looked up at the row's time, which is the database's: clocks of replicas differ. */
-function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): number {
-  const now = clock.now();
-  return admission === undefined ? now : admission.databaseTime.getTime() + Math.max(0, now - admittedAt);
 }
 
 /** Gives telemetry the one outcome of the request, without secrets that its caller may have put into tags or its id. */

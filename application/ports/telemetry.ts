@@ -91,8 +91,11 @@ export interface FinishedRequest {
   readonly tags: CallerTags;
 }
 
+/** Why a cost that was seen is in no ledger row. */
+export const unbilledReasons = ['advisor', 'blocked', 'compaction', 'duplicate', 'failed', 'lost'] as const;
+
 /** A cost that an upstream may bill and that is in no ledger row, and why. */
 export interface Unbilled {
-  readonly reason: 'blocked' | 'compaction' | 'duplicate' | 'failed' | 'lost';
+  readonly reason: (typeof unbilledReasons)[number];
   readonly cost: Picodollars;
 }

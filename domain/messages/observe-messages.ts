@@ -8,8 +8,13 @@ import {
   objectsOf,
   isObject,
 } from '../shared/json.ts';
-import { maxCountedToolCalls } from '../shared/limits.ts';
-import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
+import { maxCountedToolCalls, maxModelKeyChars } from '../shared/limits.ts';
+import {
+  type Observation,
+  observation,
+  type StreamObserver,
+  type UsedBeside,
+} from '../upstream/observation.ts';
 
 /**
  * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt.
@@ -47,23 +52,37 @@ const counts = [
 /** What else upstreams tell is not kept from one event to the next. */
 const kept = [...counts, 'output_tokens_details'] as const;
 
-/**
- * What compaction on the provider's side used, in the bill's words: the provider bills it beside the answer, and counts
- * it in `iterations` alone. Undefined where there was none, or one whose counts cannot be used.
- */
-function compactionUsage(reported: Json | undefined): JsonObject | undefined {
-  const rounds = objectsOf(isObject(reported) ? reported['iterations'] : undefined).filter(
-    ({ type }) => type === 'compaction',
-  );
-  if (rounds.length === 0) return undefined;
+/** What the provider bills beside the answer, and counts in `iterations` alone; undefined where there was nothing. */
+function usedBeside(reported: Json | undefined): UsedBeside | undefined {
+  const rounds = objectsOf(isObject(reported) ? reported['iterations'] : undefined);
+  const compaction = usageOf(rounds, 'compaction');
+  const advisor = usageOf(rounds, 'advisor_message');
+  if (compaction === undefined && advisor === undefined) return undefined;
+  return {
+    ...(compaction === undefined ? {} : { compaction }),
+    ...(advisor === undefined ? {} : { advisor: { model: modelOf(rounds, 'advisor_message'), ...advisor } }),
+  };
+}
+
+/** All rounds of a type, in the bill's words. Undefined where there are none, or where their counts cannot be used. */
+function usageOf(rounds: readonly JsonObject[], type: string): JsonObject | undefined {
+  const its = rounds.filter((round) => round['type'] === type);
+  if (its.length === 0) return undefined;
   const total = Object.fromEntries(
-    counts.map((field) => [field, sum(rounds.map((round) => tokenCount(round[field] ?? 0))) ?? null]),
+    counts.map((field) => [field, sum(its.map((round) => tokenCount(round[field] ?? 0))) ?? null]),
   );
   return messagesBodyUsage(total) === undefined ? undefined : total;
 }
 
-const withCompaction = (seen: Observation, compaction: JsonObject | undefined): Observation =>
-  compaction === undefined ? seen : { ...seen, compaction };
+function modelOf(rounds: readonly JsonObject[], type: string): string | null {
+  const [model, ...others] = new Set(
+    rounds.flatMap((round) => (round['type'] === type ? [round['model']] : [])),
+  );
+  return isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
+}
+
+const withBeside = (seen: Observation, beside: UsedBeside | undefined): Observation =>
+  beside === undefined ? seen : { ...seen, beside };
 
 /** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
@@ -81,13 +100,13 @@ const isToolUse = (block: Json | undefined): boolean =>
 
 /** A whole message in its own words. */
 export const observeMessage = (message: JsonObject): Observation =>
-  withCompaction(
+  withBeside(
     observation(
       message['usage'],
       messagesBodyUsage,
       objectsOf(message['content']).filter((block) => isToolUse(block)).length,
     ),
-    compactionUsage(message['usage']),
+    usedBeside(message['usage']),
   );
 
 /**
@@ -96,7 +115,7 @@ export const observeMessage = (message: JsonObject): Observation =>
  */
 export class MessagesObserver implements StreamObserver {
   private usage: Json | undefined;
-  private compaction: JsonObject | undefined;
+  private beside: UsedBeside | undefined;
   private final = false;
   private readonly calls = new Set<number>();
 
@@ -105,7 +124,7 @@ export class MessagesObserver implements StreamObserver {
     if (type === 'message_start' && isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
     if (type === 'message_delta') {
       this.usage = laterUsage(this.usage, usage);
-      this.compaction = compactionUsage(usage) ?? this.compaction;
+      this.beside = usedBeside(usage) ?? this.beside;
     }
     if (type === 'message_stop' || (type === 'message_delta' && !isAbsent(usage))) this.final = true;
     if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);
@@ -118,6 +137,6 @@ export class MessagesObserver implements StreamObserver {
 
   observed(): Observation {
     const seen = observation(this.final ? this.usage : undefined, messagesBodyUsage, this.calls.size);
-    return withCompaction(seen, this.compaction);
+    return withBeside(seen, this.beside);
   }
 }

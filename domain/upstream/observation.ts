@@ -6,10 +6,19 @@ export interface Observation {
   readonly usage: TokenUsage | undefined;
   /** The provider reported usage, but no counts that can be used. */
   readonly usageUnusable: boolean;
-  /** What compaction on the provider's side used beside it, as the messages family counts. */
-  readonly compaction?: JsonObject;
+  /** What the provider used beside it. */
+  readonly beside?: UsedBeside;
   /** Tool-call artifacts in the normalised provider output. */
   readonly invokedToolCount: number;
+}
+
+/**
+ * What a provider bills beside an answer, in the words of the messages family: of a conversation that it has compacted,
+ * and of the model that the answering one has asked for advice, which `model` names (null: more than one, or none).
+ */
+export interface UsedBeside {
+  readonly compaction?: JsonObject;
+  readonly advisor?: JsonObject;
 }
 
 export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };

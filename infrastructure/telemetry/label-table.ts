@@ -1,3 +1,5 @@
+import { unbilledReasons } from '../../application/ports/telemetry.ts';
+
 /** The most values of a caller tag; later ones are `other`. */
 export const maxTagValues = 100;
 /** The same for models and for upstream models: more than any catalogue that people choose from has. */
@@ -30,7 +32,10 @@ export const labelTable = {
   error_code: { values: 'the error’s code; left out of a success', bound: 30 },
   token_type: { values: '`input`, `output`', bound: 2 },
   pricing_status: { values: '`priced`, `unpriced`, `usage_missing`, `legacy_estimated`', bound: 4 },
-  reason: { values: '`blocked`, `duplicate`, `failed`, `lost`', bound: 4 },
+  reason: {
+    values: unbilledReasons.map((reason) => `\`${reason}\``).join(', '),
+    bound: unbilledReasons.length,
+  },
   upstream: { values: '`drained`, `lost`', bound: 2 },
   subject_kind: { values: '`api_key`, `user`, `team`, `model`', bound: 4 },
   measure: { values: '`requests`, `tokens`, `in_flight`', bound: 3 },

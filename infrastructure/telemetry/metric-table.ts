@@ -86,7 +86,7 @@ export const requestMetrics = {
     kind: 'money',
     unit: '{USD}',
     labels: [...requestLabels, 'reason'],
-    says: 'Priced cost of usage that was seen and has no ledger row: blocked by a hard limit, of a duplicate, of a failed request, lost with the database, or of compaction on the side of the provider.',
+    says: 'Priced cost of usage that was seen and has no ledger row: blocked by a hard limit, of a duplicate, of a failed request, lost with the database, or of what the provider did beside the answer: compaction, advice of another model.',
   },
   'gateway.usage.records': {
     kind: 'sum',

@@ -125,6 +125,36 @@ describe('a settled request', () => {
     });
   });
 
+  it.each<[string, string, object, FinishedRequest['unbilled']]>([
+    [
+      'and its cost at the price of that model',
+      'upstream-wise',
+      { cost_usd: '0.00042' },
+      [{ reason: 'advisor', cost: 420_000_000n }],
+    ],
+    ['without a price none', 'unheard-of', {}, []],
+  ])('tells what another model’s advice took beside its usage, %s', async (_, model, costs, unbilled) => {
+    const advice = { type: 'advisor_message', model, input_tokens: 100, output_tokens: 10 };
+    const used = { input_tokens: 10, output_tokens: 20, iterations: [advice] };
+    const script = says({ type: 'message', content: [], usage: used });
+    const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
+    const { log, finished } = await new Story({ family: 'messages', script, provider }).serve();
+    expect(finished).toMatchObject([{ unbilled }]);
+    expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
+    expect(log?.metadata).toMatchObject({
+      accounting: {
+        advisor: {
+          model,
+          input_tokens: 100,
+          cache_read_input_tokens: 0,
+          cache_creation_input_tokens: 0,
+          output_tokens: 10,
+          ...costs,
+        },
+      },
+    });
+  });
+
   it('may wait in the journal from the database’s time of its admission on, unless its owner must be judged', async () => {
     const lost = (budget?: ReturnType<typeof aBudget>): Story => {
       const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = 'lost') };

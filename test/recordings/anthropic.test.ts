@@ -133,8 +133,8 @@ function expectNativeParts(facts: MessagesStreamFacts, deltas: readonly Loose[])
   }
 }
 
-/** The facts say nothing of what was compacted beside the usage. */
-const withoutCompaction = ({ compaction: _compaction, ...seen }: Observation) => seen;
+/** The facts say nothing of what was used beside the answer. */
+const withoutBeside = ({ beside: _beside, ...seen }: Observation) => seen;
 
 function expectNative({ body, facts }: Stream, events: Events): void {
   expect(wireOf(events).equals(body)).toBe(true);
@@ -142,7 +142,7 @@ function expectNative({ body, facts }: Stream, events: Events): void {
   expect(events.at(-2)).toMatchObject({ held: true, terminal: true, chunk: { type: 'message_stop' } });
   const observer = new MessagesObserver();
   for (const event of events) if (event.kind === 'chunk') observer.see(event.chunk);
-  expect(withoutCompaction(observer.observed())).toEqual({
+  expect(withoutBeside(observer.observed())).toEqual({
     usage: usageOf(facts.startUsage, facts.deltaUsage),
     usageUnusable: false,
     invokedToolCount: facts.blocks.filter(({ type }) => type.endsWith('tool_use')).length,
@@ -295,7 +295,7 @@ function replayed(): void {
         total_tokens: usage.totalTokens,
       });
       const own = readMessage(body.toString(), sanitise);
-      expect(E.isRight(own) && withoutCompaction(observeMessage(own.right))).toEqual({
+      expect(E.isRight(own) && withoutBeside(observeMessage(own.right))).toEqual({
         usage,
         usageUnusable: false,
         invokedToolCount: facts.blocks.filter((type) => type.endsWith('tool_use')).length,

@@ -54,7 +54,7 @@ describe('usage is summed as the bill does: input, cache read and cache write', 
   });
 });
 
-describe('compaction on the provider’s side', () => {
+describe('what the provider bills beside an answer', () => {
   const round = (type: string, input_tokens: number, output_tokens: number, more: JsonObject = {}) => ({
     type,
     input_tokens,
@@ -78,16 +78,41 @@ describe('compaction on the provider’s side', () => {
   };
 
   it('is told beside the usage, which stays what it is', () => {
-    expect(observeMessage({ usage: compacted })).toMatchObject({ usage: usage(612, 2819), compaction });
+    expect(observeMessage({ usage: compacted })).toMatchObject({
+      usage: usage(612, 2819),
+      beside: { compaction },
+    });
   });
 
   it('is told of a stream by its `message_delta`', () => {
     const observer = new MessagesObserver();
     observer.see({ type: 'message_start', message: { usage: { input_tokens: 60385, output_tokens: 5 } } });
-    expect(observer.observed()).not.toHaveProperty('compaction');
+    expect(observer.observed()).not.toHaveProperty('beside');
     observer.see({ type: 'message_delta', usage: compacted });
     observer.see({ type: 'message_stop' });
-    expect(observer.observed()).toMatchObject({ usage: usage(612, 2819), compaction });
+    expect(observer.observed()).toMatchObject({
+      usage: usage(612, 2819),
+      beside: { compaction },
+    });
+  });
+
+  it.each<[string, readonly JsonObject[], string | null]>([
+    ['one model', [{ model: 'wise' }, { model: 'wise' }], 'wise'],
+    ['two models', [{ model: 'wise' }, { model: 'wiser' }], null],
+    ['no model', [{}, {}], null],
+    ['what is no model', [{ model: 7 }, { model: 7 }], null],
+    ['too long a name', [{ model: 'w'.repeat(257) }, { model: 'w'.repeat(257) }], null],
+  ])('is advice of %s, apart from compaction', (_, named, model) => {
+    const iterations = [
+      round('message', 1, 2),
+      round('compaction', 100, 10),
+      ...named.map((more, index) => round('advisor_message', 1000 * (index + 1), 10, more)),
+    ];
+    const counted = { cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+    expect(observeMessage({ usage: { ...compacted, iterations } }).beside).toEqual({
+      compaction: { input_tokens: 100, output_tokens: 10, ...counted },
+      advisor: { model, input_tokens: 3000, output_tokens: 20, ...counted },
+    });
   });
 
   it.each<[string, Json]>([
@@ -95,8 +120,9 @@ describe('compaction on the provider’s side', () => {
     ['that are no list', 'compaction'],
     ['with a count that is none', [round('compaction', -1, 522)]],
     ['whose sum is no count', [round('compaction', 2 ** 53 - 1, 0), round('compaction', 1, 0)]],
+    ['of advice with a count that is none', [round('advisor_message', 1.5, 522)]],
   ])('is none for iterations %s', (_, iterations) => {
-    expect(observeMessage({ usage: { ...compacted, iterations } })).not.toHaveProperty('compaction');
+    expect(observeMessage({ usage: { ...compacted, iterations } })).not.toHaveProperty('beside');
   });
 });
 

@@ -277,10 +277,16 @@ export class Story {
       effectiveFrom: '2020-01-01T00:00:00Z',
     };
     const priced = { ...price, pricingProviderId: 'up', upstreamModel: 'upstream-fast', source: 'test' };
+    const dearer = {
+      ...priced,
+      upstreamModel: 'upstream-wise',
+      inputUsdPerMillion: '3',
+      outputUsdPerMillion: '12',
+    };
     const snapshot = {
       models: new Map(models.map((model) => [model.id, model])),
       provider: (id: string) => (id === 'up' ? provider : undefined),
-      prices: priceCatalogue(unpriced === true ? [] : [priced], []),
+      prices: priceCatalogue(unpriced === true ? [] : [priced, dearer], []),
     };
     return {
       catalogue: { snapshot: () => snapshot },

@@ -1,0 +1,58 @@
+import { priceUsage } from '../domain/ledger/price-usage.ts';
+import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
+import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
+import type { Picodollars } from '../domain/money/money.ts';
+import type { Price } from '../domain/money/price-catalogue.ts';
+import { isString, type JsonObject } from '../domain/shared/json.ts';
+import type { UsedBeside } from '../domain/upstream/observation.ts';
+import type { ServePorts } from './serve-ports.ts';
+import { observed, type RequestEnd } from './request-end.ts';
+import type { Facts } from './request-stages.ts';
+
+type WithRoute = Exclude<Facts, { readonly resolved?: undefined }>;
+
+export const costOf = (ports: ServePorts, facts: Facts, end: RequestEnd): UsageCost | undefined =>
+  facts.resolved === undefined ? undefined : costOfCall(ports, facts, end);
+
+export const costOfCall = (ports: ServePorts, facts: WithRoute, end: RequestEnd): UsageCost =>
+  usageCost(observed(end).usage, priceOf(ports, facts, facts.resolved.route.upstreamModel));
+
+/** The price is looked up at the row's time, which is the database's: clocks of replicas differ. */
+const priceOf = (ports: ServePorts, facts: WithRoute, model: string): Price | undefined =>
+  ports.catalogue
+    .snapshot()
+    .prices.priceOf(facts.resolved.provider.pricingProviderId, model, databaseTime(ports, facts));
+
+function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): number {
+  const now = clock.now();
+  return admission === undefined ? now : admission.databaseTime.getTime() + Math.max(0, now - admittedAt);
+}
+
+/** What each of those costs that a provider bills beside an answer, where it has a price. */
+export type BesideCosts = Readonly<Partial<Record<keyof UsedBeside, Picodollars>>>;
+
+const nothing: BesideCosts = {};
+
+/** Compaction costs what the request's own tokens do (rule 38.14), advice what its own model does (rule 38.15). */
+export function besideCosts(
+  ports: ServePorts,
+  facts: Facts,
+  end: RequestEnd,
+  cost: UsageCost | undefined,
+): BesideCosts {
+  const { beside } = observed(end);
+  if (beside === undefined || facts.resolved === undefined) return nothing;
+  const { compaction, advisor } = beside;
+  const compacted = costAt(compaction, cost?.pricingStatus === 'priced' ? cost.price : undefined);
+  const model = advisor?.['model'];
+  const advised = costAt(advisor, isString(model) ? priceOf(ports, facts, model) : undefined);
+  return {
+    ...(compacted === undefined ? {} : { compaction: compacted }),
+    ...(advised === undefined ? {} : { advisor: advised }),
+  };
+}
+
+function costAt(used: JsonObject | undefined, price: Price | undefined): Picodollars | undefined {
+  const usage = used === undefined ? undefined : messagesBodyUsage(used);
+  return usage === undefined || price === undefined ? undefined : priceUsage(usage, price);
+}
