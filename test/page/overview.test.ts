@@ -65,6 +65,8 @@ describe('the overview of a gateway that was used', () => {
     expect(await figure('Spend today').locator('.figure-value').textContent()).toBe('0.00015 USD');
     const requests = figure('Requests').getByRole('link');
     expect(await requests.textContent()).toBe('2');
+    // The list has requests that failed before they used anything, too: the figure says how many it has in all.
+    expect(await figure('Requests').textContent()).toContain('today; 5 logged with those that cost nothing');
     expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to']);
     await figure('Errors').getByText('2 by callers, 1 upstream, 0 of the gateway').waitFor();
     const errors = figure('Errors').getByRole('link');

@@ -28,8 +28,8 @@ export function Page() {
       facts={
         data === undefined ? undefined : (
           <>
-            <Money usd={data.totals.spend_usd} /> in <Count of={data.totals.request_count} /> requests, from{' '}
-            {data.window_start.slice(0, 10)} to {until(data.window_end)} (UTC)
+            <Money usd={data.totals.spend_usd} /> in <Count of={data.totals.request_count} /> requests of the
+            ledger, from {data.window_start.slice(0, 10)} to {until(data.window_end)} (UTC)
             {data.totals.unpriced_count === 0 ? null : (
               <>
                 ; <Count of={data.totals.unpriced_count} /> had no price

@@ -45,6 +45,11 @@ export function Figures({ of }: { readonly of: Overview }) {
         more={
           <>
             <Count of={last?.request_count} /> in this hour, <Count of={today.request_count} /> today
+            {day.logged_count <= day.request_count ? null : (
+              <>
+                ; <Count of={day.logged_count} /> logged with those that cost nothing
+              </>
+            )}
           </>
         }
         label="Requests in each of the last 24 hours"
