@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isString, type JsonObject, isObject } from '../shared/json.ts';
 import { blocksOf, paragraphs } from './blocks.ts';
-import { fieldError, foreignType, stringOf } from '../shared/field-errors.ts';
+import { fieldError, foreignType, stringOf, unavailableField } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
 export type ContentParts = Either<GatewayError, readonly JsonObject[]>;
@@ -17,8 +17,7 @@ export function contentParts(block: JsonObject, path: string): ContentParts {
   const { type, source } = block;
   if (type === 'text') return pipe(stringOf(block, 'text', path), E.map(textParts));
   if (type !== 'image' && type !== 'document') return foreignType(block, path);
-  if (asksForCitations(block))
-    return E.left(fieldError(`${path}.citations`, "is not available on this model's route."));
+  if (asksForCitations(block)) return E.left(unavailableField(`${path}.citations`));
   if (refusesResizing(block))
     return E.left(
       fieldError(

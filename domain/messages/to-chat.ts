@@ -12,7 +12,7 @@ import {
   isObject,
 } from '../shared/json.ts';
 import { systemBlocks } from './blocks.ts';
-import { fieldError } from '../shared/field-errors.ts';
+import { fieldError, unavailableField } from '../shared/field-errors.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
 import { chatToolMembers } from './chat-tools.ts';
@@ -40,7 +40,7 @@ export function toChatBody(
 ): Either<GatewayError, JsonObject> {
   const body = withPlainSystemTurns(document.value);
   const foreign = foreignField(body, reasoning === asEffort);
-  if (foreign !== undefined) return E.left(fieldError(foreign, "is not available on this model's route."));
+  if (foreign !== undefined) return E.left(unavailableField(foreign));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
   const tools = chatToolMembers(body, marks);

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from './gateway-error.ts';
-import { isString, type JsonObject } from './json.ts';
+import { isString, type Json, type JsonObject } from './json.ts';
 import { namedKey } from './named-key.ts';
 
 /** A field that cannot be taken, named by its path. */
@@ -12,16 +12,19 @@ export const fieldError = (path: string, problem: string): GatewayError =>
 export const disagreement = (field: string, other: string): GatewayError =>
   invalidRequest(`\`${field}\` and \`${other}\` disagree.`, field);
 
-/** A part, block, source, tool or format of a `type` that cannot be said upstream, or one that nobody knows. */
+const unavailable = "is not available on this model's route";
+
+/** A field that the route's upstream has no word for; `instead` is what to do in its place. */
+export const unavailableField = (path: string, instead?: string): GatewayError =>
+  fieldError(path, instead === undefined ? `${unavailable}.` : `${unavailable}: ${instead}.`);
+
+/** A word, such as a role, that cannot be said upstream, or one that nobody knows. */
+export const unavailableWord = (word: Json | undefined, path: string): GatewayError =>
+  fieldError(path, isString(word) ? `is \`${namedKey(word)}\`, which ${unavailable}.` : 'must be a string.');
+
+/** The same of the `type` of a part, block, source, tool or format. */
 export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
-  E.left(
-    fieldError(
-      `${path}.type`,
-      isString(type)
-        ? `is \`${namedKey(type)}\`, which is not available on this model's route.`
-        : 'must be a string.',
-    ),
-  );
+  E.left(unavailableWord(type, `${path}.type`));
 
 /** A string that a block must have. */
 export function stringOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {

@@ -14,10 +14,16 @@ import {
   parseExact,
   parseJson,
 } from '../../../domain/shared/json.ts';
-import { fieldError, nameOf, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
+import {
+  fieldError,
+  foreignType,
+  nameOf,
+  stringOf,
+  unavailableField,
+  unavailableWord,
+} from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import { namedKey } from '../../../domain/shared/named-key.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
 import { signatureIn, signatureOfCall } from './generate-content-signatures.ts';
@@ -84,15 +90,13 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
     case 'tool':
       return addResult(message, path, reading);
     default:
-      return E.left(
-        fieldError(`${path}.role`, `is \`${namedKey(role)}\`, which is not available on this model's route.`),
-      );
+      return E.left(unavailableWord(role, `${path}.role`));
   }
 }
 
 function addAssistant(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
   const { audio, content, refusal, tool_calls } = message;
-  if (!isAbsent(audio)) return E.left(fieldError(`${path}.audio`, "is not available on this model's route."));
+  if (!isAbsent(audio)) return E.left(unavailableField(`${path}.audio`));
   const parts = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
   if (E.isLeft(parts)) return parts;
   turns.say('model', parts.right);
@@ -108,9 +112,7 @@ function addAssistant(message: JsonObject, path: string, { turns, buckets }: Rea
   }
   return isAbsent(message['function_call'])
     ? done
-    : E.left(
-        fieldError(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
-      );
+    : E.left(unavailableField(`${path}.function_call`, 'use `tool_calls`'));
 }
 
 const dropped: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking']);

@@ -9,7 +9,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../../domain/shared/json.ts';
-import { disagreement, fieldError } from '../../../domain/shared/field-errors.ts';
+import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 
@@ -85,7 +85,7 @@ export function ownFields(body: JsonObject): Either<GatewayError, OwnFields> {
   const extra = memberOf(body, 'extra_body', '');
   if (E.isLeft(extra)) return extra;
   const foreign = Object.keys(extra.right).find((key) => key !== 'google' && !isAbsent(extra.right[key]));
-  if (foreign !== undefined) return E.left(notAvailable('extra_body.', foreign));
+  if (foreign !== undefined) return E.left(unavailableField(`extra_body.${namedKey(foreign)}`));
   const nested = memberOf(extra.right, 'google', 'extra_body.');
   if (E.isLeft(nested)) return nested;
   const merged = memberOf(body, 'google', '');
@@ -98,9 +98,6 @@ export function ownFields(body: JsonObject): Either<GatewayError, OwnFields> {
   return problem === undefined ? E.right(Object.fromEntries(fields)) : E.left(problem);
 }
 
-const notAvailable = (place: string, key: string): GatewayError =>
-  fieldError(`${place}${namedKey(key)}`, "is not available on this model's route.");
-
 function memberOf(holder: JsonObject, key: string, place: string): Either<GatewayError, JsonObject> {
   const value = holder[key];
   if (isAbsent(value)) return E.right({});
@@ -112,7 +109,7 @@ function take(fields: Map<OwnName, OwnField>, holder: JsonObject, place: string)
   for (const [key, value] of Object.entries(holder)) {
     const name = ownName(key);
     if (isAbsent(value) || (name === undefined && place === '')) continue;
-    if (name === undefined) return notAvailable(place, key);
+    if (name === undefined) return unavailableField(`${place}${namedKey(key)}`);
     const path = `${place}${key}`;
     const read = readers[name](value, path);
     if (E.isLeft(read)) return read.left;

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
 import { isObject, isAbsent, type JsonObject, present } from '../../../domain/shared/json.ts';
-import { fieldError } from '../../../domain/shared/field-errors.ts';
+import { unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { generationConfig } from './generate-content-config.ts';
 import { conversationOf } from './generate-content-contents.ts';
@@ -62,16 +62,15 @@ const foreignControls = withoutControls(
 
 /** What to use in place of those that chat has a newer word for. */
 const instead: Readonly<Record<string, string>> = {
-  functions: ': use `tools`',
-  function_call: ': use `tool_choice`',
+  functions: 'use `tools`',
+  function_call: 'use `tool_choice`',
 };
 
 function foreignControl(body: JsonObject): GatewayError | undefined {
   const field = foreignIn(body, foreignControls);
-  if (field !== undefined)
-    return fieldError(field, `is not available on this model's route${instead[field] ?? ''}.`);
+  if (field !== undefined) return unavailableField(field, instead[field]);
   const { output_config: output } = body;
   return isObject(output) && !isAbsent(output['task_budget'])
-    ? fieldError('output_config.task_budget', "is not available on this model's route.")
+    ? unavailableField('output_config.task_budget')
     : undefined;
 }

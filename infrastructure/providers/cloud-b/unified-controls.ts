@@ -12,7 +12,7 @@ import {
   numberOf,
   present,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import { fieldError, foreignType, unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import { omittedSampling, type SamplingField } from '../../../domain/reasoning/sampling-policy.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -39,7 +39,7 @@ const foreignControls = withoutControls(
 /** A control that is rejected, by its name. */
 export function foreignControl(body: JsonObject): GatewayError | undefined {
   const field = foreignIn(body, foreignControls);
-  if (field !== undefined) return fieldError(field, "is not available on this model's route.");
+  if (field !== undefined) return unavailableField(field);
   const format = body['response_format'];
   if (!isObject(format) || format['type'] === 'text') return undefined;
   if (format['type'] === 'json_object') return noJsonMode;

@@ -12,11 +12,17 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
+import {
+  fieldError,
+  foreignType,
+  nameOf,
+  stringOf,
+  unavailableField,
+  unavailableWord,
+} from '../../../domain/shared/field-errors.ts';
 import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { namedKey } from '../../../domain/shared/named-key.ts';
 import { boundedToolId } from '../messages-body/tool-ids.ts';
 import {
   assistantPart,
@@ -128,7 +134,7 @@ function roleBlocksOf(
     case 'tool':
       return by('user')(toolResult(message, path, names, writing));
     default:
-      return E.left(foreignRole(role, path));
+      return E.left(unavailableWord(role, `${path}.role`));
   }
 }
 
@@ -138,19 +144,10 @@ const systemTexts = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
     ? blocks.flatMap((block) => endingMarked(textBlocks(textOfSystem([block])), block))
     : textBlocks(textOfSystem(blocks));
 
-const foreignRole = (role: Json | undefined, path: string): GatewayError =>
-  fieldError(
-    `${path}.role`,
-    isString(role)
-      ? `is \`${namedKey(role)}\`, which is not available on this model's route.`
-      : 'must be a string.',
-  );
-
 /** Reasoning that callers send back is dropped: replay is not performed. */
 function assistantBlocks(message: JsonObject, path: string, writing: Writing): Blocks {
   const foreign = ['audio', 'function_call'].find((field) => !isAbsent(message[field]));
-  if (foreign !== undefined)
-    return E.left(fieldError(`${path}.${foreign}`, "is not available on this model's route."));
+  if (foreign !== undefined) return E.left(unavailableField(`${path}.${foreign}`));
   const content = contentBlocks(message['content'], `${path}.content`, assistantPart);
   if (E.isLeft(content)) return content;
   const { refusal, tool_calls: calls } = message;

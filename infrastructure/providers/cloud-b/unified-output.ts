@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-import { fieldError } from '../../../domain/shared/field-errors.ts';
+import { fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 
@@ -57,9 +57,7 @@ const platformFormats = (config: JsonObject, path: string): readonly Asked[] =>
 function sharedFormats(config: JsonObject, path: string): Formats {
   const unknown = foreignMember(config, [...messagesMembers, ...platformMembers]);
   if (unknown !== undefined || !isAbsent(config['task_budget']))
-    return E.left(
-      fieldError(`${path}.${namedKey(unknown ?? 'task_budget')}`, "is not available on this model's route."),
-    );
+    return E.left(unavailableField(`${path}.${namedKey(unknown ?? 'task_budget')}`));
   const own = platformFormats(config, path);
   if (isAbsent(config['format'])) return E.right(own);
   return pipe(

@@ -12,7 +12,7 @@ import {
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
-import { disagreement, fieldError } from '../../../domain/shared/field-errors.ts';
+import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { BodyCall } from './outbound-body.ts';
@@ -45,7 +45,7 @@ export function controlFault(body: JsonObject, rules: BodyRules): GatewayError |
   if (isObject(format) && format['type'] === 'json_object') return noJsonMode(rules);
   const forbidden = rules.rejected.find((field) => !isAbsent(body[field]));
   const field = forbidden ?? foreignIn(body, foreignControls);
-  return field === undefined ? undefined : fieldError(field, "is not available on this model's route.");
+  return field === undefined ? undefined : unavailableField(field);
 }
 
 /** What callers get who set no limit, on a route whose model is not known: enough for an answer that anybody reads. */
@@ -107,7 +107,7 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
   if (!isObject(format) || format['type'] === 'text') return E.right(own);
   const asked = format['json_schema'];
   if (!rules.takesSchemas || format['type'] !== 'json_schema' || !isObject(asked))
-    return E.left(fieldError('response_format', "is not available on this model's route."));
+    return E.left(unavailableField('response_format'));
   if (!isObject(asked['schema']))
     return E.left(fieldError('response_format.json_schema.schema', 'must be an object.'));
   if (isObject(config) && !isAbsent(config['format']))

@@ -10,7 +10,7 @@ import {
   parseExact,
   without,
 } from '../../../domain/shared/json.ts';
-import { fieldError } from '../../../domain/shared/field-errors.ts';
+import { unavailableField } from '../../../domain/shared/field-errors.ts';
 import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
 import { withPlainSystemTurns } from '../../../domain/messages/system-turns.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
@@ -33,7 +33,7 @@ export function fromMessagesBody(
 ): Either<GatewayError, OutboundBody> {
   const body = parseExact(call.body) as JsonObject;
   const region = rules.knowsRegions ? undefined : restrictedGeo(body);
-  if (region !== undefined) return E.left(fieldError(region, "is not available on this model's route."));
+  if (region !== undefined) return E.left(unavailableField(region));
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
   if (E.isLeft(messages)) return messages;
   const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
@@ -107,8 +107,7 @@ function withSystemInFront(body: JsonObject): Either<GatewayError, JsonObject> {
   const later = objectsOf(messages).filter(isSystem);
   if (later.length === 0) return E.right(body);
   const foreign = foreignSystemBlock(messages);
-  if (foreign !== undefined)
-    return E.left(fieldError(foreign, "is not available on this model's route: its system has texts alone."));
+  if (foreign !== undefined) return E.left(unavailableField(foreign, 'its system has texts alone'));
   return E.right({
     ...body,
     system: [body['system'], ...later.map(({ content }) => content)].flatMap(systemBlocks),

@@ -10,7 +10,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
+import { fieldError, foreignType, nameOf, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 
@@ -23,7 +23,7 @@ type Members = Either<GatewayError, JsonObject>;
  */
 export function toolMembers(body: JsonObject, supportsStrict: boolean): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
-    return E.left(fieldError('functions', "is not available on this model's route: use `tools`."));
+    return E.left(unavailableField('functions', 'use `tools`'));
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
     const custom = customTool(tool, `tools[${index}]`, supportsStrict);

@@ -11,7 +11,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
+import { fieldError, foreignType, nameOf, unavailableField } from '../../../domain/shared/field-errors.ts';
 import {
   endingMarked,
   endMarked,
@@ -134,11 +134,8 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
 /** The content first, then the calls; reasoning that was preserved is dropped. */
 function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
   if (!isAbsent(message['function_call']))
-    return E.left(
-      fieldError(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
-    );
-  if (!isAbsent(message['audio']))
-    return E.left(fieldError(`${path}.audio`, "is not available on this model's route."));
+    return E.left(unavailableField(`${path}.function_call`, 'use `tool_calls`'));
+  if (!isAbsent(message['audio'])) return E.left(unavailableField(`${path}.audio`));
   const content = contentBlocks(message['content'], `${path}.content`, rules.media);
   if (E.isLeft(content)) return content;
   const { refusal, tool_calls: calls } = message;
