@@ -17,7 +17,7 @@ import { decompress } from './decompression.ts';
 import { errorIn } from './error-body.ts';
 import { codeIn } from './error-code.ts';
 import { Forwarding } from './forwarding.ts';
-import type { WrittenRequest } from './provider.ts';
+import type { ConnectedProvider, WrittenRequest } from './provider.ts';
 import { isWorkedOnHere } from './worked-on-here.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -34,6 +34,7 @@ export interface ExchangeOptions {
   readonly mayBeLarge?: boolean;
   readonly events?: (contentType: string) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
   readonly sanitise: (message: string) => string;
+  readonly errorCode?: ConnectedProvider['errorCode'];
   readonly deadlines: Deadlines;
   readonly firstByteMs: number;
   readonly totalMs: number;
@@ -219,12 +220,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private refusal(body: Buffer): UpstreamFault {
-    const { sanitise } = this.options;
+    const { sanitise, errorCode } = this.options;
     const failure = this.failureIn(body, `The upstream answered with status ${this.status}.`);
     return {
       kind: 'status',
       status: this.status,
-      ...codeLabels(errorTypeOf(this.head), sanitise),
+      ...codeLabels(errorCode?.(this.head), sanitise),
       ...failure,
       headers: headersOnError(this.head, sanitise),
     };
@@ -258,9 +259,6 @@ const notDecoded: UpstreamFault = {
   kind: 'protocol',
   message: 'The upstream sent an answer that is not compressed as it says.',
 };
-
-/** Platform B names the error in a header; what stands behind a colon is no part of the name. */
-const errorTypeOf = (head: Head): string | undefined => String(head['x-amzn-errortype'] ?? '').split(':')[0];
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
 /** Some upstreams compress although nobody asked. */

@@ -65,9 +65,10 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
     const reached = ready?.provider.speak(terms);
     if (ready === undefined || reached === undefined) return undefined;
     const sender: ReachedProvider['sender'] = (trace) => (request, options) => {
-      const { sanitise, timeouts } = ready;
+      const { sanitise, timeouts, provider } = ready;
+      const { errorCode } = provider;
       const { firstByteMs, totalMs } = timeouts;
-      const exchange = new Exchange({ ...options, sanitise, deadlines, firstByteMs, totalMs });
+      const exchange = new Exchange({ ...options, sanitise, errorCode, deadlines, firstByteMs, totalMs });
       send(ready, reached.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
       return exchange;
     };

@@ -77,7 +77,11 @@ export interface ConnectedProvider {
   readonly endpoints: readonly Endpoint[];
   /** Undefined: this route's upstream does not take the family. */
   readonly speak: (call: CallTerms) => Reached | undefined;
+  /** What the headers of a refusal call the failure, names in lower case; absent: its body alone does. */
+  readonly errorCode?: ((headers: AnswerHeaders) => string | undefined) | undefined;
 }
+
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The upstream of a call: where it is, and in which dialect it is called. */
 export interface Reached {

@@ -13,7 +13,13 @@ import { requestSigning } from '../auth/sigv4.ts';
 import { chatDialect } from '../chat-style/dialects.ts';
 import { messagesDialects } from '../messages-body/dialect.ts';
 import { endpointbRules, invokeRules } from '../messages-body/rules.ts';
-import type { Dialect, Endpoint, ProviderContext, ProviderImplementation } from '../provider.ts';
+import type {
+  AnswerHeaders,
+  Dialect,
+  Endpoint,
+  ProviderContext,
+  ProviderImplementation,
+} from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { countInvoke, countUnified } from './count-tokens.ts';
 import { countedModel } from './counted-model.ts';
@@ -59,9 +65,14 @@ export const cloudB: ProviderImplementation<CloudBProvider> = {
           ? undefined
           : { endpoint: endpoints[rulesOf(block.style).host], dialect };
       },
+      errorCode,
     };
   },
 };
+
+/** What stands behind a colon is no part of the name. */
+const errorCode = ({ 'x-amzn-errortype': type }: AnswerHeaders): string | undefined =>
+  String(type ?? '').split(':')[0];
 
 const rulesOf = (style: ApiStyle): StyleRules => apiStyles[style];
 
