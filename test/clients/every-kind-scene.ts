@@ -1,5 +1,5 @@
-import { startService } from '../support/platform-a.ts';
-import { startServerless } from '../support/platform-a.ts';
+import type { ProviderKind } from '../../domain/routing/model.ts';
+import { startServerless, startService } from '../support/platform-a.ts';
 import { claude, google, startA } from './platform-a-scene.ts';
 import { startB, stylesOfB, invoked } from './platform-b-scene.ts';
 import {
@@ -32,14 +32,15 @@ const serverless: PlatformRoute = { ...compat, id: 'serverless', provider: 'run'
 const fitted = (route: PlatformRoute): PlatformRoute =>
   route.id === invoked.id ? { ...route, route: { ...route.route, default_max_tokens: 4000 } } : route;
 
-/** A route of every kind: two chat-style hosts, two publishers on platform A, and six styles of platform B. */
-export const everyKind: readonly PlatformRoute[] = [
-  compat,
-  serverless,
-  google,
-  claude,
-  ...stylesOfB.map(fitted),
-];
+/** A route to everything that speaks in a way of its own: a publisher of platform A, a style of platform B. */
+const routesTo: Readonly<Record<ProviderKind, readonly PlatformRoute[]>> = {
+  compat: [compat],
+  cloud_run_compat: [serverless],
+  cloud_a_platform: [google, claude],
+  cloud_b_platform: stylesOfB.map(fitted),
+};
+
+export const everyKind: readonly PlatformRoute[] = Object.values(routesTo).flat();
 
 /** A gateway in front of all platforms at once. */
 export function everyKindScene() {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ProviderKind } from '../../domain/routing/model.ts';
 import { basicConfig, type ConfigFile } from '../support/gateway.ts';
 
 /** What must not be found anywhere afterwards, by the name of the place that it was planted in. */
@@ -58,7 +59,58 @@ export const credentials = {
   smtp: odd('smtp password'),
 };
 
-/** A provider of every kind, with a credential wherever the file takes one. */
+/** Providers of each kind by their ids: every way in which the file takes a credential. */
+const providersOf = {
+  compat: {
+    up: {
+      auth: { mode: 'bearer', token: credentials.bearer },
+      default_headers: { 'x-gateway-auth-token': credentials.defaultHeader },
+    },
+    headed: { auth: { mode: 'header', name: 'x-upstream-auth', value: credentials.header } },
+  },
+  cloud_run_compat: { run: { auth: { mode: 'bearer', token: credentials.cloudRun } } },
+  cloud_a_platform: { a: { auth: { mode: 'bearer', token: credentials.cloudA } } },
+  cloud_b_platform: {
+    b: {
+      auth: {
+        mode: 'static_credentials',
+        access_key_id: 'AKIDEXAMPLE',
+        secret_access_key: credentials.secretAccessKey,
+        session_token: credentials.sessionToken,
+      },
+    },
+  },
+} as const satisfies Record<ProviderKind, Readonly<Record<string, object>>>;
+
+/** Where each kind is called; `url` is that of a chat-style host. */
+const placeOf: Readonly<Record<ProviderKind, (url: string) => object>> = {
+  compat: (url) => ({ base_url: url }),
+  cloud_run_compat: (url) => ({ base_url: url }),
+  cloud_a_platform: (url) => ({ project_id: 'p', api_host: url.replace('/v1', '') }),
+  cloud_b_platform: (url) => ({ region: 'us-east-1', runtime_endpoint_url: url.replace('/v1', '') }),
+};
+
+/** More members of a route to a kind. */
+const routeTo: Readonly<Partial<Record<ProviderKind, object>>> = {
+  cloud_b_platform: {
+    compatibility: { cloud_b: { api_style: 'runtime_unified' } },
+    capabilities: { embeddings: false, json_schema: false, responses: false },
+  },
+};
+
+const providers = (Object.keys(providersOf) as ProviderKind[]).flatMap((kind) =>
+  Object.entries(providersOf[kind]).map(([id, members]) => ({ id, kind, members })),
+);
+
+const byProvider = providers.map(({ id, kind }) => ({
+  id: `by-${id}`,
+  routes: [{ provider: id, upstream_model: 'm', ...routeTo[kind] }],
+}));
+
+/** A model of each of these providers. */
+export const modelsByProvider = byProvider.map(({ id }) => id);
+
+/** All of them in front of one upstream, with a credential wherever else the file takes one. */
 export const canaryConfig = (url: string, key: string, collectorUrl: string): ConfigFile =>
   basicConfig(url, key, {
     more: {
@@ -68,46 +120,12 @@ export const canaryConfig = (url: string, key: string, collectorUrl: string): Co
         otel_export_interval_secs: 1,
         otel_bespoke_tags: ['a'],
       },
-      providers: [
-        {
-          id: 'up',
-          type: 'compat',
-          base_url: url,
-          auth: { mode: 'bearer', token: credentials.bearer },
-          default_headers: { 'x-gateway-auth-token': credentials.defaultHeader },
-        },
-        {
-          id: 'headed',
-          type: 'compat',
-          base_url: url,
-          auth: { mode: 'header', name: 'x-upstream-auth', value: credentials.header },
-        },
-        {
-          id: 'run',
-          type: 'cloud_run_compat',
-          base_url: url,
-          auth: { mode: 'bearer', token: credentials.cloudRun },
-        },
-        {
-          id: 'a',
-          type: 'cloud_a_platform',
-          project_id: 'p',
-          api_host: url.replace('/v1', ''),
-          auth: { mode: 'bearer', token: credentials.cloudA },
-        },
-        {
-          id: 'b',
-          type: 'cloud_b_platform',
-          region: 'us-east-1',
-          runtime_endpoint_url: url.replace('/v1', ''),
-          auth: {
-            mode: 'static_credentials',
-            access_key_id: 'AKIDEXAMPLE',
-            secret_access_key: credentials.secretAccessKey,
-            session_token: credentials.sessionToken,
-          },
-        },
-      ],
+      providers: providers.map(({ id, kind, members }) => ({
+        id,
+        type: kind,
+        ...placeOf[kind](url),
+        ...members,
+      })),
       models: [
         {
           id: 'fast',
@@ -124,21 +142,7 @@ export const canaryConfig = (url: string, key: string, collectorUrl: string): Co
             },
           ],
         },
-        ...['headed', 'run', 'a', 'b'].map((provider) => ({
-          id: `by-${provider}`,
-          routes: [
-            {
-              provider,
-              upstream_model: 'm',
-              ...(provider === 'b'
-                ? {
-                    compatibility: { cloud_b: { api_style: 'runtime_unified' } },
-                    capabilities: { embeddings: false, json_schema: false, responses: false },
-                  }
-                : {}),
-            },
-          ],
-        })),
+        ...byProvider,
       ],
       mail: {
         from: 'alerts@example.com',

@@ -1,3 +1,4 @@
+import type { ProviderKind } from '../../domain/routing/model.ts';
 import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
 import type { ConfigFile } from '../support/gateway.ts';
 
@@ -172,65 +173,81 @@ const embeddingsOf = (embedding: string): string =>
   `{"object":"list","model":"m","data":[{"object":"embedding","index":0,"embedding":${embedding}}],` +
   `"usage":${JSON.stringify(usage)}}`;
 
+interface Upstream {
+  readonly provider: object;
+  /** Models by their ids, each with its one route. */
+  readonly models: Readonly<Record<string, object>>;
+}
+
+const styled = (api_style: string, capabilities: object = {}): object => ({
+  upstream_model: 'anthropic.claude-haiku-4-5',
+  capabilities: { responses: false, json_schema: false, embeddings: false, ...capabilities },
+  compatibility: { cloud_b: { api_style } },
+});
+
+/** An upstream of each kind, and models that have bodies of their own there. */
+const upstreamsAt = (url: string): Readonly<Record<ProviderKind, Upstream>> => ({
+  compat: {
+    provider: { base_url: url, auth: { mode: 'bearer', token: 'upstream-token-0123456789' } },
+    models: { compat: { upstream_model: 'm' } },
+  },
+  // Its bodies are written by the functions that write those of `compat`.
+  cloud_run_compat: {
+    provider: { base_url: url, auth: { mode: 'bearer', token: 'identity-token-0123456789' } },
+    models: {},
+  },
+  cloud_a_platform: {
+    provider: {
+      project_id: 'p',
+      auth: { mode: 'bearer', token: 'access-token-0123456789' },
+      api_host: url,
+    },
+    models: {
+      generate: {
+        upstream_model: 'google/gemini-2.5-flash',
+        capabilities: { responses: false, embeddings: false },
+      },
+    },
+  },
+  cloud_b_platform: {
+    provider: {
+      region: 'us-east-1',
+      auth: {
+        mode: 'static_credentials',
+        access_key_id: 'AKIDEXAMPLE000000000',
+        secret_access_key: 'an-example-secret-of-forty-characters-00',
+      },
+      runtime_endpoint_url: url,
+      endpointb_endpoint_url: url,
+    },
+    models: {
+      converse: styled('runtime_unified'),
+      'runtime-messages': styled('runtime_messages', { stream: false }),
+      'endpointb-messages': styled('endpointb_messages'),
+    },
+  },
+});
+
 /** A gateway with its default bounds, in front of every kind of upstream. */
 export function bodiesConfig(
   upstreamUrl: string,
   key: string,
 ): { readonly config: ConfigFile; readonly models: readonly string[] } {
-  const style = (api_style: string, capabilities: object = {}): object => ({
-    capabilities: { responses: false, json_schema: false, embeddings: false, ...capabilities },
-    compatibility: { cloud_b: { api_style } },
-  });
-  const model = (id: string, provider: string, upstream_model: string, more: object = {}): object => ({
-    id,
-    routes: [{ provider, upstream_model, ...more }],
-  });
+  const upstreams = Object.entries(upstreamsAt(upstreamUrl));
+  const large = Object.keys(largeAnswers);
   const models = [
-    model('compat', 'up', 'm'),
-    ...Object.keys(largeAnswers).map((at) => model(at.slice(1), at.slice(1), 'm')),
-    model('converse', 'b', 'anthropic.claude-haiku-4-5', style('runtime_unified')),
-    model(
-      'runtime-messages',
-      'b',
-      'anthropic.claude-haiku-4-5',
-      style('runtime_messages', { stream: false }),
+    ...upstreams.flatMap(([provider, { models: routes }]) =>
+      Object.entries(routes).map(([id, route]) => ({ id, routes: [{ provider, ...route }] })),
     ),
-    model('endpointb-messages', 'b', 'anthropic.claude-haiku-4-5', style('endpointb_messages')),
-    model('generate', 'a', 'google/gemini-2.5-flash', {
-      capabilities: { responses: false, embeddings: false },
-    }),
+    ...large.map((at) => ({ id: at.slice(1), routes: [{ provider: at.slice(1), upstream_model: 'm' }] })),
   ];
   return {
-    models: models.map((each) => (each as { id: string }).id),
+    models: models.map(({ id }) => id),
     config: {
       server: { bind: '127.0.0.1:0' },
       providers: [
-        {
-          id: 'up',
-          type: 'compat',
-          base_url: upstreamUrl,
-          auth: { mode: 'bearer', token: 'upstream-token-0123456789' },
-        },
-        {
-          id: 'b',
-          type: 'cloud_b_platform',
-          region: 'us-east-1',
-          auth: {
-            mode: 'static_credentials',
-            access_key_id: 'AKIDEXAMPLE000000000',
-            secret_access_key: 'an-example-secret-of-forty-characters-00',
-          },
-          runtime_endpoint_url: upstreamUrl,
-          endpointb_endpoint_url: upstreamUrl,
-        },
-        {
-          id: 'a',
-          type: 'cloud_a_platform',
-          project_id: 'p',
-          auth: { mode: 'bearer', token: 'access-token-0123456789' },
-          api_host: upstreamUrl,
-        },
-        ...Object.keys(largeAnswers).map((at) => ({
+        ...upstreams.map(([kind, { provider }]) => ({ id: kind, type: kind, ...provider })),
+        ...large.map((at) => ({
           id: at.slice(1),
           type: 'compat',
           base_url: `${upstreamUrl}${at}`,

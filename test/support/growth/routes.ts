@@ -1,4 +1,5 @@
 import type { UpstreamCall } from '../../../application/ports/upstream.ts';
+import { type ApiStyle, apiStyles } from '../../../domain/compatibility/cloud-b-style.ts';
 import { permissive } from '../../../domain/routing/capabilities.ts';
 import type {
   ApiFamily,
@@ -85,28 +86,27 @@ export function spokenRoute(
 
 const claude = 'anthropic.claude-sonnet-4-5';
 
-const platformB = (api_style: string, upstreamModel = claude): SpokenRoute =>
-  spokenRoute(api_style, 'cloud_b_platform', upstreamModel, {
+const platformB = (api_style: ApiStyle): SpokenRoute =>
+  spokenRoute(api_style, 'cloud_b_platform', claude, {
     cloud_b: { api_style, openai_base_path: '/openai/v1' },
   });
 
 /** Edits that walk the whole body. */
 const edits: JsonObject = { developer_role: 'system', empty_tools: 'preserve_with_tool_history' };
 
-/** Every provider kind, every dialect of each. */
-export const routes: readonly SpokenRoute[] = [
-  spokenRoute('compat', 'compat', 'm', { compat: edits }),
-  spokenRoute('cloud_run_compat', 'cloud_run_compat', 'm'),
-  spokenRoute('cloud_a_platform google', 'cloud_a_platform', 'google/gemini-3-pro'),
-  spokenRoute('cloud_a_platform anthropic', 'cloud_a_platform', 'anthropic/claude-sonnet-4-5'),
-  spokenRoute('cloud_a_platform embeddings', 'cloud_a_platform', 'google/text-embedding-005'),
-  platformB('runtime_unified'),
-  platformB('runtime_messages'),
-  platformB('runtime_chat'),
-  platformB('endpointb_responses'),
-  platformB('endpointb_chat'),
-  platformB('endpointb_messages'),
-];
+/** Every dialect of each provider kind. */
+const routesTo: Readonly<Record<ProviderKind, readonly SpokenRoute[]>> = {
+  compat: [spokenRoute('compat', 'compat', 'm', { compat: edits })],
+  cloud_run_compat: [spokenRoute('cloud_run_compat', 'cloud_run_compat', 'm')],
+  cloud_a_platform: [
+    spokenRoute('cloud_a_platform google', 'cloud_a_platform', 'google/gemini-3-pro'),
+    spokenRoute('cloud_a_platform anthropic', 'cloud_a_platform', 'anthropic/claude-sonnet-4-5'),
+    spokenRoute('cloud_a_platform embeddings', 'cloud_a_platform', 'google/text-embedding-005'),
+  ],
+  cloud_b_platform: (Object.keys(apiStyles) as ApiStyle[]).map((style) => platformB(style)),
+};
+
+export const routes: readonly SpokenRoute[] = Object.values(routesTo).flat();
 
 /** Whether a route serves a family, also by translation. */
 export const serves = ({ resolved: { provider, route } }: SpokenRoute, family: ApiFamily): boolean =>
