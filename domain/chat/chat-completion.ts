@@ -6,7 +6,7 @@ import {
   type JsonObject,
   mapObjects,
   objectsOf,
-  parseExact,
+  parseExactObject,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, type UpstreamFault, used } from '../upstream/upstream-fault.ts';
@@ -50,7 +50,7 @@ export function readChatCompletion(
       message: 'The upstream sent an answer that is nested too deeply.',
       ...used(reportedUsage(value)),
     });
-  const rebuilt = withCleanMessages(parseExact(text) as JsonObject, namespace);
+  const rebuilt = withCleanMessages(parseExactObject(text), namespace);
   return E.right({ value: rebuilt, rewritten: JSON.stringify(rebuilt) });
 }
 

@@ -5,7 +5,7 @@ import {
   type JsonObject,
   mapObjects,
   objectsOf,
-  parseExact,
+  parseExactObject,
   parseJson,
   without,
 } from '../shared/json.ts';
@@ -88,7 +88,7 @@ function chunkEvent(
   const said = seen.see(choices);
   if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, ...said };
   if (isDeeperThan(chunk, maxJsonDepth)) return fail('The upstream sent an event that is nested too deeply.');
-  const ruled = applyRules(parseExact(data) as JsonObject, options.namespace);
+  const ruled = applyRules(parseExactObject(data), options.namespace);
   return { kind: 'chunk', chunk: ruled, wire: undefined, ...said };
 }
 

@@ -9,7 +9,7 @@ import {
   type Json,
   type JsonObject,
   objectsOf,
-  parseExact,
+  parseExactObject,
   parseJson,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
@@ -102,7 +102,7 @@ const rebuiltTexts = (
 ): readonly string[] | undefined =>
   isDeeperThan(answer, maxJsonDepth)
     ? undefined
-    : embeddingsOf[method](parseExact(text) as JsonObject).map(({ values }) => JSON.stringify(values));
+    : embeddingsOf[method](parseExactObject(text)).map(({ values }) => JSON.stringify(values));
 
 function says(text: string | undefined, values: Json | undefined): boolean {
   const parsed = text === undefined ? undefined : parseJson(text);

@@ -10,7 +10,7 @@ import {
   type Json,
   type JsonObject,
   numberOf,
-  parseExact,
+  parseExactObject,
   parseJson,
   isObject,
   objectsOf,
@@ -133,9 +133,13 @@ export const meansNoArguments = (text: string): boolean => text.trim() === '' ||
  */
 export function inputOf(text: string): JsonObject {
   if (meansNoArguments(text)) return {};
-  const input = parseJson(text);
-  const usable = isObject(input) && !isDeeperThan(input, maxJsonDepth);
-  return usable ? (parseExact(text) as JsonObject) : { _raw_arguments: text };
+  return exactObject(text) ?? { _raw_arguments: text };
+}
+
+/** The object that a text is, with every digit; undefined: it is none, or one that is nested too deeply to be walked. */
+export function exactObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isObject(value) && !isDeeperThan(value, maxJsonDepth) ? parseExactObject(text) : undefined;
 }
 
 /**

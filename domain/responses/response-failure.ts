@@ -1,4 +1,4 @@
-import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, parseExactObject } from '../shared/json.ts';
 import { kindOf } from '../payload/known-fields.ts';
 import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
 import { marker } from '../text/text-edits.ts';
@@ -21,7 +21,7 @@ export function sanitisedFailure(
 ): JsonObject | undefined {
   return withFitWords(payload, sanitise) === payload
     ? undefined
-    : withFitWords(parseExact(text) as JsonObject, sanitise);
+    : withFitWords(parseExactObject(text), sanitise);
 }
 
 /** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */

@@ -106,3 +106,6 @@ export function parseExact(text: string): Json {
       : value,
   ) as Json;
 }
+
+/** The same of a text that was found to be an object. */
+export const parseExactObject = (text: string): JsonObject => parseExact(text) as JsonObject;

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { deepMerge, type JsonObject, only, parseExact } from '../../../domain/shared/json.ts';
+import { deepMerge, only, parseExactObject } from '../../../domain/shared/json.ts';
 import { readCount } from '../messages-body/counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
@@ -30,7 +30,7 @@ export const countGenerateContent = (
     const model = publishedBy('google', call.route) ?? '';
     const buckets = readableBuckets(call.route.compatibility);
     return pipe(
-      generateContentRequest(parseExact(call.body) as JsonObject, model, buckets),
+      generateContentRequest(parseExactObject(call.body), model, buckets),
       E.map((body) => ({
         path: `${basePath}/publishers/google/models/${pathSegment(model)}:countTokens`,
         headers: outboundHeaders(defaultHeaders, call),

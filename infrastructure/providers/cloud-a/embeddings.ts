@@ -9,7 +9,7 @@ import {
 } from '../../../domain/embeddings/platform-embeddings.ts';
 import { readTextEmbeddings, type TextEmbeddings } from '../../../domain/embeddings/text-embeddings.ts';
 import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { deepMerge, type JsonObject, parseExact, present } from '../../../domain/shared/json.ts';
+import { deepMerge, type JsonObject, parseExactObject, present } from '../../../domain/shared/json.ts';
 import { type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { FanOutDialect, PartRequest, ProviderContext } from '../provider.ts';
@@ -30,7 +30,7 @@ export const textEmbeddings = (
         invalidRequest(`\`${upstreamModel}\` is no text-embedding model of this platform.`, 'model'),
       );
     return pipe(
-      readTextEmbeddings(parseExact(call.body) as JsonObject, upstreamModel, model),
+      readTextEmbeddings(parseExactObject(call.body), upstreamModel, model),
       E.map((asked) => requestsFor(asked, model, call, platform)),
     );
   },

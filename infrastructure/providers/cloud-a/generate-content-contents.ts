@@ -2,17 +2,14 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
-import { meansNoArguments } from '../../../domain/messages/chat-answer.ts';
+import { exactObject, meansNoArguments } from '../../../domain/messages/chat-answer.ts';
 import {
   isObject,
   isAbsent,
-  isDeeperThan,
   isString,
   type Json,
   type JsonObject,
   objectsOf,
-  parseExact,
-  parseJson,
 } from '../../../domain/shared/json.ts';
 import {
   fieldError,
@@ -23,7 +20,6 @@ import {
   unavailableWord,
 } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
 import { signatureIn, signatureOfCall } from './generate-content-signatures.ts';
@@ -167,11 +163,6 @@ function argumentsOf(text: Json | undefined, path: string): Either<GatewayError,
   if (isAbsent(text) || (isString(text) && meansNoArguments(text))) return E.right({});
   const args = isString(text) ? exactObject(text) : undefined;
   return args === undefined ? E.left(fieldError(path, 'must be the JSON text of an object.')) : E.right(args);
-}
-
-function exactObject(text: string): JsonObject | undefined {
-  const value = parseJson(text);
-  return isObject(value) && !isDeeperThan(value, maxJsonDepth) ? (parseExact(text) as JsonObject) : undefined;
 }
 
 /** The upstream knows no ids of calls: a result goes by the name of its call, and stands where its call stood. */

@@ -9,7 +9,7 @@ import {
   isDeeperThan,
   type JsonObject,
   numberOf,
-  parseExact,
+  parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
@@ -46,7 +46,7 @@ export function generatedCompletion(
   if (isDeeperThan(parsed.right, maxJsonDepth))
     return protocolFault('The upstream sent an answer that is nested too deeply.', known);
   if (isMalformed(parsed.right)) return protocolFault('The upstream sent a malformed answer.', known);
-  const answer = parseExact(text) as JsonObject;
+  const answer = parseExactObject(text);
   const choices =
     blocked === undefined
       ? candidatesOf(answer).map((candidate, position) => choiceOf(candidate, position, about, sanitise))

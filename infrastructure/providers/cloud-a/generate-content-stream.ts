@@ -6,7 +6,7 @@ import {
   isDeeperThan,
   type JsonObject,
   numberOf,
-  parseExact,
+  parseExactObject,
   parseJson,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
@@ -77,7 +77,7 @@ class StreamedAnswer {
     if (isDeeperThan(event, maxJsonDepth))
       return this.fail('The upstream sent an event that is nested too deeply.');
     if (isMalformed(event)) return this.fail('The upstream sent a malformed event.');
-    return this.tell(parseExact(frame.data) as JsonObject);
+    return this.tell(parseExactObject(frame.data));
   }
 
   end(ending: Ending): readonly Event[] {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { WholeAnswer } from '../../../application/ports/upstream.ts';
-import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { deepMerge, parseExactObject } from '../../../domain/shared/json.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
@@ -31,11 +31,7 @@ export const generateContent = (
     const model = publishedBy('google', call.route) ?? '';
     const method = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
     return pipe(
-      generateContentRequest(
-        parseExact(call.body) as JsonObject,
-        model,
-        readableBuckets(call.route.compatibility),
-      ),
+      generateContentRequest(parseExactObject(call.body), model, readableBuckets(call.route.compatibility)),
       E.map((body) => ({
         path: `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`,
         headers: outboundHeaders(defaultHeaders, call),

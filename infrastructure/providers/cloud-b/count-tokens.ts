@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { Route } from '../../../domain/routing/model.ts';
-import { isObject, type JsonObject, numberOf, only, parseExact } from '../../../domain/shared/json.ts';
+import { isObject, type JsonObject, numberOf, only, parseExactObject } from '../../../domain/shared/json.ts';
 import { readCount } from '../messages-body/counted.ts';
 import type { CountStyle } from '../messages-body/dialect.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
@@ -28,7 +28,7 @@ export const countUnified = (
 ): Dialect => ({
   encode: (call) =>
     pipe(
-      unifiedRequest(parseExact(call.body) as JsonObject, call, digest),
+      unifiedRequest(parseExactObject(call.body), call, digest),
       E.map(({ body }) => ({
         path: pathOf(call),
         headers: outboundHeaders(defaultHeaders, call),

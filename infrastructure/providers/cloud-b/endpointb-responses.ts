@@ -7,7 +7,7 @@ import {
   withoutImageGeneration,
 } from '../../../domain/responses/hosted-image-generation.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { parseExactObject } from '../../../domain/shared/json.ts';
 import { type ChatStyle, responsesDialect } from '../chat-style/dialects.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 
@@ -25,7 +25,7 @@ export function endpointbResponses(style: ChatStyle, context: ProviderContext): 
 
 function withoutHostedImages(call: UpstreamCall): Either<GatewayError, UpstreamCall> {
   if (!mayDeclareImageGeneration(call.body)) return E.right(call);
-  const body = parseExact(call.body) as JsonObject;
+  const body = parseExactObject(call.body);
   return pipe(
     withoutImageGeneration(body),
     E.map((left) => (left === body ? call : { ...call, body: JSON.stringify(left) })),

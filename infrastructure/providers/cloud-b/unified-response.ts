@@ -9,7 +9,7 @@ import {
   isString,
   type Json,
   type JsonObject,
-  parseExact,
+  parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
@@ -32,7 +32,7 @@ export function unifiedCompletion(
   if (E.isLeft(parsed)) return parsed;
   if (isDeeperThan(parsed.right, maxJsonDepth))
     return E.left(protocol('The upstream sent an answer that is nested too deeply.'));
-  const answer = parseExact(text) as JsonObject;
+  const answer = parseExactObject(text);
   const blocks = contentOf(answer);
   const usage = chatUsage(answer['usage']);
   const known = used(usage);

@@ -5,7 +5,7 @@ import {
   isDeeperThan,
   isObject,
   type JsonObject,
-  parseExact,
+  parseExactObject,
   parseJson,
 } from '../../../domain/shared/json.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -131,7 +131,7 @@ function payloadOf(payload: Buffer): JsonObject | undefined {
   if (holdsTooMuch(text)) return undefined;
   const value = parseJson(text);
   if (!isObject(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
-  return parseExact(text) as JsonObject;
+  return parseExactObject(text);
 }
 
 /** What one event adds to an answer. */

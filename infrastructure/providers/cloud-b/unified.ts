@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import type { JsonObject } from '../../../domain/shared/json.ts';
-import { parseExact } from '../../../domain/shared/json.ts';
+import { parseExactObject } from '../../../domain/shared/json.ts';
 import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
@@ -20,7 +19,7 @@ export const unified = (
 ): Dialect => ({
   encode: (call) =>
     pipe(
-      unifiedRequest(parseExact(call.body) as JsonObject, call, digest),
+      unifiedRequest(parseExactObject(call.body), call, digest),
       E.map(({ body, notes }) => ({
         path: `/model/${pathSegment(call.route.upstreamModel)}/${call.stream ? 'converse-stream' : 'converse'}`,
         headers: outboundHeaders(defaultHeaders, call, eventStream),

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
 import { countedBody } from '../../../domain/messages/count-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { type JsonObject, parseExactObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.ts';
 import { type CountField, readCount } from './counted.ts';
@@ -82,7 +82,7 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
           E.map(
             ({ text, betas }): OutboundBody => ({
               // What a route's `extra_body` says of answers is not counted either.
-              text: JSON.stringify(style.counts.request(countedBody(parseExact(text) as JsonObject), call)),
+              text: JSON.stringify(style.counts.request(countedBody(parseExactObject(text)), call)),
               betas,
             }),
           ),

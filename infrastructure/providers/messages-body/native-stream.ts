@@ -1,5 +1,5 @@
 import type { MessagesEvent } from '../../../domain/messages/block-writer.ts';
-import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { parseExactObject } from '../../../domain/shared/json.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd } from '../../../domain/upstream/upstream-fault.ts';
@@ -50,4 +50,4 @@ const asCame = (
 ): PassedOn =>
   frame.kind === 'frame' && frame.event === type
     ? { chunk: value, wire: frame.wire, text: data }
-    : { chunk: parseExact(data) as JsonObject, wire: undefined };
+    : { chunk: parseExactObject(data), wire: undefined };

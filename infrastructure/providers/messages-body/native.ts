@@ -7,7 +7,7 @@ import {
   type Json,
   type JsonObject,
   objectsOf,
-  parseExact,
+  parseExactObject,
   without,
 } from '../../../domain/shared/json.ts';
 import { unavailableField } from '../../../domain/shared/field-errors.ts';
@@ -31,7 +31,7 @@ export function fromMessagesBody(
   rules: BodyRules,
   digest: Digest,
 ): Either<GatewayError, OutboundBody> {
-  const body = parseExact(call.body) as JsonObject;
+  const body = parseExactObject(call.body);
   const region = rules.knowsRegions ? undefined : restrictedGeo(body);
   if (region !== undefined) return E.left(unavailableField(region));
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { chatReasoningFields } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { isAbsent, type JsonObject, parseExactObject } from '../../../domain/shared/json.ts';
 import { controlFault, limitMember, outputConfigMember, stopMember } from './controls.ts';
 import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
@@ -17,7 +17,7 @@ export function fromChatBody(
   rules: BodyRules,
   digest: Digest,
 ): Either<GatewayError, OutboundBody> {
-  const body = parseExact(call.body) as JsonObject;
+  const body = parseExactObject(call.body);
   const foreign = controlFault(body, rules);
   if (foreign !== undefined) return E.left(foreign);
   const translated = translate(body, call.route, rules, digest);

@@ -9,7 +9,7 @@ import {
   isString,
   type JsonObject,
   objectsOf,
-  parseExact,
+  parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
@@ -54,7 +54,7 @@ export function messageAsChat(text: string, terms: AnswerTerms): Either<Upstream
       message: 'The upstream sent an answer that is nested too deeply.',
       ...known,
     });
-  const value = completionOf(parseExact(text) as JsonObject, terms);
+  const value = completionOf(parseExactObject(text), terms);
   return E.right({ value, text: JSON.stringify(value) });
 }
 

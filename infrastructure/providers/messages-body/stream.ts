@@ -8,7 +8,7 @@ import {
   type Json,
   type JsonObject,
   numberOf,
-  parseExact,
+  parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { laterUsage } from '../../../domain/messages/observe-messages.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -47,7 +47,7 @@ type Block =
 
 /** What is copied from an event keeps every digit. */
 function exactMember(data: string, key: string): JsonObject {
-  const member = (parseExact(data) as JsonObject)[key];
+  const member = parseExactObject(data)[key];
   return isObject(member) ? member : {};
 }
 
