@@ -4,7 +4,7 @@ import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { readUnionUri } from '../../domain/mcp/resource-uris.ts';
 import { listedToolName } from '../../domain/mcp/server-message.ts';
 import { readUnionName, unionName } from '../../domain/mcp/tool-names.ts';
-import { isObject, isString, type Json, type JsonObject } from '../../domain/shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { askOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
@@ -30,7 +30,7 @@ export const targets: Readonly<Record<string, (ports: ServeUnionPorts, turn: Uni
 /** Arguments of a prompt, or of a template. */
 async function completed(ports: ServeUnionPorts, turn: UnionTurn): Found {
   const { ref } = turn.message.params;
-  const { type, name, uri }: JsonObject = isObject(ref) ? ref : {};
+  const { type, name, uri } = membersOf(ref);
   const found =
     type === 'ref/resource' ? byUri(ports, turn, uri) : await byName(ports, turn, 'prompts/list', name);
   return E.isLeft(found) || !isObject(ref)

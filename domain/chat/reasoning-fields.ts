@@ -5,6 +5,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   without,
 } from '../shared/json.ts';
 
@@ -16,8 +17,8 @@ import {
 export function withoutThinkingContent(message: JsonObject, namespace: string): JsonObject {
   const content = message['content'];
   if (!isArray(content) || !content.some(isThinking)) return message;
-  const metadata = isObject(message['provider_metadata']) ? message['provider_metadata'] : {};
-  const own = isObject(metadata[namespace]) ? metadata[namespace] : {};
+  const metadata = membersOf(message['provider_metadata']);
+  const own = membersOf(metadata[namespace]);
   return {
     ...message,
     content: plainText(content.filter((part) => !isThinking(part))),

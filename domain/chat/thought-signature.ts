@@ -1,4 +1,4 @@
-import { isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isString, type JsonObject, membersOf } from '../shared/json.ts';
 
 /**
  * A thought signature where the compatible APIs of platform A have it: clients send it back with what it signs, and the
@@ -9,9 +9,6 @@ export const signed = (signature: string | undefined): JsonObject =>
 
 /** The signature that a call, an image or a block carries there. */
 export function carriedSignature({ extra_content: extra }: JsonObject): string | undefined {
-  const signature = memberOf(memberOf(extra, 'google'), 'thought_signature');
+  const signature = membersOf(membersOf(extra)['google'])['thought_signature'];
   return isString(signature) && signature !== '' ? signature : undefined;
 }
-
-const memberOf = (value: Json | undefined, key: string): Json | undefined =>
-  isObject(value) ? value[key] : undefined;

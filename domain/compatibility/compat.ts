@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Changes } from '../routing/extra-body.ts';
 import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
-import { isObject, type Json, type JsonObject, mapObjects, objectsOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
 import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
@@ -88,8 +88,6 @@ const rewriteReasoningEffort: Transform = ({ reasoningEffort }, { value, exact }
     dropped,
   );
 };
-
-const membersOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 const reasoningIsNoObject = invalidRequest(
   '`reasoning` must be an object: `reasoning_effort` goes upstream as its `effort`.',

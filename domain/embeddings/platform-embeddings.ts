@@ -5,9 +5,9 @@ import {
   isAbsent,
   isArray,
   isDeeperThan,
-  isObject,
   type Json,
   type JsonObject,
+  membersOf,
   objectsOf,
   parseExactObject,
   parseJson,
@@ -67,16 +67,13 @@ interface Found {
 const embeddingsOf = {
   predict: ({ predictions }) =>
     objectsOf(predictions).map(({ embeddings }) => ({
-      values: member(embeddings, 'values'),
-      tokens: member(member(embeddings, 'statistics'), 'token_count'),
+      values: membersOf(embeddings)['values'],
+      tokens: membersOf(membersOf(embeddings)['statistics'])['token_count'],
     })),
   embedContent: ({ embedding, usageMetadata }) => [
-    { values: member(embedding, 'values'), tokens: member(usageMetadata, 'promptTokenCount') },
+    { values: membersOf(embedding)['values'], tokens: membersOf(usageMetadata)['promptTokenCount'] },
   ],
 } as const satisfies Record<EmbeddingModel['method'], (answer: JsonObject) => readonly Found[]>;
-
-const member = (value: Json | undefined, key: string): Json | undefined =>
-  isObject(value) ? value[key] : undefined;
 
 const isVector = (values: Json | undefined): boolean =>
   isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');

@@ -6,14 +6,15 @@ import {
   isAbsent,
   isArray,
   isDeeperThan,
+  isObject,
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   numberOf,
+  objectsOf,
   parseExactObject,
   parseJson,
-  isObject,
-  objectsOf,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 
@@ -102,7 +103,7 @@ export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefin
 }
 
 function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
-  const { name, arguments: text } = isObject(callee) ? callee : {};
+  const { name, arguments: text } = membersOf(callee);
   return {
     index: numberOf(call['index']),
     id: isString(call['id']) ? call['id'] : '',
@@ -147,8 +148,8 @@ export function exactObject(text: string): JsonObject | undefined {
  * output is what is billed as such. What is unknown is 0.
  */
 export function messagesUsage(reported: Json | undefined): JsonObject {
-  const usage = isObject(reported) ? reported : {};
-  const details = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
+  const usage = membersOf(reported);
+  const details = membersOf(usage['prompt_tokens_details']);
   const counted = generationUsage(usage);
   const prompt = counted?.promptTokens ?? tokenCount(usage['prompt_tokens']) ?? 0;
   const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;

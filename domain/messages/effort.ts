@@ -1,4 +1,4 @@
-import { isAbsent, isString, type Json, type JsonObject, numberOf, isObject } from '../shared/json.ts';
+import { isAbsent, isString, type Json, type JsonObject, membersOf, numberOf } from '../shared/json.ts';
 
 /**
  * Manual thinking budgets as efforts. The steps are those between which agents choose: some 4,000 tokens to think,
@@ -22,8 +22,8 @@ export function effortOfBudget(budget: Json | undefined): string | undefined {
  * of the whole task goes along for the provider to judge.
  */
 export function reasoningAsked(body: JsonObject): JsonObject {
-  const thinking = isObject(body['thinking']) ? body['thinking'] : {};
-  const config = isObject(body['output_config']) ? body['output_config'] : {};
+  const thinking = membersOf(body['thinking']);
+  const config = membersOf(body['output_config']);
   const { task_budget: taskBudget } = config;
   const output_config = isAbsent(taskBudget) ? undefined : { task_budget: taskBudget };
   if (!isString(thinking['type']) || thinking['type'] === 'disabled')
@@ -44,9 +44,9 @@ export function reasoningAsked(body: JsonObject): JsonObject {
  * the upstream, and so does `disabled`: `none` is a level that most upstreams reject.
  */
 export function reasoningEffort(body: JsonObject): string | undefined {
-  const thinking = isObject(body['thinking']) ? body['thinking'] : {};
+  const thinking = membersOf(body['thinking']);
   if (thinking['type'] === 'disabled') return undefined;
-  const config = isObject(body['output_config']) ? body['output_config'] : {};
+  const config = membersOf(body['output_config']);
   if (isString(config['effort']) && config['effort'] !== '') return config['effort'];
   return thinking['type'] === 'enabled' ? effortOfBudget(thinking['budget_tokens']) : undefined;
 }

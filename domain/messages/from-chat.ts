@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type JsonObject, isObject } from '../shared/json.ts';
+import { isObject, type JsonObject, membersOf } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import { signed } from '../chat/thought-signature.ts';
 import type { UpstreamFault } from '../upstream/upstream-fault.ts';
@@ -34,7 +34,7 @@ export function fromChatCompletion(
 ): Either<UpstreamFault, JsonObject> {
   if (isMalformedChat(completion, 'message')) return fault('The upstream sent a malformed answer.');
   const { message: said, finish_reason } = firstChoice(completion['choices']) ?? {};
-  const message = isObject(said) ? said : {};
+  const message = membersOf(said);
   const refusal = refusalOf(message);
   const calls = toolUses(message, about);
   const told = [

@@ -1,4 +1,12 @@
-import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+} from '../shared/json.ts';
 
 /**
  * The same conversation for a model that knows no members of system messages but their words: the effort that the last
@@ -19,7 +27,7 @@ export function withPlainSystemTurns(body: JsonObject): JsonObject {
   return {
     ...body,
     messages: plain,
-    output_config: { ...(isObject(config) ? config : {}), effort: effort.value },
+    output_config: { ...membersOf(config), effort: effort.value },
   };
 }
 

@@ -1,7 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { isObject, isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+  numberOf,
+} from '../shared/json.ts';
 import { disagreement, fieldError } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 
@@ -72,13 +80,13 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
     (field) => !isAbsent(body[field]) && !isObject(body[field]),
   );
   if (notAnObject !== undefined) return E.left(fieldError(notAnObject, 'must be an object.'));
-  const thinking = members(body['thinking']);
-  const reasoning = members(body['reasoning']);
+  const thinking = membersOf(body['thinking']);
+  const reasoning = membersOf(body['reasoning']);
   const efforts = agreed(
     [
       ['reasoning_effort', body['reasoning_effort']],
       ['reasoning.effort', reasoning['effort']],
-      ['output_config.effort', members(body['output_config'])['effort']],
+      ['output_config.effort', membersOf(body['output_config'])['effort']],
     ],
     isWord,
     'must be a non-empty string.',
@@ -112,8 +120,6 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
     E.map((ask): ReasoningAsk => ({ ...ask, ownEffort })),
   );
 }
-
-const members = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 const isWord = (value: Json): value is string => isString(value) && value !== '';
 

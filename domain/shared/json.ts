@@ -24,6 +24,9 @@ export const isAbsent = (value: Json | undefined): value is undefined | null =>
 export const isFilled = (value: Json | undefined): boolean =>
   !isAbsent(value) && value !== '' && !(isArray(value) && value.length === 0);
 
+/** An object, or one without members where there is none. */
+export const membersOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
+
 /** The objects of an array member; anything else in it is passed over. */
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];

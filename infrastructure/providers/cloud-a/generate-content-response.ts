@@ -4,10 +4,10 @@ import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { callId, chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
 import {
-  isObject,
   isAbsent,
   isDeeperThan,
   type JsonObject,
+  membersOf,
   numberOf,
   parseExactObject,
 } from '../../../domain/shared/json.ts';
@@ -108,5 +108,5 @@ const wholeCall = ({ call, signature }: CandidateCall, id: string): JsonObject =
 function wholeArguments({ args, partialArgs }: JsonObject): string {
   const pieces = new PartialArguments();
   pieces.take(partialArgs);
-  return JSON.stringify(pieces.over(isObject(args) ? args : {}));
+  return JSON.stringify(pieces.over(membersOf(args)));
 }

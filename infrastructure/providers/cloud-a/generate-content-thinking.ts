@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, isAbsent, type Json, type JsonObject, without } from '../../../domain/shared/json.ts';
+import { isAbsent, type Json, type JsonObject, membersOf, without } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import {
   askedIn,
@@ -45,7 +45,7 @@ export function thinkingConfig(
   if (E.isLeft(asked)) return asked;
   const config = askedConfig(asked.right, model);
   if (E.isLeft(config) || config.right === undefined) return E.isLeft(config) ? config : E.right(own?.value);
-  const members = isObject(own?.value) ? own.value : {};
+  const members = membersOf(own?.value);
   const twice = amounts.some((name) => !isAbsent(members[name]));
   return twice
     ? E.left(fieldError(askedIn(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))

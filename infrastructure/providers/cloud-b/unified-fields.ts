@@ -3,11 +3,12 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { EffortPlacement } from '../../../domain/compatibility/cloud-b-style.ts';
 import {
-  isObject,
   isAbsent,
   isArray,
+  isObject,
   type Json,
   type JsonObject,
+  membersOf,
   numberOf,
 } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
@@ -148,7 +149,7 @@ function thinkingFields(
   own: Json | undefined,
   placement: EffortPlacement,
 ): JsonObject {
-  const { type: _type, budget_tokens: _budget, ...rest } = isObject(own) ? own : {};
+  const { type: _type, budget_tokens: _budget, ...rest } = membersOf(own);
   const effortMember = effort === undefined ? {} : { effort };
   if (thinking?.type === 'adaptive' && placement === 'thinking')
     return { thinking: { ...rest, ...thinking, ...effortMember } };

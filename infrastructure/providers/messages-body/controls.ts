@@ -4,12 +4,13 @@ import { foreignIn, withoutControls } from '../../../domain/compatibility/foreig
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
-  isObject,
   isAbsent,
   isArray,
+  isObject,
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   numberOf,
 } from '../../../domain/shared/json.ts';
 import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
@@ -114,7 +115,7 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
     return E.left(disagreement('response_format', 'output_config.format'));
   return E.right({
     output_config: {
-      ...(isObject(config) ? config : {}),
+      ...membersOf(config),
       format: { type: 'json_schema', schema: describedSchema(asked['schema'], asked['description']) },
     },
   });

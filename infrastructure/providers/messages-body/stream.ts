@@ -1,12 +1,13 @@
 import { chatChunk, providerMetadata, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import {
-  isObject,
   isAbsent,
   isArray,
+  isObject,
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   numberOf,
   parseExactObject,
 } from '../../../domain/shared/json.ts';
@@ -48,7 +49,7 @@ type Block =
 /** What is copied from an event keeps every digit. */
 function exactMember(data: string, key: string): JsonObject {
   const member = parseExactObject(data)[key];
-  return isObject(member) ? member : {};
+  return membersOf(member);
 }
 
 /** One answer under translation; it changes as events are seen. */
@@ -100,7 +101,7 @@ class Translation {
       case 'content_block_start':
         return this.openBlock(index, exactMember(data, 'content_block'));
       case 'content_block_delta':
-        return this.readDelta(index, isObject(delta) ? delta : {}, data);
+        return this.readDelta(index, membersOf(delta), data);
       case 'content_block_stop':
         return this.closeBlock(index);
       case 'message_delta':

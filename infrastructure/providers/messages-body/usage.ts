@@ -1,6 +1,6 @@
 import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
-import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isAbsent, isObject, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
 import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
 
 /**
@@ -15,7 +15,7 @@ export function chatUsage(reported: Json | undefined): JsonObject | undefined {
     cache_read_input_tokens: read,
     cache_creation_input_tokens: written,
     output_tokens_details: details,
-  } = isObject(reported) ? reported : {};
+  } = membersOf(reported);
   const thought = isObject(details) ? tokenCount(details['thinking_tokens']) : undefined;
   return {
     prompt_tokens: usage.promptTokens,

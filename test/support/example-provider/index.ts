@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { permissive } from '../../../domain/routing/capabilities.ts';
-import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { type JsonObject, parseExactObject } from '../../../domain/shared/json.ts';
 import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { CompatAuth } from '../../../infrastructure/config/provider-auth.ts';
@@ -51,7 +51,7 @@ const chat = ({ defaultHeaders }: OracleConfig, { sanitise }: ProviderContext): 
       path: call.stream ? '/muse' : '/answer',
       headers: outboundHeaders(defaultHeaders, call, streamTypes),
       body: JSON.stringify(body),
-    }))(oracleRequest(parseExact(call.body) as JsonObject, call.route)),
+    }))(oracleRequest(parseExactObject(call.body), call.route)),
   decode: (body, { answer }) =>
     E.map((value: JsonObject) => ({ value, text: JSON.stringify(value) }))(
       oracleCompletion(body.toString('utf8'), answer),
