@@ -15,12 +15,13 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
   isArray,
+  isObject,
+  isPositiveInteger,
   isString,
   type Json,
   type JsonObject,
   numberOf,
   objectsOf,
-  isObject,
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
@@ -122,11 +123,8 @@ const threadError = ({ thread }: JsonObject): GatewayError | undefined =>
       };
 
 /** The messages API knows no answer without a limit. */
-function limitError({ max_tokens }: JsonObject): GatewayError | undefined {
-  const limit = numberOf(max_tokens);
-  if (limit !== undefined && Number.isSafeInteger(limit) && limit > 0) return undefined;
-  return fieldError('max_tokens', 'must be a positive integer.');
-}
+const limitError = ({ max_tokens }: JsonObject): GatewayError | undefined =>
+  isPositiveInteger(max_tokens) ? undefined : fieldError('max_tokens', 'must be a positive integer.');
 
 const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
 

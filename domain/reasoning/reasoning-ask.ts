@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import {
   isAbsent,
   isObject,
+  isPositiveInteger,
   isString,
   type Json,
   type JsonObject,
@@ -122,11 +123,6 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
 }
 
 const isWord = (value: Json): value is string => isString(value) && value !== '';
-
-function isPositiveInteger(value: Json): value is Json {
-  const count = numberOf(value);
-  return count !== undefined && Number.isSafeInteger(count) && count > 0;
-}
 
 type Field = readonly [field: string, value: Json | undefined];
 

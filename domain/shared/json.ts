@@ -78,6 +78,12 @@ export function numberOf(value: Json | undefined): number | undefined {
   return exact.isRawJSON(value) ? Number(value.rawJSON) : undefined;
 }
 
+/** A whole number above 0, no larger than a `number` holds exactly. */
+export function isPositiveInteger(value: Json | undefined): value is Json {
+  const count = numberOf(value);
+  return count !== undefined && Number.isSafeInteger(count) && count > 0;
+}
+
 /** Whether arrays and objects are nested deeper than `levels`; the walk itself goes no deeper. */
 export function isDeeperThan(value: Json | undefined, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

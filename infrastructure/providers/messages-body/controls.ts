@@ -7,8 +7,8 @@ import {
   isAbsent,
   isArray,
   isObject,
+  isPositiveInteger,
   isString,
-  type Json,
   type JsonObject,
   membersOf,
   numberOf,
@@ -85,11 +85,6 @@ function besideThinking(limit: number, body: JsonObject, outputLimit: number | u
   const ask = readReasoningAsk(body);
   const budget = E.isRight(ask) && 'budget' in ask.right ? numberOf(ask.right.budget.value) : undefined;
   return budget === undefined || budget < limit ? limit : Math.min(budget + limit, outputLimit ?? Infinity);
-}
-
-function isPositiveInteger(value: Json): boolean {
-  const count = numberOf(value);
-  return count !== undefined && Number.isSafeInteger(count) && count > 0;
 }
 
 /** `stop`, a string or several, as `stop_sequences`. */
