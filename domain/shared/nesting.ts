@@ -1,4 +1,4 @@
-import { isEscaped } from './backslashes.ts';
+import { closingQuote } from './backslashes.ts';
 
 /**
  * Whether the brackets of a text are nested deeper than `levels`; what stands within quotes is none. A text that is no
@@ -9,7 +9,7 @@ export function nestsDeeperThan(text: string, levels: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === quote) at = endOfString(text, at);
+    if (code === quote) at = closingQuote(text, at);
     else if (code === openBrace || code === openBracket) depth += 1;
     else if (code === closeBrace || code === closeBracket) depth -= 1;
     if (depth > levels) return true;
@@ -30,11 +30,4 @@ function hasMoreOpenersThan(text: string, count: number): boolean {
     for (let at = text.indexOf(opener); at >= 0 && found <= count; at = text.indexOf(opener, at + 1))
       found += 1;
   return found > count;
-}
-
-/** Where the string that opens at `from` closes; the end of a text where it does not. */
-function endOfString(text: string, from: number): number {
-  let at = text.indexOf('"', from + 1);
-  while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
-  return at < 0 ? text.length : at;
 }

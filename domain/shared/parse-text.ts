@@ -1,3 +1,4 @@
+import { closingQuote, isEscaped } from './backslashes.ts';
 import { maxParsedDepth } from './limits.ts';
 import { nestsDeeperThan } from './nesting.ts';
 
@@ -63,10 +64,10 @@ function mayHaveEscapedKeys(text: string): boolean {
   for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
     let at = colon - 1;
     while (isSpace(text[at])) at -= 1;
-    if (text[at] !== '"' || slashesBefore(text, at) % 2 === 1) continue;
+    if (text[at] !== '"' || isEscaped(text, at)) continue;
     at -= 1;
     while (at >= 0 && text[at] !== '"' && text[at] !== '\\') at -= 1;
-    if (text[at] === '\\' || slashesBefore(text, at) > 0) return true;
+    if (text[at] === '\\' || text[at - 1] === '\\') return true;
   }
   return false;
 }
@@ -75,7 +76,7 @@ function mayHaveEscapedKeys(text: string): boolean {
 function escapedKeys(text: string): readonly KeyPlace[] {
   const found: KeyPlace[] = [];
   for (let start = text.indexOf('"'); start >= 0; ) {
-    const end = endOfString(text, start);
+    const end = closingQuote(text, start) + 1;
     if (isKey(text, end) && text.slice(start, end).includes('\\')) found.push({ start, end });
     start = text.indexOf('"', end);
   }
@@ -89,20 +90,6 @@ function withPlainKeys(text: string, places: readonly KeyPlace[], mark: string) 
     ({ start }, index) => `${text.slice(places[index - 1]?.end ?? 0, start)}"${mark}${index}"`,
   );
   return { plain: parts.join('') + text.slice(places.at(-1)?.end ?? 0), keys };
-}
-
-/** Behind the closing quote of the text that opens at `from`; the end where it does not close. */
-function endOfString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    if (slashesBefore(text, at) % 2 === 0) return at + 1;
-  }
-  return text.length;
-}
-
-function slashesBefore(text: string, at: number): number {
-  let slashes = 0;
-  while (text[at - 1 - slashes] === '\\') slashes += 1;
-  return slashes;
 }
 
 /** Whether a colon follows. */
