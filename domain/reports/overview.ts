@@ -1,21 +1,11 @@
 import type { Picodollars } from '../money/money.ts';
 import { type EndCode, isFailed } from '../shared/request-failure.ts';
 import type { Window } from '../shared/window.ts';
-
-const hourMs = 3_600_000;
-const hoursShown = 24;
-
-/** The last 24 UTC hours: the last one holds now, and the end is exclusive. */
-export function lastHours(now: Date): Window {
-  const until = (Math.floor(now.getTime() / hourMs) + 1) * hourMs;
-  return { from: new Date(until - hoursShown * hourMs), until: new Date(until) };
-}
+import { hourStarts } from './report-window.ts';
 
 /** Whose doing an error is: the caller's (4xx), the upstream's, or the gateway's own. */
-
 type ErrorClass = 'caller' | 'upstream' | 'gateway';
 
-/** Rows without a code, of another time, go by their status. */
 const classOf = {
   missing_api_key: 'caller',
   invalid_api_key: 'caller',
@@ -48,7 +38,7 @@ const classOf = {
   upstream_error: 'upstream',
 } as const satisfies Record<Exclude<EndCode, 'client_closed'>, ErrorClass>;
 
-/** The class of a logged request; undefined: it was no error. */
+/** The class of a logged request; undefined: it was no error. Rows without a code, of another time, go by their status. */
 function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorClass | undefined {
   if (!isFailed(statusCode)) return undefined;
   if (errorCode !== undefined && isKnown(errorCode)) return classOf[errorCode];
@@ -138,13 +128,6 @@ export function usageOf(
   };
   return { hours, whole };
 }
-
-/** The start of every hour of a window, the earliest first. */
-export const hourStarts = ({ from, until }: Window): readonly Date[] =>
-  Array.from(
-    { length: (until.getTime() - from.getTime()) / hourMs },
-    (_, index) => new Date(from.getTime() + index * hourMs),
-  );
 
 function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors' | 'latency' | 'firstToken'> {
   const errors = { caller: 0, upstream: 0, gateway: 0 };

@@ -21,6 +21,12 @@ export const rangeWindow = (range: ReportRange, now: Date): Window =>
 /** `days=N` is N UTC days ending with today. */
 export const daysWindow = (days: ReportDays, now: Date): Window => endingWith(now, dayMs, days);
 
+/** The last 24 UTC hours: the last one holds now, and the end is exclusive. */
+export const lastHours = (now: Date): Window => endingWith(now, hourMs, 24);
+
+/** The start of every hour of a window, the earliest first. */
+export const hourStarts = (window: Window): readonly Date[] => startsIn(window, hourMs);
+
 /** The start of every bucket of a window, the earliest first. */
 export const bucketStarts = (window: Window): readonly Date[] => startsIn(window, bucketMs);
 

@@ -1,5 +1,6 @@
 import type { CommonQueryMethods } from 'slonik';
-import { type HourLogs, type HourSpend, hourStarts } from '../../domain/reports/overview.ts';
+import type { HourLogs, HourSpend } from '../../domain/reports/overview.ts';
+import { hourStarts } from '../../domain/reports/report-window.ts';
 import { bucketHours } from '../../domain/reports/report-window.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import * as ask from './overview-statements.ts';

@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { sql } from 'slonik';
-import { hourStarts } from '../../domain/reports/overview.ts';
+import { hourStarts } from '../../domain/reports/report-window.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
 import type { Distribution } from './distribution.ts';

@@ -11,7 +11,7 @@ import type {
 } from '../../application/ports/overview.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { ascending, descending, inOrder } from '../../domain/reports/ranking.ts';
-import { lastHours } from '../../domain/reports/overview.ts';
+import { lastHours } from '../../domain/reports/report-window.ts';
 import type { Distribution } from './distribution.ts';
 import { routesWhere } from './model-list-store.ts';
 import { type OverviewHours, overviewHours } from './overview-hours.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { hourStarts, lastHours, quantilesOf, shareBps, usageOf } from '../../../domain/reports/overview.ts';
+import { quantilesOf, shareBps, usageOf } from '../../../domain/reports/overview.ts';
+import { hourStarts, lastHours } from '../../../domain/reports/report-window.ts';
 
 describe('the hours of the overview', () => {
   it.each([
