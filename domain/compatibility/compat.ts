@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Changes } from '../routing/extra-body.ts';
 import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
+import type { MemberChanges } from '../shared/json-document.ts';
 import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
@@ -38,7 +38,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
 const wordOf = <V extends string>(words: readonly [V, ...V[]], configured: Json | undefined): V =>
   words.find((word) => word === configured) ?? words[0];
 
-type Transform = (compat: Compat, body: ChatBody) => Either<GatewayError, Changes>;
+type Transform = (compat: Compat, body: ChatBody) => Either<GatewayError, MemberChanges>;
 
 /** `supports_store: false`: outbound chat-completions requests drop `store`. */
 const dropStore: Transform = ({ supportsStore }, { value }) =>

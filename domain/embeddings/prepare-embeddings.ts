@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { type Changes, overridden } from '../routing/extra-body.ts';
+import { overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { editedMembers } from '../shared/json-document.ts';
+import { editedMembers, type MemberChanges } from '../shared/json-document.ts';
 import type { OutboundText } from '../shared/outbound-text.ts';
 import type { EmbeddingsRequest } from './embeddings-request.ts';
 
@@ -14,7 +14,7 @@ export function prepareEmbeddings(
   route: Route,
 ): Either<GatewayError, OutboundText> {
   const { document, model } = request;
-  const named: Changes =
+  const named: MemberChanges =
     model === route.upstreamModel ? new Map() : new Map([['model', route.upstreamModel]]);
   return pipe(
     overridden(document, named, route.extraBody),

@@ -2,10 +2,13 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { deepMerge, isObject, type Json, type JsonObject } from '../shared/json.ts';
-import { exactMember, type JsonDocument, parseDocument } from '../shared/json-document.ts';
-
-/** Members to replace (`Json`) or to take away (`undefined`). */
-export type Changes = ReadonlyMap<string, Json | undefined>;
+import {
+  exactMember,
+  type JsonDocument,
+  type MemberChanges,
+  parseDocument,
+} from '../shared/json-document.ts';
+import type { Watched } from '../shared/json-scan.ts';
 
 /**
  * The changes with a route's `extra_body` on top, the final raw override: objects merge deeply; arrays, scalars and
@@ -13,9 +16,9 @@ export type Changes = ReadonlyMap<string, Json | undefined>;
  */
 export function overridden(
   document: JsonDocument,
-  changes: Changes,
+  changes: MemberChanges,
   extraBody: JsonObject,
-): Either<GatewayError, Changes> {
+): Either<GatewayError, MemberChanges> {
   const overrides = Object.entries(extraBody);
   if (overrides.length === 0) return E.right(changes);
   const over = new Map(changes);
@@ -40,11 +43,7 @@ function ownMember(
   return E.right(exactMember(document, key));
 }
 
-interface Levels {
-  readonly [key: string]: Levels;
-}
-
-const watchedBy = (value: JsonObject): Levels =>
+const watchedBy = (value: JsonObject): Watched =>
   Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) => (isObject(inner) ? [[key, watchedBy(inner)]] : [])),
   );

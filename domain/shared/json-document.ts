@@ -65,7 +65,7 @@ export const withMembers = (document: JsonDocument, changes: MemberChanges): str
   outboundText(editedMembers(document, changes));
 
 /** Members to replace (`Json`), to take away (`undefined`) or to add. */
-type MemberChanges = ReadonlyMap<string, Json | undefined>;
+export type MemberChanges = ReadonlyMap<string, Json | undefined>;
 
 /** The document's text with some members changed; the rest of it, blanks too, stays as the caller wrote it. */
 export function editedMembers({ text, members }: JsonDocument, changes: MemberChanges): OutboundText {

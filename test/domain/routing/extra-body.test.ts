@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { type Changes, overridden } from '../../../domain/routing/extra-body.ts';
+import { overridden } from '../../../domain/routing/extra-body.ts';
 import { deepMerge, type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import { parseDocument, withMembers } from '../../../domain/shared/json-document.ts';
+import { type MemberChanges, parseDocument, withMembers } from '../../../domain/shared/json-document.ts';
 import { aJsonObject, writtenOf } from '../../support/arbitraries/json-text.ts';
 
 const documentOf = (text: string) => {
@@ -19,7 +19,7 @@ const outbound = (
   changes: readonly (readonly [string, Json | undefined])[] = [],
 ) => {
   const document = documentOf(text);
-  return E.map((all: Changes) => withMembers(document, all))(
+  return E.map((all: MemberChanges) => withMembers(document, all))(
     overridden(document, new Map(changes), extraBody),
   );
 };
