@@ -10,6 +10,7 @@ import type {
   McpUpstreams,
 } from '../../application/ports/mcp-upstreams.ts';
 import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
+import { addFragment } from '../../domain/shared/fragments.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
 import { sharedLookup } from '../providers/shared-lookup.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
@@ -187,7 +188,7 @@ async function replyOf(
       session,
       body: { kind: 'events', frames: framesOf(exchange, body, bounds) },
     });
-  const pieces: Buffer[] = [];
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of body) {
     const chunk = asBuffer(piece);
@@ -198,7 +199,7 @@ async function replyOf(
       body.destroy();
       return exchange.ended(fault);
     }
-    pieces.push(chunk);
+    addFragment(pieces, chunk);
   }
   exchange.over();
   return E.right({

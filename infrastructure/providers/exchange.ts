@@ -6,6 +6,7 @@ import type { Decompression } from '../../application/ports/decompression.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { contentCodingOf } from '../../domain/shared/content-coding.ts';
+import { addFragment } from '../../domain/shared/fragments.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
@@ -65,7 +66,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   /** What the exchange ends with when all that has come is decompressed. */
   private closing: UpstreamFault | undefined;
   private arrived = 0;
-  private chunks: Buffer[] = [];
+  private chunks: Uint8Array[] = [];
   private bytes = 0;
   private readonly forgetDeadline: () => void;
   private ended = false;
@@ -151,7 +152,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private take(chunk: Buffer): void {
     if (this.ended || this.lingering) return;
     if (this.stream !== undefined) return this.stream.push(chunk);
-    this.chunks.push(chunk);
+    addFragment(this.chunks, chunk);
     this.bytes += chunk.length;
     if (this.accepted() && this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
     if ((!this.accepted() || this.options.stream) && this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();

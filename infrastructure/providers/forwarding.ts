@@ -1,4 +1,5 @@
 import type { Hold } from '../../application/ports/upstream.ts';
+import { addFragment } from '../../domain/shared/fragments.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
@@ -31,7 +32,7 @@ export class Forwarding {
   private pass: Pass | undefined;
   private hold: Hold = () => undefined;
   private counted = 0;
-  private kept: Buffer[] = [];
+  private kept: Uint8Array[] = [];
   private keptBytes = 0;
   private ending: Ending | undefined;
   private waiting = false;
@@ -54,7 +55,7 @@ export class Forwarding {
   push(bytes: Buffer): void {
     if (this.over) return;
     if (this.pass !== undefined && !this.waiting) return this.read(bytes);
-    this.kept.push(bytes);
+    addFragment(this.kept, bytes);
     this.keptBytes += bytes.length;
     if (this.keptBytes > readAheadBytes) this.pause();
   }

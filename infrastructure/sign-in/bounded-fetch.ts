@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { addFragment } from '../../domain/shared/fragments.ts';
 
 /** One exchange with the provider, its whole body in it: a person waits for two or three of them. */
 const exchangeWithinMs = 5000;
@@ -32,7 +33,7 @@ async function readWhole(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
   for await (const piece of answer.body ?? []) {
     length += piece.length;
     if (length > maxAnswerBytes) throw new AnswerTooLarge('the provider sent more than a megabyte');
-    pieces.push(piece);
+    addFragment(pieces, piece);
   }
   return new Uint8Array(Buffer.concat(pieces));
 }

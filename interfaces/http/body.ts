@@ -6,6 +6,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { Decompress, Decompression } from '../../application/ports/decompression.ts';
 import { type SharedText, sharedText } from '../../application/ports/shared-text.ts';
 import { type ContentCoding, contentCodingOf, contentCodings } from '../../domain/shared/content-coding.ts';
+import { addFragment } from '../../domain/shared/fragments.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import type { Arrivals, Arriving } from './body-pace.ts';
@@ -59,19 +60,20 @@ export const readJsonBody = async (
     E.chain((pieces) => (sizeOf(pieces) > maxBodyBytesHere ? sharedBodyOf(pieces) : bodyOf(pieces))),
   );
 
-type Pieces = readonly Buffer[];
+type Pieces = readonly Uint8Array[];
 
 const sizeOf = (pieces: Pieces): number => pieces.reduce((sum, { length }) => sum + length, 0);
 
 const notUtf8 = E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
 
-function utf8Of(all: Pieces): Either<GatewayError, Buffer> {
+function utf8Of(all: Pieces): Either<GatewayError, Uint8Array> {
   const pieces = withoutMark(all);
   const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   return isUtf8(bytes) ? E.right(bytes) : notUtf8;
 }
 
-const textOf = (utf8: Buffer): string => utf8.toString('utf8');
+const textOf = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, length).toString('utf8');
 
 const bodyOf = (pieces: Pieces): Either<GatewayError, ReadBody> =>
   pipe(
@@ -150,7 +152,7 @@ class Reading {
   private readonly resolve: (read: Either<GatewayError, Pieces>) => void;
   private readonly decompression: Decompression | undefined;
   private arriving: Arriving | undefined;
-  private readonly pieces: Buffer[] = [];
+  private readonly pieces: Uint8Array[] = [];
   private arrived = 0;
   private size = 0;
 
@@ -194,7 +196,7 @@ class Reading {
     const { maxBytes, lease } = this.terms;
     this.size += piece.length;
     if (this.size > maxBytes) this.stop(tooLarge(maxBytes));
-    else if (lease.hold(piece.length)) this.pieces.push(piece);
+    else if (lease.hold(piece.length)) addFragment(this.pieces, piece);
     else this.stop(overloaded);
   }
 

@@ -2,6 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { compressions } from '../support/compressed.ts';
 import { aKey } from '../support/gateway.ts';
+import { peakGrowth } from '../support/peak-memory.ts';
 import {
   key,
   revokedKey,
@@ -243,6 +244,18 @@ describe('a body that is no JSON object', () => {
 
   it.each(['length', 'chunked'] as const)('a body far too large (%s)', async (framing) => {
     await refused(aRequest({ body: ofSize(20 * bodyMaxBytes), framing }), tooLarge);
+  });
+
+  it('but a body in chunks of one byte is served, and takes memory for its bytes, not for its chunks', async () => {
+    const chunks = ofSize(bodyMaxBytes).replaceAll(/./g, '1\r\n$&\r\n');
+    const request = aRequest({
+      headers: [bearer(), json, ['transfer-encoding', 'chunked']],
+      body: `${chunks}0\r\n\r\n`,
+      framing: 'none',
+    });
+    const { result, bytes } = await peakGrowth(() => rawExchange(gateway().url, request));
+    expect(result.status).toBe(200);
+    expect(bytes).toBeLessThan(256 * bodyMaxBytes);
   });
 
   it('a length far too large is refused before a single byte of the body has come', async () => {

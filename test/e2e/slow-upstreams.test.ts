@@ -4,6 +4,7 @@ import { expectRefusal, expectStreamFailure, expectStreamSuccess } from '../reco
 import { readStream } from '../recordings/received.ts';
 import type { Answer } from '../recordings/rehearsal.ts';
 import type { Replay } from '../support/replay-upstream.ts';
+import { peakGrowth } from '../support/peak-memory.ts';
 import { type Timed, timed, undisturbed } from '../support/undisturbed.ts';
 import {
   json,
@@ -51,19 +52,27 @@ describe('a line without end', () => {
     ['whole', false],
   ])('of 1 GiB is cut off (%s), and memory stays bounded', async (_name, stream) => {
     const aborted = sim().aborted();
-    const before = process.memoryUsage().rss;
-    let peak = before;
-    const watch = setInterval(() => {
-      peak = Math.max(peak, process.memoryUsage().rss);
-    }, 5);
-    const answer = await ask({ body: '' }, { model: 'simulated', stream });
-    clearInterval(watch);
+    const { result: answer, bytes } = await peakGrowth(() =>
+      ask({ body: '' }, { model: 'simulated', stream }),
+    );
     if (stream) expectStreamFailure(answer, readStream(answer.bytes), /too large/);
     else expectRefusal(answer, { status: 502, message: /too large/, attempt: 'provider_error' });
     await until(() => sim().aborted() > aborted);
     expect(sim().aborted()).toBe(aborted + 1);
     // Twice the larger of the two bounds (64 MiB), and what the runtime itself takes meanwhile.
-    expect(peak - before).toBeLessThan(256 * 1024 * 1024);
+    expect(bytes).toBeLessThan(256 * 1024 * 1024);
+  });
+});
+
+describe('an answer in chunks of one byte', () => {
+  it('takes memory for its bytes, and not for its chunks', async () => {
+    const spaces = '1\r\n \r\n'.repeat(2 * 1024 * 1024);
+    const text = completion().replaceAll(/./g, '1\r\n$&\r\n');
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+    const body = Buffer.from(`${head}${spaces}${text}0\r\n\r\n`);
+    const { result, bytes } = await peakGrowth(() => whole({ raw: true, body }));
+    expect(result.status).toBe(200);
+    expect(bytes).toBeLessThan(256 * 1024 * 1024);
   });
 });
 

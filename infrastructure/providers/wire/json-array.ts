@@ -1,8 +1,8 @@
+import { addFragment } from '../../../domain/shared/fragments.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { holdsTooMuch } from './bounded-data.ts';
-import { addFragment } from './fragments.ts';
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -19,7 +19,7 @@ const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
  */
 interface Scan {
   place: 'before' | 'between' | 'inside' | 'over';
-  readonly fragments: Buffer[];
+  readonly fragments: Uint8Array[];
   size: number;
   depth: number;
   inString: boolean;

@@ -1,14 +1,14 @@
+import { addFragment } from '../../../domain/shared/fragments.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { holdsTooMuch } from './bounded-data.ts';
-import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
 
 /** Bytes of the line that is being collected: a private buffer, which `step` extends in place. */
 interface Pending {
-  readonly fragments: Buffer[];
+  readonly fragments: Uint8Array[];
   size: number;
   over: boolean;
 }

@@ -1,3 +1,4 @@
+import { addFragment } from '../../../domain/shared/fragments.ts';
 import { type Json, parseJson } from '../../../domain/shared/json.ts';
 import {
   maxStreamEventBytes,
@@ -8,7 +9,6 @@ import { type Ending, type Sealed, seal, type StreamMachine } from '../../../dom
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { upstreamFailure, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
 import { holdsTooMuch } from './bounded-data.ts';
-import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -18,7 +18,7 @@ const CR = 0x0d;
  * fragments once, when the event is complete.
  */
 interface Pending {
-  readonly fragments: Buffer[];
+  readonly fragments: Uint8Array[];
   size: number;
   /** Lines with something in them, so far. */
   lines: number;

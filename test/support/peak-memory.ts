@@ -1,0 +1,17 @@
+const lookMs = 5;
+
+/** Does the work, and says by how many bytes the memory of this process was larger at the worst than before. */
+export async function peakGrowth<A>(
+  work: () => Promise<A>,
+): Promise<{ readonly result: A; readonly bytes: number }> {
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, lookMs);
+  try {
+    return { result: await work(), bytes: peak - before };
+  } finally {
+    clearInterval(watch);
+  }
+}
