@@ -198,13 +198,13 @@ const hasId = (wire: Uint8Array): boolean => idLine.test(textOf(wire));
 
 const textOf = (wire: Uint8Array): string => new TextDecoder().decode(wire);
 
-/** The event with other data: its id and its name stay. */
+/** The event with other data, which may have several lines as before: its id and its name stay. */
 const withData = (wire: Uint8Array, data: string): string =>
   [
     ...textOf(wire)
       .split(/\r\n|\n|\r/)
       .filter((line) => line !== '' && !line.startsWith('data')),
-    `data: ${data}`,
+    ...data.split('\n').map((line) => `data: ${line}`),
     '',
     '',
   ].join('\n');

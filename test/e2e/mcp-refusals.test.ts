@@ -37,6 +37,12 @@ const behaviour: Record<string, (message: Message, res: ServerResponse, req: Inc
   nonsense: (_message, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}'),
   broken: (_message, res) =>
     void res.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc"'),
+  'lines of an event': ({ id }, res) => {
+    const tools = ['denied', 'fine'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+    const lines = JSON.stringify({ jsonrpc: '2.0', id, result: { tools } }, undefined, 1).split('\n');
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.end(`id: 1\n${lines.map((line) => `data: ${line}\n`).join('')}\n`);
+  },
   unauthorized: (_message, res) => void res.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
   redirect: (_message, res) => void res.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
   failing: (_message, res) => void res.writeHead(500).end('stack trace'),
@@ -220,6 +226,19 @@ describe('what the gateway refuses', () => {
       row: { status: 'policy_denied', policy_result: 'denied', server_id: 'others' },
     });
     expect(heard).toHaveLength(before);
+  });
+
+  it('a denied tool in a list, whose event has several lines', async () => {
+    const list = { jsonrpc: '2.0', id: 7, method: 'tools/list', params: { name: 'lines of an event' } };
+    const response = await fetch(`${gateway.url}/mcp/odd`, {
+      method: 'POST',
+      headers: usual,
+      body: JSON.stringify(list),
+    });
+    const lines = (await response.text()).split('\n').filter((line) => line !== '');
+    expect(lines[0]).toBe('id: 1');
+    const data = lines.slice(1).map((line) => /^data: (.*)$/.exec(line)?.[1] ?? 'no data');
+    expect(JSON.parse(data.join('\n'))).toMatchObject({ id: 7, result: { tools: [{ name: 'fine' }] } });
   });
 
   it('a caller without a valid key', async () => {
