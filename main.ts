@@ -1,23 +1,30 @@
 import cluster, { type Worker } from 'node:cluster';
 import { commands } from './composition/commands.ts';
+import { outliveOutput } from './infrastructure/outlive-output.ts';
 import { brokenConstraint, lacksSchema, lossOf } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
 
 /** The command line: `gateway COMMAND …`. */
 export async function main(words: readonly string[]): Promise<void> {
+  outliveOutput();
   const [name = ''] = words[0] === 'help' ? words.slice(1) : words;
   const usage = isCommand(name) ? howCalled(name) : howAllAreCalled();
   try {
     if (asksForHelp(words)) terminal.out(usage);
-    else process.exitCode = await run(words);
+    else endWith(await run(words));
   } catch (error) {
     const misread = error instanceof UsageError;
     terminal.err(misread ? `usage: ${error.message}\n${usage}` : wordsOf(error));
-    process.exitCode = misread ? 2 : 1;
+    endWith(misread ? 2 : 1);
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);
   }
+}
+
+/** A terminal that could not write has said so, and set a code of its own. */
+function endWith(code: number): void {
+  if (code !== 0) process.exitCode = code;
 }
 
 const asksForHelp = (words: readonly string[]): boolean =>

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { outliveOutput } from '../infrastructure/outlive-output.ts';
 import { stopRequests } from '../infrastructure/stop-requests.ts';
 import { endMs, type WorkerOrder, type Report, type Serving } from './orders.ts';
 import { workerFlags, workerVariables } from './worker-memory.ts';
@@ -34,6 +35,7 @@ class Supervisor {
   private stopping = false;
 
   run(): Promise<number> {
+    outliveOutput();
     const { stopped, forced, ask } = stopRequests();
     cluster.on('message', (worker, report: Report) => this.hear(worker, report, ask));
     cluster.on('exit', (worker, code, signal) => this.lost(worker, code, signal));

@@ -18,7 +18,7 @@ export interface Log {
 /** Lines are collected for this long, or up to this size, and written together: a system call per line costs more than the line. */
 const flushMs = 100;
 const flushChars = 64 * 1024;
-/** While standard output does not take lines, this much is kept; beyond it lines are dropped, and counted. */
+/** While standard output does not take lines, this much is kept; beyond it, and where it fails, lines are dropped and counted. */
 const maxPendingChars = 8 * 1024 * 1024;
 
 /** Structured JSON lines on standard output; never a body, never a secret. */
@@ -33,11 +33,13 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
     clearTimeout(timer);
     timer = undefined;
     const text = lines.join('');
+    const count = lines.length;
     lines = [];
     chars = 0;
     unwritten += text.length;
-    output.write(text, () => {
+    output.write(text, (error) => {
       unwritten -= text.length;
+      if (error) dropped += count;
     });
   };
   const add = (level: string, fields: object, message: string): void => {

@@ -7,9 +7,16 @@ export interface Terminal {
 }
 
 export const terminal: Terminal = {
-  out: (line) => void process.stdout.write(`${line}\n`),
+  out: (line) => void process.stdout.write(`${line}\n`, orFail),
   err: (line) => void process.stderr.write(`${line}\n`),
 };
+
+/** What a disk did not take is missing: the command fails. A reader that has gone wanted no more, as `head` does. */
+function orFail(error?: NodeJS.ErrnoException | null): void {
+  if (error === undefined || error === null || error.code === 'EPIPE') return;
+  if (process.exitCode === undefined) terminal.err(`Not all of the output could be written (${error.code}).`);
+  process.exitCode = 1;
+}
 
 /** A call that the command line cannot make sense of; the message is for the person who typed it. */
 export class UsageError extends Error {}

@@ -250,7 +250,7 @@ export const rules: readonly Rule[] = [
     of: /^composition\/(?:supervise|orders|worker-memory)\.ts$/,
     files: [
       /^composition\/(?:orders|worker-memory)\.ts$/,
-      /^infrastructure\/(?:stop-requests|config\/process-variables)\.ts$/,
+      /^infrastructure\/(?:outlive-output|stop-requests|config\/process-variables)\.ts$/,
     ],
     packages: [node],
     instead: 'A supervisor holds nothing that could bring it down.',

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { tcpProxy, type TcpProxy } from '../contract/tcp-proxy.ts';
+import { freePort } from '../page/free-port.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -141,6 +142,17 @@ const statusOf = async (url: string): Promise<number> =>
 const signalGroup = ({ child }: RunningCommand, signal: NodeJS.Signals): true =>
   process.kill(-(child.pid ?? 0), signal);
 
+/** The device that is always full is Linux's. */
+const onFullDisk = existsSync('/dev/full') ? it : it.skip;
+
+describe('a command whose output does not fit on the disk', () => {
+  onFullDisk('fails, and says so', async () => {
+    const command = startInShell('exec "$@" > /dev/full', ['--version'], {});
+    expect(await command.exited).toEqual({ code: 1, signal: null });
+    expect(command.err()).toBe('Not all of the output could be written (ENOSPC).\n');
+  });
+});
+
 describe('gateway serve with one worker', () => {
   it('replaces a process that dies, and its supervisor does not', async () => {
     const gateway = await listening(startCommand(['serve'], variables()));
@@ -154,6 +166,36 @@ describe('gateway serve with one worker', () => {
     gateway.child.kill('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
     await expect(statusOf(url)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('goes on when nobody reads what it says any more', async () => {
+    const gateway = await listening(startCommand(['serve', '--workers', '2'], variables()), 2);
+    gateway.child.stdout?.destroy();
+    gateway.child.stderr?.destroy();
+    // Its supervisor has something to say of that.
+    end(workersOf(gateway)[0] ?? 0);
+    await sleep(1500);
+    expect(await statusOf(gateway.url)).toBe(200);
+    await sleep(300);
+    expect(await statusOf(gateway.url)).toBe(200);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  });
+
+  onFullDisk('goes on when the disk of its log is full', async () => {
+    const port = await freePort();
+    const env = { ...variables(), GATEWAY_BIND: `127.0.0.1:${port}` };
+    const gateway = startInShell('exec "$@" > /dev/full', ['serve'], env);
+    const url = `http://127.0.0.1:${port}`;
+    try {
+      await eventually(() => statusOf(url).catch(() => undefined), 30_000);
+      await sleep(300);
+      expect(await statusOf(url)).toBe(200);
+      gateway.child.kill('SIGTERM');
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    } finally {
+      gateway.child.kill('SIGKILL');
+    }
   });
 
   it('ends with the code and the words of a process that cannot start', async () => {

@@ -94,3 +94,26 @@ describe('a log line', () => {
     );
   });
 });
+
+describe('a log whose disk is full for a while', () => {
+  it('tells how many lines are missing once lines can be written again', async () => {
+    let text = '';
+    let isFull = true;
+    // As standard output does, it goes on after an error.
+    const output = Object.assign(new Writable(), {
+      write: (chunk: string, done: (error?: Error) => void): boolean => {
+        if (!isFull) text += chunk;
+        done(isFull ? coded('ENOSPC') : undefined);
+        return true;
+      },
+    });
+    const log = openLog(output);
+    log.info({}, 'one');
+    log.info({}, 'two');
+    await log.flush();
+    isFull = false;
+    log.info({}, 'three');
+    await log.flush();
+    expect(JSON.parse(text)).toMatchObject({ msg: 'three', dropped_lines: 2 });
+  });
+});

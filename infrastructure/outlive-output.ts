@@ -1,0 +1,10 @@
+/**
+ * Whoever reads what a process says may be gone, and the disk that it goes to may be full: no process ends of that. Each
+ * write still tells its own writer. A package of the database's client, roarr, brings a listener that throws: it goes.
+ */
+export function outliveOutput(): void {
+  for (const output of [process.stdout, process.stderr]) {
+    output.removeAllListeners('error');
+    output.on('error', () => undefined);
+  }
+}
