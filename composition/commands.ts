@@ -136,7 +136,7 @@ async function migrateCommand(args: readonly string[]): Promise<number> {
       ? await pendingMigrations(url, migrations, distribution)
       : await migrate(url, migrations, { distribution });
     return tellMigrations(check ? 'pending' : 'applied', files, await newerMigrations(url, migrations));
-  });
+  }, !check);
 }
 
 function tellMigrations(

@@ -4,6 +4,7 @@ import type { DatabasePool } from 'slonik';
 import { formatKey } from '../domain/identity/api-key.ts';
 import { environment, type LoadedConfig, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { hasDatabase } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from '../infrastructure/key-secrets.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { anyTime } from '../infrastructure/postgres/within-time.ts';
@@ -42,11 +43,21 @@ export async function valid(
   throw new Error(loaded.left.map((problem) => placedLine(file, problem)).join('\n'));
 }
 
-/** Runs with the configuration and its database, which is started and stopped again where it is embedded. */
+/**
+ * Runs with the configuration and its database, which is started and stopped again where it is embedded. Only who is to
+ * bring it up to date makes one: any other command was called in the wrong folder, or without its `DATABASE_URL`.
+ */
 export async function withOwnDatabase<A>(
   run: (loaded: LoadedConfig, url: string, migrations: string) => Promise<A>,
+  makesOne = false,
 ): Promise<A> {
   const loaded = await databaseConfig();
+  const config = loaded.config.database;
+  if (!makesOne && config.kind === 'embedded' && !(await hasDatabase(config.dataDir)))
+    throw new Error(
+      `There is no database in ${config.dataDir}: set DATABASE_URL, or GATEWAY_DATA_DIR to the data folder of the gateway. ` +
+        '`npx gateway migrate` makes one.',
+    );
   const database = await openDatabase(loaded.config.database, terminal.err);
   try {
     return await run(loaded, database.url, database.migrations);

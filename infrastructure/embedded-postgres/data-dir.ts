@@ -72,9 +72,12 @@ export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefin
 export const clusterVersion = async (dir: Pick<DataDir, 'cluster'>): Promise<string | undefined> =>
   (await readFile(path.join(dir.cluster, 'PG_VERSION'), 'utf8').catch(orAbsent))?.trim();
 
-/** Whether a data folder has a database; nothing is made where it has none. */
+/**
+ * Whether a data folder has a database; nothing is made where it has none. One that cannot be looked into may have one:
+ * opening it tells why it cannot be used.
+ */
 export const hasDatabase = async (dataDir: string): Promise<boolean> =>
-  (await clusterVersion({ cluster: path.join(dataDir, clusterName) })) !== undefined;
+  (await clusterVersion({ cluster: path.join(dataDir, clusterName) }).catch(() => '')) !== undefined;
 
 /**
  * The superuser's password. It is made at the first start; a cluster whose password file is gone cannot be opened

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, readFile, stat } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -96,6 +96,26 @@ describe('gateway', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^pending 0001_\w+\.sql\n(pending .+\n)+$/);
     expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('makes no database for a command that needs one with something in it', async () => {
+    const dataDir = path.join(folder, 'unmade');
+    const env = { GATEWAY_DATA_DIR: dataDir, GATEWAY_ADMIN_PASSWORD: 'correct-horse-battery-9' };
+    const says = `There is no database in ${dataDir}: set DATABASE_URL, or GATEWAY_DATA_DIR`;
+    await failing([
+      [['keys', 'list'], 1, says, env],
+      [['ledger', 'verify'], 1, says, env],
+      [['admin', 'create', '--email', 'root@example.com'], 1, says, env],
+      [['purge-request-logs', '--retention', '1d'], 1, says, env],
+    ]);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('says of a data folder that cannot be looked into why it cannot be used', async () => {
+    const dataDir = path.join(folder, 'no-folder');
+    await writeFile(dataDir, '');
+    const says = `The data folder ${dataDir} cannot be made`;
+    await failing([[['migrate', '--check'], 1, says, { GATEWAY_DATA_DIR: dataDir }]]);
   });
 });
 
