@@ -8,11 +8,11 @@ import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts
 /** The command line: `gateway COMMAND …`. */
 export async function main(words: readonly string[]): Promise<void> {
   outliveOutput();
-  const [name = ''] = words[0] === 'help' ? words.slice(1) : words;
+  const [name = '', ...args] = words[0] === 'help' ? words.slice(1) : words;
   const usage = isCommand(name) ? howCalled(name) : howAllAreCalled();
   try {
-    if (asksForHelp(words)) terminal.out(usage);
-    else endWith(await run(words));
+    if (asksForHelp(words) && (isCommand(name) || isNoName(name))) terminal.out(usage);
+    else endWith(await run(name, args));
   } catch (error) {
     const misread = error instanceof UsageError;
     terminal.err(misread ? `usage: ${error.message}\n${usage}` : wordsOf(error));
@@ -30,7 +30,10 @@ function endWith(code: number): void {
 const asksForHelp = (words: readonly string[]): boolean =>
   words[0] === 'help' || words.includes('--help') || words.includes('-h');
 
-async function run([name = '', ...args]: readonly string[]): Promise<number> {
+/** Nothing, or a flag. */
+const isNoName = (name: string): boolean => name === '' || name.startsWith('-');
+
+async function run(name: string, args: readonly string[]): Promise<number> {
   if (!isCommand(name)) throw new UsageError(`there is no command '${name}'`);
   return commands[name](args);
 }

@@ -42,7 +42,7 @@ describe('gateway simulate-upstream', () => {
 
 describe('gateway', () => {
   it('names its commands when it is given none that it knows', async () => {
-    for (const words of [['sevre'], ['constructor'], []]) {
+    for (const words of [['sevre'], ['constructor'], ['sevre', '--help'], ['help', 'sevre'], []]) {
       const { code, err } = await runGateway(words, {});
       expect(code).toBe(2);
       for (const name of Object.keys(commands)) expect(err).toContain(`  gateway ${name}`);
