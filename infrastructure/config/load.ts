@@ -118,9 +118,8 @@ function loadedFrom(
   const { value: resolved, findings: unset } = interpolate(raw, { variables, files });
   const effective = overridden(resolved, env);
   const decoded = gatewayCodec.decode(effective);
-  const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved, raw)];
-  const unfilled = new Set(unset.map(({ path }) => JSON.stringify(path)));
-  const findings = [...unset, ...wrong.filter(({ path }) => !unfilled.has(JSON.stringify(path)))];
+  const malformed = E.isLeft(decoded) ? findingsOf(decoded.left) : [];
+  const findings = [unset, malformed, crossCheck(resolved, raw)].reduce(andElsewhere);
   const problems = [
     ...overrideProblems(env),
     ...findings.map((each) => toProblem(namingEmpty(each, raw, variables), locate)),
@@ -141,6 +140,12 @@ function loadedFrom(
     secretFiles: files,
     place: (found) => overridingProblem(env, found) ?? toProblem(found, locate),
   });
+}
+
+/** Findings, and those of a later look where there are none yet: what is no id, say, is not unknown as well. */
+function andElsewhere(found: readonly Finding[], later: readonly Finding[]): readonly Finding[] {
+  const places = new Set(found.map(({ path }) => JSON.stringify(path)));
+  return [...found, ...later.filter(({ path }) => !places.has(JSON.stringify(path)))];
 }
 
 /** A value that is wrong because a variable holds nothing. */

@@ -140,6 +140,11 @@ describe('a wrong file', () => {
       [['models[0].routes[0].provider', 3, 25, /^unknown provider `opnai`, did you mean `openai`\?$/]],
     ],
     [
+      'a provider that is no id: once, and without what stands there',
+      'models:\n  - id: m\n    routes: [{provider: "a\\e[31m\\nb", upstream_model: u}]\n',
+      [['models[0].routes[0].provider', 3, 25, /^must be an id/]],
+    ],
+    [
       'an unknown capability',
       route('        capabilities: {chat: true}\n'),
       [['models[0].routes[0].capabilities.chat', 10, 24, /unknown key `chat`/]],
