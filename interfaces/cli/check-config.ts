@@ -25,8 +25,9 @@ export interface Checked {
   readonly database?: () => Promise<string | undefined>;
 }
 
+/** With its place in the file, where it has one: a variable has none, nor a file that cannot be read. */
 export const placedLine = (file: string, { path, line, column, message }: Placed): string =>
-  `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
+  [...(line === 0 ? [] : [`${file}:${line}:${column}`]), ...(path === '' ? [] : [path]), message].join(': ');
 
 /**
  * `gateway check-config [FILE] [--mcp] [--database]`: problems make it fail, warnings do not. With `--mcp` it connects to
