@@ -204,9 +204,15 @@ export const unsentFields: readonly UnsentFields[] = [
   {
     family: 'messages',
     fields: ['thinking (disabled)'],
-    in: chatOfMessages,
+    in: ['chat_completions', 'generate_content'],
     because:
       'It is what most models do unasked; agents send it to all of them, and most upstreams refuse the word.',
+  },
+  {
+    family: 'messages',
+    fields: ['thinking (disabled)'],
+    in: ['converse'],
+    because: 'Of models of other families: most do it unasked, and agents send it to all of them.',
   },
   {
     family: 'messages',

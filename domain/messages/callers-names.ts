@@ -44,7 +44,7 @@ const renames: readonly (readonly [path: RegExp, name: Rename])[] = [
   [/^tool_choice\.function(\.name)?$/, (_, name = '') => `tool_choice${name}`],
   [/^(tools\[\d+\])\.function\.parameters(.*)$/, (_, tool = '', rest = '') => `${tool}.input_schema${rest}`],
   [/^(tools\[\d+\])\.function(.*)$/, (_, tool = '', rest = '') => `${tool}${rest}`],
-  [/^reasoning(?:_effort|\.effort)$/, placeOfEffort],
+  [/^(?:reasoning_effort|(?:reasoning|output_config)\.effort)$/, placeOfEffort],
   [/^(?:reasoning\.|reasoning_|thinking_)budget_tokens$/, () => 'thinking.budget_tokens'],
   [/^messages\[(\d+)\](.*)$/, (body, index, rest = '') => messagePath(body, Number(index), rest)],
 ];

@@ -1,4 +1,12 @@
-import { isAbsent, isString, type Json, type JsonObject, membersOf, numberOf } from '../shared/json.ts';
+import {
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+  numberOf,
+  present,
+} from '../shared/json.ts';
 
 /**
  * Manual thinking budgets as efforts. The steps are those between which agents choose: some 4,000 tokens to think,
@@ -17,24 +25,19 @@ export function effortOfBudget(budget: Json | undefined): string | undefined {
 }
 
 /**
- * Thinking for providers that translate chat bodies and know the words of the messages family too: a budget stays a
- * budget. Where an effort says how much, the budget is told by `thinking` alone, which only that family reads; a budget
- * of the whole task goes along for the provider to judge.
+ * Thinking for providers that translate chat bodies: in chat's words, and beside them in the caller's own, which also say
+ * that there is to be no thinking, or an effort without it. A provider reads those that its models know. A budget stays a
+ * budget; where an effort says how much, `thinking` alone tells it. A budget of the whole task is the provider's to judge.
  */
 export function reasoningAsked(body: JsonObject): JsonObject {
-  const thinking = membersOf(body['thinking']);
+  const { thinking: asked } = body;
+  const thinking = isObject(asked) && isString(asked['type']) ? asked : undefined;
   const config = membersOf(body['output_config']);
-  const { task_budget: taskBudget } = config;
-  const output_config = isAbsent(taskBudget) ? undefined : { task_budget: taskBudget };
-  if (!isString(thinking['type']) || thinking['type'] === 'disabled')
-    return { reasoning_effort: reasoningEffort(body), output_config };
   const effort = isString(config['effort']) && config['effort'] !== '' ? config['effort'] : undefined;
-  return {
-    thinking,
-    reasoning_effort: effort,
-    reasoning_budget_tokens: effort === undefined ? thinking['budget_tokens'] : undefined,
-    output_config,
-  };
+  const own = { thinking, output_config: present({ effort, task_budget: config['task_budget'] }) };
+  if (thinking?.['type'] === 'disabled') return own;
+  const budget = effort === undefined ? thinking?.['budget_tokens'] : undefined;
+  return { ...own, reasoning_effort: effort, reasoning_budget_tokens: budget };
 }
 
 /**

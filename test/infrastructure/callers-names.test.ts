@@ -82,6 +82,7 @@ describe('a refusal has the name that a messages caller wrote', () => {
       { messages: [user, { role: 'system', content: [], output_config: { effort: 'ultra' } }] },
       'messages[1].output_config.effort',
     ],
+    ['converse', { thinking: { type: 'adaptive', budget_tokens: 5 } }, 'thinking.type'],
     [
       'converse',
       { system: 'S', messages: [user, { role: 'user', content: [remote] }] },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { reasoningAsked } from '../../domain/messages/effort.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { asked, call, rejected, sent, tool } from './unified-sending.ts';
 
@@ -67,6 +68,52 @@ describe('thinking controls', () => {
     ['two efforts', latest, { reasoning_effort: 'high', reasoning: { effort: 'low' } }, 'reasoning_effort'],
   ])('the family tier decides: %s on %s is rejected', (_, model, body, param) => {
     expect(rejected(body as JsonObject, { model })).toBe(param);
+  });
+
+  describe('what messages callers ask, by the policy of their own words', () => {
+    const disabled = { type: 'disabled' };
+    const manual = { type: 'enabled', budget_tokens: 2000 };
+    const low = { effort: 'low' };
+    const preview = 'anthropic.claude-mythos-preview';
+
+    it.each([
+      ['no thinking', latest, { thinking: disabled }, { thinking: disabled }],
+      [
+        'an effort without thinking',
+        previous,
+        { thinking: disabled, output_config: low },
+        { thinking: disabled, output_config: low },
+      ],
+      ['an effort alone', previous, { output_config: low }, { output_config: low }],
+      ['an effort alone', older, { output_config: low }, { output_config: low }],
+      [
+        'an effort alone',
+        oneOlder,
+        { output_config: low },
+        { output_config: low, anthropic_beta: ['effort-2025-11-24'] },
+      ],
+      [
+        'effort and budget',
+        previous,
+        { thinking: manual, output_config: low },
+        { thinking: manual, output_config: low },
+      ],
+      [
+        'adaptive thinking and an effort',
+        latest,
+        { thinking: { type: 'adaptive' }, output_config: low },
+        { thinking: { type: 'adaptive', effort: 'low' } },
+      ],
+      ['an effort that is none', latest, { output_config: { effort: '' } }, undefined],
+    ])('%s on %s', (_, model, body, expected) => {
+      const request = sent(reasoningAsked(body), { model, translated: true });
+      expect(request['additionalModelRequestFields']).toEqual(expected);
+    });
+
+    it('a model that always thinks is not told to stop', () => {
+      const body = reasoningAsked({ thinking: disabled });
+      expect(rejected(body, { model: preview, translated: true })).toBe('thinking.type');
+    });
   });
 
   it('unrelated keys of the caller’s are preserved', () => {

@@ -262,7 +262,7 @@ describe('models that are no messages family', () => {
       stream: false,
       translated: true,
     } as const;
-    const body = { messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: 'high' };
+    const body = { messages: [{ role: 'user', content: 'Hi' }], output_config: { effort: 'high' } };
     expect(unifiedRequest(body, call, textDigest)).toEqual(
       E.right({
         body: { messages: [{ role: 'user', content: [{ text: 'Hi' }] }] },
@@ -273,6 +273,12 @@ describe('models that are no messages family', () => {
     expect(unifiedRequest(body, known, textDigest)).toMatchObject(
       E.right({ body: { additionalModelRequestFields: { reasoning_effort: 'high' } }, notes: undefined }),
     );
+  });
+
+  it('and without a word where agents ask for no thinking, whatever the effort', () => {
+    const body = { thinking: { type: 'disabled' }, output_config: { effort: 'high' } };
+    for (const model of [llama, gptOss, nova2])
+      expect(sent(body, { model, translated: true })).toEqual(sent({}, { model }));
   });
 
   it('say why, and what may be sent instead', () => {

@@ -9,6 +9,7 @@ export interface About {
   readonly stream?: boolean;
   readonly cloudB?: JsonObject;
   readonly extraBody?: JsonObject;
+  readonly translated?: true;
 }
 
 export const asked = (body: JsonObject, about: About = {}) =>
@@ -23,6 +24,7 @@ export const asked = (body: JsonObject, about: About = {}) =>
         extraBody: about.extraBody ?? {},
       },
       stream: about.stream ?? false,
+      ...(about.translated && { translated: true }),
     },
     textDigest,
   );

@@ -21,14 +21,14 @@ const countedMembers: ReadonlySet<string> = new Set([
   'additionalModelRequestFields',
 ]);
 
-/** The tokens of the converse body that a chat-completions body becomes. */
+/** The tokens of the converse body that a messages body becomes, by way of chat. */
 export const countUnified = (
   defaultHeaders: Readonly<Record<string, string>>,
   { sanitise, digest }: ProviderContext,
 ): Dialect => ({
   encode: (call) =>
     pipe(
-      unifiedRequest(parseExactObject(call.body), call, digest),
+      unifiedRequest(parseExactObject(call.body), { ...call, translated: true }, digest),
       E.map(({ body }) => ({
         path: pathOf(call),
         headers: outboundHeaders(defaultHeaders, call),

@@ -10,10 +10,16 @@ import {
   type JsonObject,
   membersOf,
   numberOf,
+  without,
 } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
-import { askedIn, readReasoningAsk, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import {
+  askedIn,
+  chatReasoningFields,
+  readReasoningAsk,
+  type ReasoningAsk,
+} from '../../../domain/reasoning/reasoning-ask.ts';
 import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/thinking-plan.ts';
 import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -30,7 +36,7 @@ export interface FieldTerms {
   readonly toolChoice: AskedField | undefined;
   /** The conversation ends with results of tools. */
   readonly inToolLoop: boolean;
-  /** The caller's own body was of the messages family. */
+  /** The caller's own body was of the messages family, and says in its words what it asks of thinking. */
   readonly translated: boolean;
 }
 
@@ -98,7 +104,7 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
   const topK = body['top_k'];
   if (!isAbsent(topK) && !isCount(topK))
     return E.left(fieldError('top_k', 'must be an integer that is not negative.'));
-  const ask = readReasoningAsk(body);
+  const ask = readReasoningAsk(terms.translated ? without(body, ...chatReasoningFields) : body);
   if (E.isLeft(ask)) return ask;
   const reasoning = reasoningFields(ask.right, body['thinking'], terms);
   if (E.isLeft(reasoning)) return reasoning;

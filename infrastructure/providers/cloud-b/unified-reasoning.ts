@@ -31,14 +31,15 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
 /**
  * An effort goes where the model's own API wants it; a budget becomes the effort that it comes to. Words of effort
  * are the upstream's to judge. What the API has no field for, as far as is known, is refused; `adaptive` leaves the
- * choice to the model, and says nothing. Agents that speak the messages API ask for an effort always, which is no reason
- * to refuse a `translated` request: undefined says that it is left out.
+ * choice to the model, and says nothing. Agents that speak the messages API ask for an effort always, or for no thinking,
+ * which is no reason to refuse a `translated` request: undefined says that it is left out.
  */
 export function otherFamilyReasoning(
   upstreamModel: string,
   ask: ReasoningAsk,
   translated: boolean,
 ): Either<GatewayError, JsonObject | undefined> {
+  if (translated && ask.kind === 'disabled') return E.right({});
   const id = upstreamModel.toLowerCase();
   const known = reasoningFields.find((each) => each.id.test(id));
   if (known === undefined && translated && asks(ask)) return E.right(undefined);

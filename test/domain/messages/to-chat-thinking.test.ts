@@ -52,22 +52,38 @@ describe('thinking for a provider that translates chat bodies', () => {
     [
       'a budget stays a budget',
       { thinking: { type: 'enabled', budget_tokens: 2048 } },
-      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_budget_tokens: 2048 },
+      {
+        thinking: { type: 'enabled', budget_tokens: 2048 },
+        output_config: {},
+        reasoning_budget_tokens: 2048,
+      },
     ],
     [
       'beside an effort the budget is told in the words of the family alone',
       { thinking: { type: 'enabled', budget_tokens: 2048 }, output_config: { effort: 'high' } },
-      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_effort: 'high' },
+      {
+        thinking: { type: 'enabled', budget_tokens: 2048 },
+        output_config: { effort: 'high' },
+        reasoning_effort: 'high',
+      },
     ],
-    ['adaptive stays adaptive', { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
-    ['an effort alone is an effort', { output_config: { effort: 'max' } }, { reasoning_effort: 'max' }],
+    [
+      'adaptive stays adaptive',
+      { thinking: { type: 'adaptive' } },
+      { thinking: { type: 'adaptive' }, output_config: {} },
+    ],
+    [
+      'an effort alone is an effort, and no thinking',
+      { output_config: { effort: 'max' } },
+      { output_config: { effort: 'max' }, reasoning_effort: 'max' },
+    ],
     [
       'a budget of the whole task goes along',
       { thinking: { type: 'adaptive' }, output_config: { effort: 'max', task_budget: { total: 9 } } },
       {
         thinking: { type: 'adaptive' },
         reasoning_effort: 'max',
-        output_config: { task_budget: { total: 9 } },
+        output_config: { effort: 'max', task_budget: { total: 9 } },
       },
     ],
     [
@@ -75,8 +91,12 @@ describe('thinking for a provider that translates chat bodies', () => {
       { output_config: { task_budget: { total: 9 } } },
       { output_config: { task_budget: { total: 9 } } },
     ],
-    ['disabled says nothing', { thinking: { type: 'disabled' } }, {}],
-    ['nothing says nothing', {}, {}],
+    [
+      'disabled says nothing in chat’s words, whatever the effort',
+      { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
+      { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
+    ],
+    ['nothing says nothing', { thinking: {} }, { output_config: {} }],
   ])('%s', (_, body, asked) => {
     expect(JSON.parse(JSON.stringify(reasoningAsked(body)))).toEqual(asked);
   });
