@@ -229,6 +229,18 @@ describe('caller betas', () => {
     expect(sent(minimal, endpointbRules, { betas })).toEqual(sent(minimal, endpointbRules));
   });
 
+  it.each(['a\r\nx-own: b', 'a\u0000', 'a b', 'a,b', 'ä', '😀', ''])(
+    'a value of the body that a header cannot hold is refused where it goes into one: %j',
+    (beta) => {
+      const body = { ...minimal, anthropic_beta: ['own-2025-01-01', beta] };
+      expect(refusal(body, endpointbRules)).toMatchObject({
+        code: 'invalid_request',
+        param: 'anthropic_beta',
+      });
+      expect(sent(body, invokeRules)['anthropic_beta']).toEqual(body.anthropic_beta);
+    },
+  );
+
   it('a value is sent once, and only ever one that is on the list', () => {
     fc.assert(
       fc.property(

@@ -41,14 +41,14 @@ export function outboundBody(
   { route, stream, betas }: BodyCall,
   rules: BodyRules,
 ): Either<GatewayError, OutboundBody> {
-  const own = ownBetas(body['anthropic_beta']);
+  const inHeader = rules.betas.in === 'header';
+  const own = ownBetas(body['anthropic_beta'], inHeader);
   if (E.isLeft(own)) return own;
   const reasoned = withReasoning(body, route, rules.platform);
   if (E.isLeft(reasoned)) return reasoned;
   const allowed = betas.flatMap((beta) => rules.betas.allowed.get(beta) ?? []);
   const asked = [...new Set([...own.right, ...allowed, ...reasoned.right.betas])];
   const { notes } = reasoned.right;
-  const inHeader = rules.betas.in === 'header';
   const written: JsonObject = {
     ...reasoned.right.body,
     model: rules.version === undefined ? route.upstreamModel : undefined,
@@ -63,10 +63,20 @@ export function outboundBody(
   });
 }
 
-/** The caller's own `anthropic_beta` is copied through. */
-function ownBetas(value: Json | undefined): Either<GatewayError, readonly string[]> {
+/** One value of a header that lists several. */
+const listed = /^[\x21-\x2b\x2d-\x7e]+$/;
+
+/** The caller's own `anthropic_beta` is copied through, into a header what one can hold. */
+function ownBetas(value: Json | undefined, inHeader: boolean): Either<GatewayError, readonly string[]> {
   if (isAbsent(value)) return E.right([]);
-  return isArray(value) && value.every(isString)
-    ? E.right(value)
-    : E.left(fieldError('anthropic_beta', 'must be an array of strings.'));
+  if (!isArray(value) || !value.every(isString))
+    return E.left(fieldError('anthropic_beta', 'must be an array of strings.'));
+  return inHeader && !value.every((beta) => listed.test(beta))
+    ? E.left(
+        fieldError(
+          'anthropic_beta',
+          "goes into a header on this model's route: its values must be visible ASCII characters, and no commas.",
+        ),
+      )
+    : E.right(value);
 }
