@@ -94,7 +94,7 @@ function imageBlock(image: Json | undefined, path: string): Block {
   const data = base64DataUrl(url.right);
   if (data === undefined)
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote images."));
-  const named = data.mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg');
+  const named = data.mediaType.replace(/^image\//, '');
   const format = imageFormats.find((each) => each === named);
   if (format === undefined) return E.left(foreignFormat(at, data.mediaType, imageFormats));
   return pipe(
