@@ -24,6 +24,8 @@ describe('limits, sampling and stops', () => {
     ['max_tokens', { max_tokens: 5, max_completion_tokens: 6 }],
     ['stop', { stop: 7 }],
     ['stop', { stop: ['a', null] }],
+    ['stop_sequences', { stop_sequences: 'a' }],
+    ['stop_sequences', { stop_sequences: ['a'], stop: 'b' }],
     ['anthropic_beta', { anthropic_beta: 'x' }],
   ])('%s is named: %p', (param, over) => {
     expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
@@ -34,6 +36,12 @@ describe('limits, sampling and stops', () => {
     expect(sent(body)).toMatchObject({ temperature: 0.5, top_p: 0.9, top_k: 40, stop_sequences: ['END'] });
     expect(sent({ ...minimal, stop: ['a', 'b'] })['stop_sequences']).toEqual(['a', 'b']);
     expect(sent({ ...minimal, stop: [], temperature: null })).toEqual(sent(minimal));
+  });
+
+  it('the caller’s own `stop_sequences` go along, as `top_k` does', () => {
+    for (const [, rules] of styles)
+      for (const stop of [{}, { stop: null }, { stop: 'a' }])
+        expect(sent({ ...minimal, ...stop, stop_sequences: ['a'] }, rules)['stop_sequences']).toEqual(['a']);
   });
 
   it('latest generation: defaults are omitted, other values rejected', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
@@ -87,14 +88,18 @@ function besideThinking(limit: number, body: JsonObject, outputLimit: number | u
   return budget === undefined || budget < limit ? limit : Math.min(budget + limit, outputLimit ?? Infinity);
 }
 
-/** `stop`, a string or several, as `stop_sequences`. */
-export function stopMember({ stop }: JsonObject): Members {
-  if (isAbsent(stop)) return E.right({});
-  const sequences = isString(stop) ? [stop] : stop;
-  if (!isArray(sequences) || !sequences.every(isString))
-    return E.left(fieldError('stop', 'must be a string or an array of strings.'));
-  return E.right(sequences.length === 0 ? {} : { stop_sequences: sequences });
+/** `stop_sequences`: the caller's own, or `stop`, a string or several; where both stand they must agree. */
+export function stopMember({ stop, stop_sequences: own }: JsonObject): Members {
+  if (!isAbsent(own) && !isTexts(own))
+    return E.left(fieldError('stop_sequences', 'must be an array of strings.'));
+  const asked = isString(stop) ? [stop] : (stop ?? own);
+  if (isAbsent(asked)) return E.right({});
+  if (!isTexts(asked)) return E.left(fieldError('stop', 'must be a string or an array of strings.'));
+  if (!isAbsent(own) && !isDeepStrictEqual(asked, own)) return E.left(disagreement('stop_sequences', 'stop'));
+  return E.right(asked.length === 0 ? {} : { stop_sequences: asked });
 }
+
+const isTexts = (value: Json): value is readonly string[] => isArray(value) && value.every(isString);
 
 /** `output_config`, with the schema of `response_format` in it where the upstream takes one. */
 export function outputConfigMember(body: JsonObject, rules: BodyRules): Members {
