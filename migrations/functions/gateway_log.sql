@@ -1,4 +1,5 @@
--- As gateway_log_one, for any number of records.
+-- As gateway_log_one, for any number of records. A blocked cost makes a failure of an answer alone: of a request that its
+-- caller had left the row says so, whatever became of its cost.
 create or replace function gateway_log(items settlement_record[], verdicts text[], t timestamptz) returns void
 language plpgsql volatile as $$
 declare
@@ -19,8 +20,8 @@ begin
   )
   select i.request_log_id, i.scope, i.request_id, i.api_key_id, i.user_id, i.team_id, i.service_account_id, i.model_key,
          i.resolved_model_key, i.provider_key,
-         case when verdicts[i.ord] = 'blocked' then 429 else i.status_code end,
-         case when verdicts[i.ord] = 'blocked' then 'budget_exceeded' else i.error_code end,
+         case when verdicts[i.ord] = 'blocked' and i.error_code is null then 429 else i.status_code end,
+         case when verdicts[i.ord] = 'blocked' then coalesce(i.error_code, 'budget_exceeded') else i.error_code end,
          i.latency_ms, i.first_token_ms, i.prompt_tokens, i.completion_tokens, i.total_tokens, i.caller_service,
          i.caller_component, i.caller_env, i.exposed_tool_count, i.invoked_tool_count,
          i.referenced_mcp_server_count, i.filtered_tool_count, i.user_agent_raw, i.agent_harness_key,

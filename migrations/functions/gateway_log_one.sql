@@ -12,8 +12,8 @@ begin
   values (
     item.request_log_id, item.scope, item.request_id, item.api_key_id, item.user_id, item.team_id,
     item.service_account_id, item.model_key, item.resolved_model_key, item.provider_key,
-    case when verdict = 'blocked' then 429 else item.status_code end,
-    case when verdict = 'blocked' then 'budget_exceeded' else item.error_code end,
+    case when verdict = 'blocked' and item.error_code is null then 429 else item.status_code end,
+    case when verdict = 'blocked' then coalesce(item.error_code, 'budget_exceeded') else item.error_code end,
     item.latency_ms, item.first_token_ms, item.prompt_tokens, item.completion_tokens, item.total_tokens,
     item.caller_service, item.caller_component, item.caller_env, item.exposed_tool_count, item.invoked_tool_count,
     item.referenced_mcp_server_count, item.filtered_tool_count, item.user_agent_raw, item.agent_harness_key,

@@ -177,7 +177,7 @@ describe('a caller that leaves', () => {
     const policy = { drainOnDisconnect: 'always' } as const;
     const story = await left({ budget: aBudget({ amount: cost - 1n }), policy });
     expect(story.finished).toMatchObject([{ outcome: 'client_closed', settled: 'blocked' }]);
-    expect(story.ledger.rows).toEqual([]);
+    expect(rowsOf(story)).toMatchObject({ ...closed, ledger: [] });
   });
 });
 

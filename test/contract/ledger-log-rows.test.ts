@@ -64,6 +64,27 @@ describe('log rows', () => {
     expect(await ledgerRow(blocked.charge.requestLogId)).toBeUndefined();
   });
 
+  it.each([1, 2])(
+    'say of a caller who has left that it has, also where its cost is blocked: %i at once',
+    async (n) => {
+      const user = await aUser(query, { amount: 1n });
+      const left = Array.from({ length: n }, () => {
+        const { logged, ...record } = aRecord(user, 2n * unit);
+        return {
+          ...record,
+          logged: { ...logged, log: { ...logged.log, statusCode: 499, errorCode: 'client_closed' as const } },
+        };
+      });
+      expect(await settle(...left)).toEqual(left.map(() => 'blocked'));
+      for (const { charge } of left)
+        expect(await logRow(charge.requestLogId)).toMatchObject({
+          status_code: 499,
+          error_code: 'client_closed',
+          metadata_json: { accounting: { blocked_cost_usd: '0.5' } },
+        });
+    },
+  );
+
   it('keep what their requests were billed beside it, whatever became of them', async () => {
     const user = await aUser(query, { amount: 1n });
     const compaction = { input_tokens: 100, output_tokens: 10 };

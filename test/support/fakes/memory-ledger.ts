@@ -189,5 +189,6 @@ function asJudged(logged: LoggedRequest, { kind }: Verdict): LoggedRequest {
   if (kind === 'duplicate') return { ...logged, log: noting({ duplicate: true }) };
   if (kind !== 'blocked') return logged;
   const blocked = noting({ blocked_cost_usd: blockedCostUsd });
+  if (log.errorCode !== undefined) return { ...logged, log: blocked };
   return { ...logged, log: { ...blocked, statusCode: 429, errorCode: 'budget_exceeded' } };
 }
