@@ -145,7 +145,7 @@ export function exactObject(text: string): JsonObject | undefined {
 
 /**
  * Usage in the messages family's words: what was read from a cache and written to one is not among its input tokens, and
- * output is what is billed as such. What is unknown is 0.
+ * output is what is billed as such, with what was thought among it where that is told. What is unknown is 0.
  */
 export function messagesUsage(reported: Json | undefined): JsonObject {
   const usage = membersOf(reported);
@@ -162,7 +162,13 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
       counted === undefined
         ? (tokenCount(usage['completion_tokens']) ?? 0)
         : Number(billedOutputTokens(counted)),
+    ...thoughtIn(usage),
   };
+}
+
+function thoughtIn({ completion_tokens_details: details }: JsonObject): JsonObject {
+  const thought = isObject(details) ? tokenCount(details['reasoning_tokens']) : undefined;
+  return thought === undefined ? {} : { output_tokens_details: { thinking_tokens: thought } };
 }
 
 /** Tokens of the prompt beside the cache. A count that has the name of the messages family leaves the cache out already. */

@@ -131,6 +131,19 @@ describe('the message', () => {
     });
   });
 
+  it('tells how much of the output was thought, where the upstream does', () => {
+    const usageWith = (details: JsonObject) =>
+      messageOf({
+        ...completionOf({}),
+        usage: { prompt_tokens: 3, completion_tokens: 5, completion_tokens_details: details },
+      })['usage'];
+    expect(usageWith({ reasoning_tokens: 4 })).toMatchObject({
+      output_tokens: 5,
+      output_tokens_details: { thinking_tokens: 4 },
+    });
+    expect(usageWith({ reasoning_tokens: null })).not.toHaveProperty('output_tokens_details');
+  });
+
   it('tells choice 0 alone', () => {
     const other = { message: { content: 'other' }, finish_reason: 'length' };
     const choices = [

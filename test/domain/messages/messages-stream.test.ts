@@ -46,7 +46,12 @@ describe('an answer, event by event', () => {
         finishes('stop'),
         chunkEvent({
           choices: [],
-          usage: { prompt_tokens: 9, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } },
+          usage: {
+            prompt_tokens: 9,
+            completion_tokens: 2,
+            prompt_tokens_details: { cached_tokens: 4 },
+            completion_tokens_details: { reasoning_tokens: 1 },
+          },
         }),
         done,
       ),
@@ -56,7 +61,13 @@ describe('an answer, event by event', () => {
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hel' } },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'lo' } },
       { type: 'content_block_stop', index: 0 },
-      ...endsWith('end_turn', { ...zero, input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 2 }),
+      ...endsWith('end_turn', {
+        ...zero,
+        input_tokens: 5,
+        cache_read_input_tokens: 4,
+        output_tokens: 2,
+        output_tokens_details: { thinking_tokens: 1 },
+      }),
     ]);
   });
 
