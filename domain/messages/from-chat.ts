@@ -21,7 +21,7 @@ import {
   wordless,
   wordlessIn,
 } from './chat-answer.ts';
-import { stopReason } from './stop-reason.ts';
+import { keptStop, stopReason } from './stop-reason.ts';
 
 /**
  * A whole chat completion as a message. Reasoning becomes a thinking block, so that the caller sees it; its empty
@@ -41,7 +41,11 @@ export function fromChatCompletion(
     ...[textOf(message), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
     ...calls,
   ];
-  const stop = stopReason(finish_reason, { called: calls.length > 0, refused: refusal !== '' });
+  const stop = stopReason(finish_reason, {
+    called: calls.length > 0,
+    refused: refusal !== '',
+    kept: keptStop(completion),
+  });
   if (E.isLeft(stop)) return fault(stop.left);
   if (!isObject(said) && stop.right !== 'refusal') return fault('The upstream answered without a message.');
   const untold = told.length === 0 ? wordlessIn(message) : undefined;

@@ -21,7 +21,7 @@ import {
   wordless,
   wordlessIn,
 } from './chat-answer.ts';
-import { stopReason } from './stop-reason.ts';
+import { keptStop, stopReason } from './stop-reason.ts';
 import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 
 /**
@@ -59,6 +59,7 @@ class Translation {
   private phase: 'new' | 'begun' | 'over' = 'new';
   private usage: Json | undefined;
   private finish: Json | undefined;
+  private keptStop: string | undefined;
   private refused = false;
   private hasText = false;
   /** A field of the answer that cannot be told. */
@@ -99,9 +100,9 @@ class Translation {
   }
 
   private complete(): readonly MessagesEvent[] {
-    const { writer, finish, refused, untold } = this;
+    const { writer, finish, refused, untold, keptStop: kept } = this;
     writer.finish();
-    const stop = stopReason(finish, { called: writer.called, refused });
+    const stop = stopReason(finish, { called: writer.called, refused, kept });
     if (E.isLeft(stop)) return this.over([failed(stop.left)]);
     if (untold !== undefined && !this.hasText && !writer.called) return this.over([failed(wordless(untold))]);
     writer.emit({
@@ -114,6 +115,7 @@ class Translation {
 
   private read(chunk: JsonObject): void {
     this.usage = reportedUsage(chunk) ?? this.usage;
+    this.keptStop = keptStop(chunk) ?? this.keptStop;
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;
     const { delta, finish_reason } = choice;

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isString, type Json } from '../shared/json.ts';
+import { isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
 
 /** Why a chat answer ended, by the upstream's name for it in small letters: some write it in capitals. */
 const stopReasons: ReadonlyMap<string, string> = new Map([
@@ -34,16 +34,40 @@ const failures: ReadonlySet<string> = new Set([
   'cancelled',
 ]);
 
+/** Stop reasons of which a `finish_reason` says less: a translation to chat keeps them in the provider's metadata. */
+const beyondChat: ReadonlySet<Json | undefined> = new Set([
+  'stop_sequence',
+  'model_context_window_exceeded',
+  'pause_turn',
+]);
+
+/** The stop reason, if chat has no word for it. */
+export const stopBeyondChat = (stopReason: Json | undefined): string | undefined =>
+  isString(stopReason) && beyondChat.has(stopReason) ? stopReason : undefined;
+
+/** The one that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. */
+export function keptStop({ provider_metadata: metadata }: JsonObject): string | undefined {
+  if (!isObject(metadata)) return undefined;
+  const kept = Object.values(metadata).map((own) => (isObject(own) ? own['stop_reason'] : undefined));
+  return stopBeyondChat(kept.find((each) => stopBeyondChat(each) !== undefined));
+}
+
 /**
  * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop` and reasons that nobody
- * knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool.
+ * knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool. One that was kept
+ * says more.
  */
 export function stopReason(
   finish: Json | undefined,
-  answer: { readonly called: boolean; readonly refused: boolean },
+  answer: {
+    readonly called: boolean;
+    readonly refused: boolean;
+    readonly kept: string | undefined;
+  },
 ): Either<string, string> {
   const reason = isString(finish) ? finish.toLowerCase() : '';
   if (failures.has(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
   if (answer.refused || filtered.test(reason)) return E.right('refusal');
-  return E.right(stopReasons.get(reason) ?? (answer.called ? 'tool_use' : 'end_turn'));
+  const meant = stopReasons.get(reason) ?? (answer.called ? 'tool_use' : 'end_turn');
+  return E.right(meant === 'tool_use' ? meant : (answer.kept ?? stopBeyondChat(reason) ?? meant));
 }

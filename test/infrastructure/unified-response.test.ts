@@ -166,6 +166,18 @@ describe('a converse answer as a chat completion', () => {
     expect(choiceOf(answer([{ text: 'a' }], { stopReason })).finish_reason).toBe(reason);
   });
 
+  it.each(['stop_sequence', 'model_context_window_exceeded'])(
+    'the stop reason %s, for which chat has no word, is kept with the answer',
+    (stopReason) => {
+      expect(completion(answer([{ text: 'a' }], { stopReason }))['provider_metadata']).toEqual({
+        cloud_b_platform: { stop_reason: stopReason },
+      });
+      expect(completion(answer([{ text: 'a' }], { stopReason: 'end_turn' }))).not.toHaveProperty(
+        'provider_metadata',
+      );
+    },
+  );
+
   it('calls are waited for, also where the model says that its turn has ended', () => {
     expect(choiceOf(answer([use('1', 'f', {})])).finish_reason).toBe('tool_calls');
     expect(choiceOf(answer([use('1', 'f', {})], { stopReason: 'max_tokens' })).finish_reason).toBe('length');

@@ -246,7 +246,7 @@ describe('a converse stream as a chat stream', () => {
   it('what the caller asked for beside the message comes with the stop and with the usage', () => {
     const events = eventsOf([
       started,
-      stop('end_turn', { additionalModelResponseFields: { a: 1 } }),
+      stop('stop_sequence', { additionalModelResponseFields: { a: 1 } }),
       metadata({ trace: { b: 2 }, performanceConfig: { latency: 'standard' } }),
     ]);
     const own = events.flatMap((event) =>
@@ -254,7 +254,7 @@ describe('a converse stream as a chat stream', () => {
     );
     expect(own).toEqual([
       undefined,
-      { cloud_b_platform: { additionalModelResponseFields: { a: 1 } } },
+      { cloud_b_platform: { additionalModelResponseFields: { a: 1 }, stop_reason: 'stop_sequence' } },
       { cloud_b_platform: { trace: { b: 2 }, performanceConfig: { latency: 'standard' } } },
     ]);
   });

@@ -12,7 +12,15 @@ const blocks: Readonly<
   tool_use: { delta: 'input_json_delta', field: 'partial_json', empty: { input: {} } },
 };
 
-const stopReasons: ReadonlySet<unknown> = new Set(['end_turn', 'max_tokens', 'tool_use', 'refusal']);
+const stopReasons: ReadonlySet<unknown> = new Set([
+  'end_turn',
+  'max_tokens',
+  'stop_sequence',
+  'tool_use',
+  'pause_turn',
+  'refusal',
+  'model_context_window_exceeded',
+]);
 const counts = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'];
 
 /** Token counts that every client finds: there, and none of them null. */

@@ -1,4 +1,5 @@
 import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
+import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
 import { isString, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** The provider's place under `provider_metadata`, for what chat completions have no field for. */
@@ -21,9 +22,19 @@ export function reasoningBlock({ text, signature, redactedContent }: JsonObject)
 /** What only this platform has. */
 export const ownMetadata = (members: JsonObject): JsonObject => providerMetadata(namespace, members);
 
-/** What callers asked for in the request, or what the route did: it belongs to the answer as a whole. */
+/**
+ * What callers asked for in the request, what the route did, and why the model stopped, where chat has no word for it:
+ * it belongs to the answer as a whole.
+ */
 export const answerMetadata = ({
   additionalModelResponseFields,
   trace,
   performanceConfig,
-}: JsonObject): JsonObject => ownMetadata({ additionalModelResponseFields, trace, performanceConfig });
+  stopReason,
+}: JsonObject): JsonObject =>
+  ownMetadata({
+    additionalModelResponseFields,
+    trace,
+    performanceConfig,
+    stop_reason: stopBeyondChat(stopReason),
+  });

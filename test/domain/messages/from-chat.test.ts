@@ -306,6 +306,7 @@ describe('stop_reason', () => {
       (finish): [Json, string, string] => [finish, 'max_tokens', 'max_tokens'],
     ),
     ['model_context_window_exceeded', 'model_context_window_exceeded', 'model_context_window_exceeded'],
+    ['stop_sequence', 'stop_sequence', 'tool_use'],
     ...[
       'refusal',
       'guardrail_intervened',
@@ -329,6 +330,29 @@ describe('stop_reason', () => {
         expect(fromChatCompletion(completionOf(message, finish), about)).toEqual(
           E.left({ kind: 'protocol', message: `The upstream did not finish its answer (${finish}).` }),
         );
+    },
+  );
+
+  it.each([
+    ['stop_sequence', 'stop', 'stop_sequence', 'tool_use'],
+    [
+      'model_context_window_exceeded',
+      'length',
+      'model_context_window_exceeded',
+      'model_context_window_exceeded',
+    ],
+    ['pause_turn', 'stop', 'pause_turn', 'tool_use'],
+    ['end_turn', 'length', 'max_tokens', 'max_tokens'],
+    ['anything', 'stop', 'end_turn', 'tool_use'],
+    [7, 'stop', 'end_turn', 'tool_use'],
+  ])(
+    'what a provider’s metadata keep of it says more: %j beside %s is %s, and %s where there are calls',
+    (kept, finish, alone, withCalls) => {
+      const provider_metadata = { a: { stop_reason: null }, b: { stop_reason: kept }, c: 'x' };
+      const stopWith = (message: JsonObject) =>
+        messageOf({ ...completionOf(message, finish), provider_metadata })['stop_reason'];
+      expect([stopWith({ content: 'a' }), stopWith(calls)]).toEqual([alone, withCalls]);
+      expect(stopWith({ refusal: 'No.' })).toBe('refusal');
     },
   );
 

@@ -161,6 +161,17 @@ describe('the end', () => {
     ['a reason before null', [finishes('length'), says({})], 'max_tokens'],
     ['a refusal', [says({ refusal: 'No.' }), finishes('stop')], 'refusal'],
     [
+      'one that a provider’s metadata keep',
+      [
+        chunkEvent({
+          choices: [{ finish_reason: 'stop' }],
+          provider_metadata: { a: { stop_reason: 'stop_sequence' } },
+        }),
+        chunkEvent({ choices: [], provider_metadata: { a: { trace: {} } } }),
+      ],
+      'stop_sequence',
+    ],
+    [
       'a reason of another choice',
       [chunkEvent({ choices: [{ index: 1, finish_reason: 'length' }] })],
       'end_turn',
