@@ -145,6 +145,13 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
+  it('the tier that served the request is told where chat completions have it', () => {
+    expect(completion(answer([{ text: 'a' }], { serviceTier: { type: 'flex' } }))).toMatchObject({
+      service_tier: 'flex',
+    });
+    expect(completion(answer([{ text: 'a' }], { serviceTier: {} }))).not.toHaveProperty('service_tier');
+  });
+
   it('blocks that chat has no word for are kept as they came', () => {
     expect(messageOf(answer([{ video: {} }, { text: 'a' }, { other: 1 }]))).toMatchObject({
       content: 'a',

@@ -259,6 +259,15 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
+  it('the tier that served the request comes with the usage', () => {
+    const events = eventsOf([started, stop(), metadata({ serviceTier: { type: 'priority' } })]);
+    expect(events.flatMap((event) => (event.kind === 'chunk' ? [event.chunk['service_tier']] : []))).toEqual([
+      undefined,
+      undefined,
+      'priority',
+    ]);
+  });
+
   it('and keeps every digit', () => {
     const exact = frame(
       [textHeader(':message-type', 'event'), textHeader(':event-type', 'messageStop')],

@@ -1,6 +1,6 @@
 import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
 import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
-import { isString, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isString, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** The provider's place under `provider_metadata`, for what chat completions have no field for. */
 const namespace = 'cloud_b_platform';
@@ -23,18 +23,21 @@ export function reasoningBlock({ text, signature, redactedContent }: JsonObject)
 export const ownMetadata = (members: JsonObject): JsonObject => providerMetadata(namespace, members);
 
 /**
- * What callers asked for in the request, what the route did, and why the model stopped, where chat has no word for it:
- * it belongs to the answer as a whole.
+ * What belongs to the answer as a whole: the tier that served it, what callers asked for in the request, what the route
+ * did, and why the model stopped, where chat has no word for it.
  */
-export const answerMetadata = ({
+export const answerMembers = ({
   additionalModelResponseFields,
   trace,
   performanceConfig,
   stopReason,
-}: JsonObject): JsonObject =>
-  ownMetadata({
+  serviceTier,
+}: JsonObject): JsonObject => ({
+  ...(isObject(serviceTier) && isString(serviceTier['type']) ? { service_tier: serviceTier['type'] } : {}),
+  ...ownMetadata({
     additionalModelResponseFields,
     trace,
     performanceConfig,
     stop_reason: stopBeyondChat(stopReason),
-  });
+  }),
+});

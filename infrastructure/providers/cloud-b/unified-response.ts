@@ -16,7 +16,7 @@ import { answerObject, type UpstreamFault, used } from '../../../domain/upstream
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isServerTool } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
-import { answerMetadata, ownMetadata, reasoningBlock } from './unified-metadata.ts';
+import { answerMembers, ownMetadata, reasoningBlock } from './unified-metadata.ts';
 import { chatUsage } from './unified-usage.ts';
 
 /**
@@ -51,7 +51,7 @@ export function unifiedCompletion(
     logprobs: null,
     finish_reason: stop.reason,
   };
-  const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(answer) };
+  const members = { ...(usage === undefined ? {} : { usage }), ...answerMembers(answer) };
   return E.right(chatCompletion(names, [choice], members));
 }
 

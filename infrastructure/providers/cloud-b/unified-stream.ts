@@ -18,7 +18,7 @@ import { holdsTooMuch } from '../wire/bounded-data.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
-import { answerMetadata } from './unified-metadata.ts';
+import { answerMembers } from './unified-metadata.ts';
 import { chatUsage } from './unified-usage.ts';
 
 type ChatEvent = StreamEvent<JsonObject>;
@@ -201,14 +201,14 @@ class ConverseAnswer {
     return [
       ...this.begin(),
       ...this.deltas(answer.blocks.rest()),
-      this.chunk({}, stop.reason, answerMetadata(event)),
+      this.chunk({}, stop.reason, answerMembers(event)),
     ];
   }
 
   private metadata(event: JsonObject): readonly ChatEvent[] {
     const { answer } = this;
     const usage = chatUsage(event['usage']);
-    const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(event) };
+    const members = { ...(usage === undefined ? {} : { usage }), ...answerMembers(event) };
     if (Object.keys(members).length === 0) return [];
     const chunk = chatChunk(this.names, [], members);
     if (answer.failure !== undefined) return fail(answer, answer.failure, chunk);
