@@ -47,7 +47,14 @@ describe('a whole message as a chat completion', () => {
       object: 'chat.completion',
       created: 1700,
       model: 'fast',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hello', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
       usage: {
         prompt_tokens: 8,
         completion_tokens: 7,
@@ -94,6 +101,7 @@ describe('a whole message as a chat completion', () => {
         message: {
           role: 'assistant',
           content: null,
+          refusal: null,
           tool_calls: [
             { id: 'toolu_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Ulm"}' } },
             { id: 'toolu_2', type: 'function', function: { name: 'time', arguments: '{}' } },
@@ -102,6 +110,7 @@ describe('a whole message as a chat completion', () => {
             [namespace]: { reasoning: [thinking, signed, redacted], blocks: [searching, compaction] },
           },
         },
+        logprobs: null,
         finish_reason: 'tool_calls',
       },
     ]);
@@ -124,6 +133,23 @@ describe('a whole message as a chat completion', () => {
     expect(told(message([], { stop_reason }))['choices']).toMatchObject([
       { message: { content: '' }, finish_reason },
     ]);
+  });
+
+  it('a refusal is explained, and what else is told of the answer as a whole stands beside it', () => {
+    const refused = {
+      stop_reason: 'refusal',
+      stop_details: { type: 'refusal', category: 'bio', explanation: 'That may harm.' },
+      container: { id: 'container_1', expires_at: '2026-01-01T00:00:00Z' },
+      context_management: { applied_edits: [{ type: 'clear_tool_uses_20250919', cleared_tool_uses: 2 }] },
+    };
+    const { stop_reason: _, ...kept } = refused;
+    expect(told(message([], refused))).toMatchObject({
+      choices: [{ message: { content: '', refusal: 'That may harm.' }, finish_reason: 'content_filter' }],
+      provider_metadata: { [namespace]: kept },
+    });
+    const stopped = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+    expect(told(message([], stopped))['provider_metadata']).toEqual({ [namespace]: stopped });
+    expect(told(message([]))).not.toHaveProperty('provider_metadata');
   });
 
   it('an input keeps every digit', () => {

@@ -236,6 +236,39 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(nativeOf(events)).toEqual([{ citations: [citation] }]);
   });
 
+  it('a refusal is explained before the end, with which comes what is told of the answer as a whole', () => {
+    const container = { id: 'container_1', expires_at: '2026-01-01T00:00:00Z' };
+    const context_management = { applied_edits: [{ cleared_input_tokens: 9 }] };
+    const stop_details = { type: 'refusal', category: null, explanation: 'That may harm.' };
+    const refused = { stop_reason: 'refusal', stop_sequence: null, stop_details };
+    const chunks = chunksOf(
+      eventsOf(
+        event({ type: 'message_start', message: { container, context_management: null } }) +
+          event({ type: 'message_delta', delta: refused, context_management }) +
+          stop,
+      ),
+    );
+    expect(chunks.slice(-2)).toMatchObject([
+      { choices: [{ delta: { refusal: 'That may harm.' }, finish_reason: null }] },
+      {
+        choices: [{ delta: {}, finish_reason: 'content_filter' }],
+        provider_metadata: { [namespace]: { container, context_management, stop_details } },
+      },
+    ]);
+    const cut = event({
+      type: 'message_delta',
+      delta: { stop_reason: 'stop_sequence', stop_sequence: 'END' },
+    });
+    expect(chunksOf(eventsOf(start + hello + cut + stop)).map((chunk) => chunk['provider_metadata'])).toEqual(
+      [
+        undefined,
+        undefined,
+        { [namespace]: { stop_reason: 'stop_sequence', stop_sequence: 'END' } },
+        undefined,
+      ],
+    );
+  });
+
   it('an answer that nothing said the end of is over with `message_stop`', () => {
     expect(finishesOf(eventsOf(start + hello + stop))).toEqual(['stop']);
     expect(finishesOf(eventsOf(start + hello + stopped(null) + stop))).toEqual(['stop']);

@@ -10,6 +10,7 @@ import {
   isObject,
   isPositiveInteger,
   isString,
+  type Json,
   type JsonObject,
   membersOf,
   numberOf,

@@ -1,7 +1,27 @@
-import type { Json, JsonObject } from '../../../domain/shared/json.ts';
+import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
+import { isAbsent, isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** What of a native answer has no word in chat; blocks are those that are neither text nor a call of the caller's tools. */
 export type NativeParts = Readonly<Partial<Record<'reasoning' | 'citations' | 'blocks', readonly Json[]>>>;
+
+/** Members of a message, or of the events of a stream, that say something of the answer as a whole. */
+const ofAnswer = ['stop_sequence', 'stop_details', 'container', 'context_management'] as const;
+
+/** Those that are there; the stop reason among them, where chat has no word for it. */
+export const answerParts = (message: JsonObject): JsonObject => {
+  const there = ofAnswer.filter((name) => !isAbsent(message[name]));
+  const stop = stopBeyondChat(message['stop_reason']);
+  return {
+    ...(stop === undefined ? {} : { stop_reason: stop }),
+    ...Object.fromEntries(there.map((name) => [name, message[name]])),
+  };
+};
+
+/** Why an answer was refused, in the words of the upstream. */
+export function explanationOf({ stop_details: details }: JsonObject): string | undefined {
+  const explanation = isObject(details) ? details['explanation'] : undefined;
+  return isString(explanation) && explanation !== '' ? explanation : undefined;
+}
 
 export const isThinking = ({ type }: JsonObject): boolean =>
   type === 'thinking' || type === 'redacted_thinking';

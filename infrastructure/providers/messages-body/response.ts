@@ -16,7 +16,7 @@ import { answerObject, type UpstreamFault, used } from '../../../domain/upstream
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
 import { finishReason } from './finish.ts';
-import { isThinking } from './metadata.ts';
+import { answerParts, explanationOf, isThinking } from './metadata.ts';
 import { chatUsage } from './usage.ts';
 
 /** What a translated answer needs from its call. */
@@ -68,6 +68,7 @@ function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): J
     message: {
       role: 'assistant',
       content: content === '' && calls.length > 0 ? null : content,
+      refusal: explanationOf(message) ?? null,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
       ...providerMetadata(namespace, {
         reasoning: blocks.filter(isThinking),
@@ -75,9 +76,13 @@ function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): J
         blocks: blocks.filter(isForeign),
       }),
     },
+    logprobs: null,
     finish_reason: finishReason(message['stop_reason'], calls.length > 0),
   };
-  return chatCompletion(about, [choice], usage === undefined ? {} : { usage });
+  return chatCompletion(about, [choice], {
+    ...(usage === undefined ? {} : { usage }),
+    ...providerMetadata(namespace, answerParts(message)),
+  });
 }
 
 /** Blocks that chat has no word for: hosted tools, compaction, fallback, and whatever comes to be. */

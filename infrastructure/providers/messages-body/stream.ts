@@ -21,7 +21,7 @@ import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 import { finishReason } from './finish.ts';
-import type { NativeParts } from './metadata.ts';
+import { answerParts, explanationOf, type NativeParts } from './metadata.ts';
 import type { AnswerTerms } from './response.ts';
 import { chatUsage } from './usage.ts';
 
@@ -47,10 +47,7 @@ type Block =
   | { readonly kind: 'foreign' };
 
 /** What is copied from an event keeps every digit. */
-function exactMember(data: string, key: string): JsonObject {
-  const member = parseExactObject(data)[key];
-  return membersOf(member);
-}
+const exactMember = (data: string, key: string): JsonObject => membersOf(parseExactObject(data)[key]);
 
 /** One answer under translation; it changes as events are seen. */
 class Translation {
@@ -61,6 +58,8 @@ class Translation {
   private usage: Json | undefined;
   /** The usage is no longer the placeholder of `message_start`. */
   private finalUsage = false;
+  /** What is known of the answer as a whole, and has no word in chat. */
+  private parts: JsonObject = {};
   private events: ChatEvent[] = [];
 
   constructor(terms: AnswerTerms) {
@@ -97,7 +96,7 @@ class Translation {
     switch (type) {
       case 'message_start':
         if (isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
-        return;
+        return this.learn(exactMember(data, 'message'));
       case 'content_block_start':
         return this.openBlock(index, exactMember(data, 'content_block'));
       case 'content_block_delta':
@@ -106,10 +105,23 @@ class Translation {
         return this.closeBlock(index);
       case 'message_delta':
         this.useFinal(usage);
-        return this.stopBy(isObject(delta) ? delta['stop_reason'] : undefined);
+        return this.readEnd(parseExactObject(data));
       case 'message_stop':
         return this.complete();
     }
+  }
+
+  private readEnd(event: JsonObject): void {
+    const delta = membersOf(event['delta']);
+    this.learn(event);
+    this.learn(delta);
+    const refusal = explanationOf(delta);
+    if (refusal !== undefined && this.phase === 'begun') this.delta({ refusal });
+    this.stopBy(delta['stop_reason']);
+  }
+
+  private learn(from: JsonObject): void {
+    this.parts = { ...this.parts, ...answerParts(from) };
   }
 
   private useFinal(usage: Json | undefined): void {
@@ -216,14 +228,15 @@ class Translation {
     for (const index of this.open.keys()) this.closeBlock(index);
     this.phase = 'finished';
     const reason = finishReason(stopReason, this.calls > 0);
-    this.emit([{ index: 0, delta: {}, finish_reason: reason }], undefined, true);
+    const members = providerMetadata(this.terms.namespace, this.parts);
+    this.emit([{ index: 0, delta: {}, finish_reason: reason }], members, true);
   }
 
   /** `message_stop` ends an answer also where no stop reason came. */
   private complete(): void {
     this.finish(undefined);
     const usage = chatUsage(this.usage);
-    if (usage !== undefined) this.emit([], usage, false);
+    if (usage !== undefined) this.emit([], { usage }, false);
     this.over({ kind: 'done' });
   }
 
@@ -234,7 +247,8 @@ class Translation {
   /** The usage goes with a failure, where it is known. */
   private failed(error: GatewayError): void {
     const usage = this.finalUsage ? chatUsage(this.usage) : undefined;
-    this.over({ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], usage) }) });
+    const chunk = usage === undefined ? {} : { chunk: this.chunk([], { usage }) };
+    this.over({ kind: 'failed', error, ...chunk });
   }
 
   private over(end: ChatEvent): void {
@@ -244,14 +258,14 @@ class Translation {
   }
 
   private delta(delta: JsonObject): void {
-    this.emit([{ index: 0, delta, finish_reason: null }], undefined, false);
+    this.emit([{ index: 0, delta, finish_reason: null }], {}, false);
   }
 
-  private emit(choices: readonly JsonObject[], usage: JsonObject | undefined, terminal: boolean): void {
-    this.events.push(writtenChunk(this.chunk(choices, usage), terminal));
+  private emit(choices: readonly JsonObject[], members: JsonObject, terminal: boolean): void {
+    this.events.push(writtenChunk(this.chunk(choices, members), terminal));
   }
 
-  private chunk(choices: readonly JsonObject[], usage: JsonObject | undefined): JsonObject {
-    return chatChunk(this.terms.about, choices, usage === undefined ? {} : { usage });
+  private chunk(choices: readonly JsonObject[], members: JsonObject): JsonObject {
+    return chatChunk(this.terms.about, choices, members);
   }
 }
