@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
 import { systemText } from './blocks.ts';
 import { noMarks } from './cache-marks.ts';
 import { chatMessages } from './chat-messages.ts';
@@ -72,6 +72,9 @@ interface Origin {
   readonly role: string;
   /** Where its calls stand. */
   readonly calls: readonly string[];
+  /** Its parts, and the blocks that they were made of. */
+  readonly parts: readonly JsonObject[];
+  readonly blocks: Json | undefined;
 }
 
 function messagePath(body: JsonObject, index: number, rest: string): string {
@@ -81,22 +84,60 @@ function messagePath(body: JsonObject, index: number, rest: string): string {
   if (role === 'tool') return `${path}.${rest === '.tool_call_id' ? 'tool_use_id' : 'content'}`;
   const [, place, field = ''] = /^\.tool_calls\[(\d+)\](?:\.function)?(\.\w+)?/.exec(rest) ?? [];
   if (place !== undefined) return `${calls[Number(place)] ?? path}${field.replace('arguments', 'input')}`;
-  return role !== 'system' && rest.startsWith('.content') ? `${path}.content` : path;
+  return role !== 'system' && rest.startsWith('.content') ? contentPath(origin, rest) : path;
+}
+
+/** Of a part that is an image or a file its source, of others the content. */
+function contentPath({ path, parts, blocks }: Origin, rest: string): string {
+  const at = `${path}.content`;
+  const part = parts[Number(/^\.content\[(\d+)\]/.exec(rest)?.[1])];
+  return (part && sourcePath(blocks, at, mediaOf(part))) ?? at;
+}
+
+/** The image or file of a part: a URL, or its bytes as one. */
+function mediaOf({ image_url: image, file }: JsonObject): Json | undefined {
+  return isObject(image) ? image['url'] : isObject(file) ? file['file_data'] : undefined;
+}
+
+/** Where among these blocks, and those in them, such an image or document is. */
+function sourcePath(blocks: Json | undefined, at: string, media: Json | undefined): string | undefined {
+  for (const [index, { source, content }] of objectsOf(blocks).entries()) {
+    const path = `${at}[${index}]`;
+    const own = isObject(source) ? ownSource(source, `${path}.source`, media) : undefined;
+    const found = own ?? sourcePath(content, `${path}.content`, media);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function ownSource(source: JsonObject, path: string, media: Json | undefined): string | undefined {
+  const { url, media_type: type, data, content } = source;
+  if (isString(url) && url === media) return `${path}.url`;
+  if (isString(type) && isString(data) && `data:${type};base64,${data}` === media) return path;
+  return sourcePath(content, `${path}.content`, media);
 }
 
 /** One for each chat message, in order: a message with tool results became several. */
 function originsOf(body: JsonObject): readonly Origin[] {
   const system = systemText(body['system'] ?? '', 'system');
   const first =
-    E.isRight(system) && system.right !== '' ? [{ path: 'system', role: 'system', calls: [] }] : [];
+    E.isRight(system) && system.right !== ''
+      ? [{ path: 'system', role: 'system', calls: [], parts: [], blocks: undefined }]
+      : [];
   const inMessages = objectsOf(withPlainSystemTurns(body)['messages']).flatMap((message, index) => {
     const path = `messages[${index}]`;
     const chat = chatMessages(message, path, noMarks);
     const results = blockPaths(message, path, 'tool_result');
     const calls = blockPaths(message, path, 'tool_use');
-    return (E.isRight(chat) ? chat.right : []).map(({ role }, place): Origin => {
+    return (E.isRight(chat) ? chat.right : []).map(({ role, content }, place): Origin => {
       const result = role === 'tool' ? results[place] : undefined;
-      return { path: result ?? path, role: isString(role) ? role : '', calls };
+      return {
+        path: result ?? path,
+        role: isString(role) ? role : '',
+        calls,
+        parts: objectsOf(content),
+        blocks: message['content'],
+      };
     });
   });
   return [...first, ...inMessages];

@@ -63,6 +63,7 @@ const minimal = { model: 'm', max_tokens: 9, messages: [user] };
 const tool = (name: string) => ({ name, input_schema: { type: 'object' } });
 const use = (name: string) => ({ type: 'tool_use', id: 'a', name, input: {} });
 const remote = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+const bitmap = { type: 'image', source: { type: 'base64', media_type: 'image/bmp', data: 'AAAA' } };
 const wild = { type: 'image', source: { type: 'url', url: 'ftp://a' } };
 
 describe('a refusal has the name that a messages caller wrote', () => {
@@ -85,8 +86,50 @@ describe('a refusal has the name that a messages caller wrote', () => {
     ['converse', { thinking: { type: 'adaptive', budget_tokens: 5 } }, 'thinking.type'],
     [
       'converse',
-      { system: 'S', messages: [user, { role: 'user', content: [remote] }] },
-      'messages[1].content',
+      { system: 'S', messages: [user, { role: 'user', content: [{ type: 'text', text: 'a' }, remote] }] },
+      'messages[1].content[1].source.url',
+    ],
+    ['converse', { messages: [{ role: 'user', content: [bitmap] }] }, 'messages[0].content[0].source'],
+    [
+      'converse',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'document',
+                source: { type: 'base64', media_type: 'application/zip', data: 'AAAA' },
+              },
+            ],
+          },
+        ],
+      },
+      'messages[0].content[0].source',
+    ],
+    [
+      'generate-content',
+      {
+        tools: [tool('f')],
+        messages: [
+          user,
+          { role: 'assistant', content: [use('f')] },
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_result',
+                tool_use_id: 'a',
+                content: [
+                  { type: 'text', text: 'a' },
+                  { type: 'document', source: { type: 'content', content: [bitmap, wild] } },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      'messages[2].content[0].content[1].source.content[1].source.url',
     ],
     [
       'converse',
