@@ -326,9 +326,13 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
     expect(counted(metadata)).toEqual(observed);
   });
 
-  it('cached and reasoning tokens are told as parts of them', () => {
+  it('cached, spoken and reasoning tokens are told as parts of them', () => {
     const usageMetadata = {
       promptTokenCount: 9,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 7 },
+        { modality: 'AUDIO', tokenCount: 2 },
+      ],
       cachedContentTokenCount: 8,
       thoughtsTokenCount: 3,
       totalTokenCount: 12,
@@ -337,7 +341,7 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
       prompt_tokens: 9,
       completion_tokens: 3,
       total_tokens: 12,
-      prompt_tokens_details: { cached_tokens: 8 },
+      prompt_tokens_details: { cached_tokens: 8, audio_tokens: 2 },
       completion_tokens_details: { reasoning_tokens: 3 },
     });
   });

@@ -1,4 +1,11 @@
-import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import {
+  isObject,
+  isAbsent,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  present,
+} from '../../../domain/shared/json.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 
 const counts = [
@@ -23,14 +30,19 @@ export function chatUsage(metadata: Json | undefined): JsonObject | undefined {
     promptTokens === undefined || completionTokens === undefined
       ? undefined
       : promptTokens + completionTokens;
+  const details = present({ cached_tokens: cached, audio_tokens: audioIn(metadata['promptTokensDetails']) });
   return {
     prompt_tokens: promptTokens ?? null,
     completion_tokens: completionTokens ?? null,
     total_tokens: isAbsent(total) ? (both ?? null) : total,
-    ...(isAbsent(cached) ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+    ...(Object.keys(details).length === 0 ? {} : { prompt_tokens_details: details }),
     ...(isAbsent(thoughts) ? {} : { completion_tokens_details: { reasoning_tokens: thoughts } }),
   };
 }
+
+/** How much of the prompt was sound; undefined where that is not told. */
+const audioIn = (details: Json | undefined): Json | undefined =>
+  objectsOf(details).find(({ modality }) => modality === 'AUDIO')?.['tokenCount'];
 
 /** Undefined where a part is no token count. */
 function sum(...parts: readonly (Json | undefined)[]): number | undefined {
