@@ -109,6 +109,12 @@ export const unsentFields: readonly UnsentFields[] = [
     because: 'The platform has no word for it; the schema goes whole.',
   },
   {
+    family: 'chat_completions',
+    fields: ['top_logprobs (alone)'],
+    in: ['generate_content'],
+    because: 'Likely tokens stand beside those that were chosen, which `logprobs` asks for.',
+  },
+  {
     family: 'messages',
     fields: ['metadata.user_id'],
     in: chatOfMessages,
@@ -135,6 +141,8 @@ export const unsentFields: readonly UnsentFields[] = [
       'messages[].content[].cache_control',
       'messages[].content[].cache_control (tool_use)',
       'messages[].content[].cache_control (tool_result)',
+      'messages[].content[].content[].cache_control',
+      'messages[].content[].source.content[].cache_control',
     ],
     in: chatOfMessages,
     because: 'They change what an answer costs and how soon it comes, not what it says.',
@@ -203,6 +211,18 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: ['output_config.effort (beside disabled thinking)'],
+    in: chatOfMessages,
+    because: 'An effort is told as one of thinking, and there is to be none.',
+  },
+  {
+    family: 'messages',
+    fields: ['thinking (enabled, beside an effort)'],
+    in: chatOfMessages,
+    because: 'The effort says how much is thought.',
+  },
+  {
+    family: 'messages',
     fields: ['thinking (disabled)'],
     in: ['chat_completions', 'generate_content'],
     because:
@@ -223,6 +243,7 @@ export const unsentFields: readonly UnsentFields[] = [
   {
     family: 'messages',
     fields: [
+      'system[].citations',
       'messages[].content[].citations (of the answer)',
       'messages[].content[].caller',
       'messages[].content[].toolset_name',

@@ -55,6 +55,7 @@ const nested: readonly Scene[] = [
     fields: { 'stream_options.include_usage': true, 'stream_options.include_obfuscation': false },
   },
   { given: { messages: [user], logprobs: true }, fields: { top_logprobs: 3 } },
+  { given: { messages: [user] }, fields: { 'top_logprobs (alone)': 3 } },
   {
     given: { messages: [{ role: 'user', content: [text] }] },
     fields: { 'messages[0].content[0].prompt_cache_breakpoint': { mode: 'explicit' } },

@@ -14,6 +14,13 @@ const inPdf: JsonObject = { type: 'base64', media_type: 'application/pdf', data:
 const document = (source: JsonObject): JsonObject => ({ type: 'document', source });
 const result: JsonObject = { type: 'tool_result', tool_use_id: 't1', content: 'ok' };
 const use: JsonObject = { type: 'tool_use', id: 't1', name: 'f', input: {} };
+const cited: JsonObject = {
+  type: 'char_location',
+  cited_text: mark('cited'),
+  document_index: 0,
+  start_char_index: 0,
+  end_char_index: 1,
+};
 const found: JsonObject = {
   type: 'search_result',
   source: 's',
@@ -72,7 +79,11 @@ const controls: Scene = {
 const nested: readonly Scene[] = [
   {
     given: { messages: [user], system: [{ type: 'text', text: 'Be brief.' }] },
-    fields: { 'system[0].text': mark('system'), 'system[0].cache_control': cached },
+    fields: {
+      'system[0].text': mark('system'),
+      'system[0].cache_control': cached,
+      'system[0].citations': [cited],
+    },
   },
   {
     given: { messages: [user], thinking: { type: 'enabled', budget_tokens: 1024 } },
@@ -81,6 +92,14 @@ const nested: readonly Scene[] = [
       'thinking.display': 'omitted',
       'thinking.block_binding': { prefix_mismatch_behavior: 'drop_block' },
     },
+  },
+  {
+    given: { messages: [user], thinking: { type: 'disabled' } },
+    fields: { 'output_config.effort (beside disabled thinking)': 'low' },
+  },
+  {
+    given: { messages: [user], output_config: { effort: 'low' } },
+    fields: { 'thinking (enabled, beside an effort)': { type: 'enabled', budget_tokens: 20_480 } },
   },
   {
     given: { messages: [user], tools: [tool] },
@@ -166,20 +185,20 @@ const messages: readonly Scene[] = [
       'messages[0].content[0].citations': { enabled: true },
     },
   },
+  {
+    given: says(document({ type: 'content', content: [text] })),
+    fields: { 'messages[0].content[0].source.content[0].cache_control': cached },
+  },
+  {
+    given: looksUp({ ...result, content: [text] }),
+    fields: { 'messages[2].content[0].content[0].cache_control': cached },
+  },
   { given: says(document(inPdf)), fields: { 'messages[0].content[0].title (of a file)': 'b.pdf' } },
   {
     given: { messages: [user, { role: 'assistant', content: [{ type: 'text', text: 'Hello' }] }, user] },
     fields: {
       'messages[1].content[0].text': mark('assistant'),
-      'messages[1].content[0].citations (of the answer)': [
-        {
-          type: 'char_location',
-          cited_text: mark('cited'),
-          document_index: 0,
-          start_char_index: 0,
-          end_char_index: 1,
-        },
-      ],
+      'messages[1].content[0].citations (of the answer)': [cited],
       'messages[1].content[1] (thinking)': { type: 'thinking', thinking: mark('thought'), signature: 's' },
       'messages[1].content[1] (redacted_thinking)': { type: 'redacted_thinking', data: mark('redacted') },
       'messages[1].content[1] (server_tool_use)': {
