@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isArray, isObject } from '../../domain/shared/json.ts';
-import { nearest } from '../../domain/shared/nearest.ts';
+import { nearestOf } from '../../domain/shared/nearest.ts';
 import { type Codec, codecOf } from './scalar-codecs.ts';
 import type { FieldShape, ObjectShape, Presence, TaggedShape } from './shape.ts';
 import { shownKey } from './shown-key.ts';
@@ -78,7 +78,7 @@ function readFields<F extends Fields>(
 
 const unknownKeyMessage = (key: string, known: readonly string[]): string => {
   const shown = shownKey(key);
-  const close = nearest(shown, known);
+  const [close] = nearestOf(shown, known, 1);
   return `unknown key \`${shown}\`${close === undefined ? '' : `, did you mean \`${close}\`?`}`;
 };
 

@@ -9,6 +9,11 @@ describe('a wrong file', () => {
       [['server.bnd', 2, 3, /^unknown key `bnd`, did you mean `bind`\?$/]],
     ],
     [
+      'unknown key that is part of a known one',
+      'teams: [{id: a, name: A, budget: {cadence: daily, amount_10000: 5, hard: true}}]',
+      [['teams[0].budget.hard', 1, 68, /^unknown key `hard`, did you mean `hard_limit`\?$/]],
+    ],
+    [
       'unknown key in a tagged object',
       'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    basurl: http://h\n',
       [['providers[0].basurl', 5, 5, /^unknown key `basurl`, did you mean `base_url`\?$/]],
