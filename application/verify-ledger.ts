@@ -27,7 +27,7 @@ const maxDifferences = 1000;
 export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVerification> => {
   const differences: string[] = [];
   let rows = 0;
-  for await (const page of audit.pricedRows()) {
+  for await (const page of audit.auditedRows()) {
     rows += page.length;
     for (const each of page) {
       const difference = differenceOf(each);

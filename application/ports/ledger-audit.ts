@@ -14,7 +14,10 @@ export interface LedgerRow {
   readonly cost: Picodollars;
 }
 
-/** A counted ledger row that no settlement writes: what it should hold is missing, or no token count or amount. */
+/**
+ * A ledger row that no settlement writes: what a counted one should hold is missing, or no token count or amount, or one
+ * that counts nothing holds money, or tokens that nobody told.
+ */
 export interface ImpossibleRow {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
@@ -54,8 +57,8 @@ export interface RollupAmount {
 }
 
 export interface LedgerAudit {
-  /** Every priced row, in pages, as of one moment. */
-  readonly pricedRows: () => AsyncIterable<readonly AuditedRow[]>;
+  /** Every priced row, and every other one that holds what no settlement writes, in pages. */
+  readonly auditedRows: () => AsyncIterable<readonly AuditedRow[]>;
   readonly dayDifferences: () => Promise<readonly DayDifference[]>;
   readonly rollupDifferences: (atMost: number) => Promise<readonly RollupDifference[]>;
 }

@@ -10,10 +10,11 @@ const pageSize = 10_000;
 /** A number as PostgreSQL has it: an audit must be able to read what should not be there. */
 const asItIs = nullable(t.string);
 
-const pricedRow = t.type({
+const auditedColumns = t.type({
   request_log_id: t.string,
   request_id: t.string,
   ownership_scope_key: t.string,
+  pricing_status: t.string,
   prompt_tokens: asItIs,
   completion_tokens: asItIs,
   total_tokens: asItIs,
@@ -33,16 +34,23 @@ const rollupRow = t.type({
   row_spend: asItIs,
 });
 
-/** `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. */
+/**
+ * `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. Rows that
+ * count nothing are read where they hold what would count.
+ */
 export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
-  pricedRows: async function* pages() {
+  auditedRows: async function* pages() {
     let after = { id: '00000000-0000-0000-0000-000000000000', scope: '' };
     for (;;) {
-      const rows = await pool.any(sql.type(row(pricedRow))`
-        select request_log_id, request_id, ownership_scope_key, prompt_tokens, completion_tokens, total_tokens,
-               input_picousd_per_token, output_picousd_per_token, cost_picousd
+      const rows = await pool.any(sql.type(row(auditedColumns))`
+        select request_log_id, request_id, ownership_scope_key, pricing_status, prompt_tokens, completion_tokens,
+               total_tokens, input_picousd_per_token, output_picousd_per_token, cost_picousd
         from usage_cost_events
-        where pricing_status = 'priced'
+        where (pricing_status = 'priced'
+            or (pricing_status in ('unpriced', 'usage_missing')
+              and num_nonnulls(input_picousd_per_token, output_picousd_per_token, cost_picousd) > 0)
+            or (pricing_status = 'usage_missing'
+              and num_nonnulls(prompt_tokens, completion_tokens, total_tokens) > 0))
           and (request_log_id, ownership_scope_key) > (${after.id}::uuid, ${after.scope})
         order by request_log_id, ownership_scope_key limit ${pageSize}
       `);
@@ -115,31 +123,51 @@ const unhurried = <A>(pool: DatabasePool, ask: (connection: CommonQueryMethods) 
 const wholeNumber = (text: string | null): bigint | undefined =>
   text !== null && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 
-function auditedRow(found: t.TypeOf<typeof pricedRow>): AuditedRow {
-  const columns: string[] = [];
-  const read = (
-    column: Exclude<keyof typeof found, 'request_log_id' | 'request_id' | 'ownership_scope_key'>,
-  ) => {
-    const value = wholeNumber(found[column]);
-    const tokens = column.endsWith('_tokens');
-    if (value !== undefined && value >= 0n && (!tokens || value <= BigInt(Number.MAX_SAFE_INTEGER)))
-      return value;
-    columns.push(`${column} is ${found[column] ?? 'null'}`);
-    return 0n;
-  };
+const tokenColumns = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const;
+const moneyColumns = ['input_picousd_per_token', 'output_picousd_per_token', 'cost_picousd'] as const;
+
+type Audited = t.TypeOf<typeof auditedColumns>;
+type Column = (typeof tokenColumns)[number] | (typeof moneyColumns)[number];
+
+function auditedRow(found: Audited): AuditedRow {
   const identity = {
     requestLogId: found.request_log_id,
     requestId: found.request_id,
     scope: found.ownership_scope_key,
   };
-  const row = {
-    ...identity,
-    promptTokens: Number(read('prompt_tokens')),
-    completionTokens: Number(read('completion_tokens')),
-    totalTokens: Number(read('total_tokens')),
-    inputPerToken: read('input_picousd_per_token'),
-    outputPerToken: read('output_picousd_per_token'),
-    cost: read('cost_picousd'),
+  const faults = faultsOf(found);
+  if (faults.length > 0)
+    return {
+      kind: 'impossible',
+      row: { ...identity, columns: faults.map((column) => `${column} is ${found[column] ?? 'null'}`) },
+    };
+  const read = (column: Column): bigint => wholeNumber(found[column]) ?? 0n;
+  return {
+    kind: 'row',
+    row: {
+      ...identity,
+      promptTokens: Number(read('prompt_tokens')),
+      completionTokens: Number(read('completion_tokens')),
+      totalTokens: Number(read('total_tokens')),
+      inputPerToken: read('input_picousd_per_token'),
+      outputPerToken: read('output_picousd_per_token'),
+      cost: read('cost_picousd'),
+    },
   };
-  return columns.length === 0 ? { kind: 'row', row } : { kind: 'impossible', row: { ...identity, columns } };
+}
+
+/** Columns that hold what no settlement writes. */
+function faultsOf(found: Audited): readonly Column[] {
+  if (found.pricing_status === 'priced')
+    return [
+      ...tokenColumns.filter((column) => !isAmount(found[column], BigInt(Number.MAX_SAFE_INTEGER))),
+      ...moneyColumns.filter((column) => !isAmount(found[column])),
+    ];
+  const empty = found.pricing_status === 'unpriced' ? moneyColumns : [...tokenColumns, ...moneyColumns];
+  return empty.filter((column) => found[column] !== null);
+}
+
+function isAmount(text: string | null, most?: bigint): boolean {
+  const value = wholeNumber(text);
+  return value !== undefined && value >= 0n && (most === undefined || value <= most);
 }

@@ -6,7 +6,8 @@ import { ledgerAuditStore } from '../../infrastructure/postgres/ledger-audit-sto
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
-import { aRecord, aUser, pricedAt, settleTogether, withLedgers } from './ledger-bench.ts';
+import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
+import { aRecord, aUser, pricedAt, settleTogether, unpriced, withLedgers } from './ledger-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -72,5 +73,26 @@ describe('ledger verify', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it.each<[UsageCost, string, number]>([
+    [unpriced, 'cost_picousd', 7],
+    [unpriced, 'input_picousd_per_token', 7],
+    [{ pricingStatus: 'usage_missing' }, 'cost_picousd', 0],
+    [{ pricingStatus: 'usage_missing' }, 'completion_tokens', 7],
+  ])('names a row that counts nothing and holds what would count: %j, %s', async (cost, column, value) => {
+    const record = aRecord(await aUser(query), cost);
+    await settleTogether(ledgers[0]!, [record]);
+    const { rows } = await verify();
+    const { requestLogId: id } = record.charge;
+    await set(id, column, value);
+    expect(await verify()).toEqual({
+      rows: rows + 1,
+      differences: [
+        expect.stringMatching(`^row ${id} .*no settlement writes such a row \\(${column} is ${value}\\)$`),
+      ],
+    });
+    await set(id, column, null);
+    expect(await verify()).toEqual({ rows, differences: [] });
   });
 });
