@@ -31,7 +31,6 @@ import type { Digest } from '../domain/shared/digest.ts';
 import {
   readResponsesRequest,
   type ResponsesRequest,
-  responsesFields,
   responsesWatched,
 } from '../domain/responses/responses-request.ts';
 import { type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
@@ -83,7 +82,6 @@ const speaksMessages: UpstreamFamily = {
  */
 export const messages: Family<MessagesRequest> = {
   name: 'messages',
-  fields: { json_schema: 'output_config' },
   read: reading(messagesWatched, readMessagesRequest, parseDigits),
   write: (ask, resolved) => {
     if (takesMessages(resolved)) return E.right(unchangedText(ask.document.text));
@@ -168,7 +166,6 @@ const speaksResponses: UpstreamFamily = {
 /** A first-class family, not translated through chat completions. */
 export const responses = (digest: Digest): Family<ResponsesRequest> => ({
   name: 'responses',
-  fields: responsesFields,
   read: reading(responsesWatched, readResponsesRequest),
   write: (ask, resolved) => prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),
   answerPath: () => ({ speaks: speaksResponses }),
@@ -188,10 +185,18 @@ export const embeddings: Family<EmbeddingsRequest> = {
 };
 
 /** What was read of a body, without the body. */
-export const askTermsOf = ({ model, stream, needs, exposedToolCount, mcpTools }: AskTerms): AskTerms => ({
+export const askTermsOf = ({
   model,
   stream,
   needs,
+  fields,
+  exposedToolCount,
+  mcpTools,
+}: AskTerms): AskTerms => ({
+  model,
+  stream,
+  needs,
+  ...(fields === undefined ? {} : { fields }),
   exposedToolCount,
   mcpTools,
 });

@@ -5,7 +5,7 @@ import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { OfferedTool } from '../domain/mcp/referenced-servers.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
-import type { Capability } from '../domain/routing/capabilities.ts';
+import type { Capability, CapabilityFields } from '../domain/routing/capabilities.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonDocument } from '../domain/shared/json-document.ts';
@@ -93,6 +93,8 @@ export interface AskTerms {
   readonly needs: readonly Capability[];
   /** Undefined where the family has no such dimension: both tool counts are null then. */
   readonly exposedToolCount: number | undefined;
+  /** Where it asks for what it needs, if not in the fields that chat completions have. */
+  readonly fields?: CapabilityFields;
   /** Its tools that may be of an MCP server; absent where the family has no tools. */
   readonly mcpTools?: readonly OfferedTool[] | undefined;
 }
@@ -105,8 +107,6 @@ export interface Ask extends AskTerms {
 /** An API family, as data for the one story of a model request. */
 export interface Family<A extends Ask> {
   readonly name: ApiFamily;
-  /** The request field that asks for a capability, where it is not the one that chat completions have. */
-  readonly fields?: Partial<Record<Capability, string>>;
   /** The refusal where no route has what the request needs, for a family whose callers do not know capabilities. */
   readonly unserved?: (model: string) => GatewayError;
   /** Refuses, before it is parsed, what holds more JSON values than `maxValues`. */

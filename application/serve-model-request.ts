@@ -107,7 +107,7 @@ const callTerms = (
 
 function resolve(
   snapshot: CatalogueSnapshot,
-  { fields, unserved }: Pick<Family<Ask>, 'fields' | 'unserved'>,
+  { unserved }: Pick<Family<Ask>, 'unserved'>,
   { caller }: ModelRequest,
   ask: AskTerms,
 ): Either<GatewayError, ResolvedRoute> {
@@ -119,7 +119,7 @@ function resolve(
       message: `This API key may not use the model \`${model.id}\`.`,
       param: 'model',
     });
-  const resolved = resolveRoute(model, ask.needs, snapshot.provider, fields);
+  const resolved = resolveRoute(model, ask.needs, snapshot.provider, ask.fields);
   const mismatch = E.isLeft(resolved) && resolved.left.code === 'invalid_request';
   return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }

@@ -1,7 +1,7 @@
 import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Capability } from '../routing/capabilities.ts';
+import type { Capability, CapabilityFields } from '../routing/capabilities.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -21,6 +21,7 @@ export interface ChatRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
+  readonly fields: CapabilityFields;
   /** Shallow count of request tools; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
@@ -78,13 +79,15 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
   const error = messageError(messages) ?? shapeError(body, chatShapes);
   if (error !== undefined) return E.left(error);
-  const all = [...objectsOf(body['tools']), ...objectsOf(body['functions'])];
+  const offered = objectsOf(body['tools']);
+  const all = [...offered, ...objectsOf(body['functions'])];
   const tools = all.length;
   return E.right({
     document,
     model: model.right,
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
+    fields: { tools: offered.length > 0 ? 'tools' : 'functions' },
     exposedToolCount: tools,
     mcpTools: offeredMcpTools(all),
   });

@@ -1,7 +1,7 @@
 import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Capability } from '../routing/capabilities.ts';
+import type { Capability, CapabilityFields } from '../routing/capabilities.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -34,6 +34,7 @@ export interface MessagesRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
+  readonly fields: CapabilityFields;
   /** Shallow count of request tools; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
@@ -84,6 +85,7 @@ export function readConversation(
     model: model.right,
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
+    fields: { json_schema: outputFormat(body)?.path ?? 'output_config.format' },
     exposedToolCount: tools,
     mcpTools: offeredMcpTools(all),
   });

@@ -1,7 +1,7 @@
 import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Capability } from '../routing/capabilities.ts';
+import type { Capability, CapabilityFields } from '../routing/capabilities.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -22,6 +22,7 @@ export interface ResponsesRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
+  readonly fields: CapabilityFields;
   /** Shallow count of request tools, of whatever type; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
@@ -35,8 +36,8 @@ export const responsesWatched: Watched = {
   text: { format: {} },
 };
 
-/** The request field that asks for a capability. */
-export const responsesFields = { vision: 'input', json_schema: 'text.format' } as const;
+/** The request fields that ask for a capability. */
+const responsesFields: CapabilityFields = { vision: 'input', json_schema: 'text.format' };
 
 /** Checks what the gateway reasons about; unknown item and tool types are the upstream's business. */
 export function readResponsesRequest(document: JsonDocument): Either<GatewayError, ResponsesRequest> {
@@ -54,6 +55,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
     model: model.right,
     stream,
     needs: needsOf(body, stream, exposedToolCount > 0),
+    fields: responsesFields,
     exposedToolCount,
     mcpTools: offeredMcpTools(tools),
   });

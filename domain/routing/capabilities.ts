@@ -10,6 +10,9 @@ export const capabilities = [
 ] as const;
 
 export type Capability = (typeof capabilities)[number];
+/** The request field that asks for a capability, where it is not the one that chat completions have. */
+export type CapabilityFields = Readonly<Partial<Record<Capability, string>>>;
+
 export type Capabilities = Readonly<Record<Capability, boolean>>;
 
 /** Defaults are permissive: routes of partial providers must set unsupported families to false. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
-import { type Capability, missingCapability } from './capabilities.ts';
+import { type Capability, type CapabilityFields, missingCapability } from './capabilities.ts';
 import type { Model, ResolvedRoute, Route, RoutingProvider } from './model.ts';
 
 /**
@@ -13,7 +13,7 @@ export function resolveRoute(
   model: Model,
   needs: readonly Capability[],
   providerOf: (id: string) => RoutingProvider | undefined,
-  fields: Partial<Record<Capability, string>> = {},
+  fields: CapabilityFields = {},
 ): Either<GatewayError, ResolvedRoute> {
   let missing: Capability | undefined;
   for (const route of model.routes) {
@@ -39,11 +39,13 @@ const noRoutes = (model: Model): GatewayError => ({
 
 const mismatch = (model: Model, missing: Capability, field: string): GatewayError =>
   invalidRequest(
-    `The model \`${model.id}\` has no route with the capability \`${missing}\`, which this request needs.`,
+    `The model \`${model.id}\` has no route with the capability \`${missing}\`, which this request needs${
+      field === 'model' ? '' : ` for \`${field}\``
+    }.`,
     field,
   );
 
-/** The request field that asks for a capability, in chat completions; `fields` tells where a family differs. */
+/** The request field that asks for a capability, in chat completions; `fields` tells where a request has another. */
 const fieldOf = {
   chat_completions: 'model',
   responses: 'model',

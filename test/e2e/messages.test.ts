@@ -270,7 +270,12 @@ describe('a capability that no route has is refused by the field that asks for i
     [
       'no-schema',
       { body: { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } } },
-      /`json_schema`/,
+      /`json_schema`.* `output_config\.format`/,
+    ],
+    [
+      'no-schema',
+      { body: { output_format: { type: 'json_schema', schema: { type: 'object' } } } },
+      /`json_schema`.* `output_format`/,
     ],
     ['no-chat', {}, /`chat_completions`/],
   ])('%s', async (model, asked, message) => {

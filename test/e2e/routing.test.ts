@@ -179,7 +179,7 @@ describe('capabilities', () => {
 
   it('legacy functions are tools', async () => {
     const { status, error } = await ask('no-tools', { functions: [{ name: 'f', parameters: {} }] });
-    expect({ status, param: error.param }).toEqual({ status: 400, param: 'tools' });
+    expect({ status, param: error.param }).toEqual({ status: 400, param: 'functions' });
   });
 });
 

@@ -4,7 +4,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import {
   readResponsesRequest,
   type ResponsesRequest,
-  responsesFields,
   responsesWatched,
 } from '../../../domain/responses/responses-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -168,7 +167,7 @@ describe('what a responses request needs of a route', () => {
   });
 
   it('the fields that ask for them have names of their own', () => {
-    expect(responsesFields).toEqual({ vision: 'input', json_schema: 'text.format' });
+    expect(requestOf({}).fields).toEqual({ vision: 'input', json_schema: 'text.format' });
   });
 });
 

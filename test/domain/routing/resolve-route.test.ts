@@ -144,7 +144,9 @@ describe('a capability mismatch', () => {
       E.left({
         code: 'invalid_request',
         param,
-        message: `The model \`fast\` has no route with the capability \`${missing}\`, which this request needs.`,
+        message: `The model \`fast\` has no route with the capability \`${missing}\`, which this request needs${
+          param === 'model' ? '' : ` for \`${param}\``
+        }.`,
       }),
     );
   });
