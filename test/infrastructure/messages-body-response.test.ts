@@ -141,6 +141,7 @@ describe('a whole message as a chat completion', () => {
       stop_details: { type: 'refusal', category: 'bio', explanation: 'That may harm.' },
       container: { id: 'container_1', expires_at: '2026-01-01T00:00:00Z' },
       context_management: { applied_edits: [{ type: 'clear_tool_uses_20250919', cleared_tool_uses: 2 }] },
+      input_transformations: [{ type: 'thinking_dropped' }],
     };
     const { stop_reason: _, ...kept } = refused;
     expect(told(message([], refused))).toMatchObject({

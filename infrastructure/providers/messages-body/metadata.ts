@@ -5,7 +5,13 @@ import { isAbsent, isObject, isString, type Json, type JsonObject } from '../../
 export type NativeParts = Readonly<Partial<Record<'reasoning' | 'citations' | 'blocks', readonly Json[]>>>;
 
 /** Members of a message, or of the events of a stream, that say something of the answer as a whole. */
-const ofAnswer = ['stop_sequence', 'stop_details', 'container', 'context_management'] as const;
+const ofAnswer = [
+  'stop_sequence',
+  'stop_details',
+  'container',
+  'context_management',
+  'input_transformations',
+] as const;
 
 /** Those that are there; the stop reason among them, where chat has no word for it. */
 export const answerParts = (message: JsonObject): JsonObject => {
