@@ -46,11 +46,17 @@ const spokenIn = (audio: Json | undefined): string =>
   isObject(audio) && isString(audio['transcript']) ? audio['transcript'] : '';
 
 /** The field of a message or delta that holds sound, an image or anything else for which a message has no block. */
-export function wordlessIn({ content, images, audio }: JsonObject): string | undefined {
+export function wordlessIn(message: JsonObject): string | undefined {
+  const { content, images, audio, provider_metadata: metadata } = message;
   if (isArray(images) && images.length > 0) return 'images';
   if (isObject(audio) && isString(audio['data']) && audio['data'] !== '') return 'audio';
-  return objectsOf(content).some(({ type }) => type !== 'text') ? 'content' : undefined;
+  if (objectsOf(content).some(({ type }) => type !== 'text')) return 'content';
+  return isObject(metadata) && Object.values(metadata).some(keepsParts) ? 'provider_metadata' : undefined;
 }
+
+/** Parts of a native answer for which chat has no word itself. */
+const keepsParts = (own: Json | undefined): boolean =>
+  isObject(own) && (objectsOf(own['parts']).length > 0 || objectsOf(own['blocks']).length > 0);
 
 /** An answer without a word would look like one in which the model had nothing to say. */
 export const wordless = (field: string): string =>

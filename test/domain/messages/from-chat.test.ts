@@ -436,6 +436,8 @@ describe('whatever the upstream says', () => {
     ['audio', { content: null, audio: { id: 'a', data: 'AA==' } }],
     ['content', { content: [{ type: 'image_url', image_url: { url: 'https://x.test' } }] }],
     ['images', { reasoning: 'A cat it is.', images: [{ type: 'image_url' }] }],
+    ['provider_metadata', { content: '', provider_metadata: { a: { parts: [{ inlineData: {} }] } } }],
+    ['provider_metadata', { content: '', provider_metadata: { a: {}, b: { blocks: [{ video: {} }] } } }],
   ])('an answer in %s alone is a fault that names it', (field, message) => {
     expect(fromChatCompletion(completionOf(message), about)).toEqual(
       E.left({

@@ -103,6 +103,7 @@ describe('a failure never looks finished', () => {
     ['images', [{ content: '' }, { images: [{ type: 'image_url' }] }]],
     ['audio', [{ audio: { id: 'a' } }, { audio: { data: 'AA==' } }]],
     ['content', [{ reasoning: 'A cat it is.' }, { content: [{ type: 'image_url' }] }]],
+    ['provider_metadata', [{ content: '' }, { provider_metadata: { a: { parts: [{ inlineData: {} }] } } }]],
   ])('so is an answer in %s alone, which cannot be told', (field, deltas) => {
     const events = eventsOf([...deltas.map(says), finishes('stop'), done]);
     expect(events.at(-1)).toEqual(
