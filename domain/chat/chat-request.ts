@@ -14,6 +14,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
+import { below, type Place, placeIn } from '../shared/place.ts';
 
 /** A reading view over the caller's untouched chat-completions body. */
 export interface ChatRequest {
@@ -79,15 +80,13 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
   const error = messageError(messages) ?? shapeError(body, chatShapes);
   if (error !== undefined) return E.left(error);
-  const offered = objectsOf(body['tools']);
-  const all = [...offered, ...objectsOf(body['functions'])];
+  const all = [...objectsOf(body['tools']), ...objectsOf(body['functions'])];
   const tools = all.length;
   return E.right({
     document,
     model: model.right,
     stream: stream === true,
-    needs: needsOf(body, stream === true, tools > 0),
-    fields: { tools: offered.length > 0 ? 'tools' : 'functions' },
+    ...needsOf(body, stream === true, tools > 0),
     exposedToolCount: tools,
     mcpTools: offeredMcpTools(all),
   });
@@ -111,14 +110,21 @@ export const chatShapes: FieldShapes = [
   ['response_format', anObject],
 ];
 
-function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
+function needsOf(body: JsonObject, stream: boolean, tools: boolean): Pick<ChatRequest, 'needs' | 'fields'> {
   const format = body['response_format'];
+  const visual = placeIn(body['messages'], placeOfVisual);
   const needs: Capability[] = ['chat_completions'];
   if (stream) needs.push('stream');
   if (tools) needs.push('tools');
-  if (objectsOf(body['messages']).some(hasVisual)) needs.push('vision');
+  if (visual !== undefined) needs.push('vision');
   if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
-  return needs;
+  return {
+    needs,
+    fields: {
+      tools: objectsOf(body['tools']).length > 0 ? 'tools' : 'functions',
+      vision: `messages${visual ?? ''}`,
+    },
+  };
 }
 
 /** Images, videos and documents, in every spelling in use: models see the pages of a document. */
@@ -135,5 +141,7 @@ const visualParts: ReadonlySet<Json | undefined> = new Set([
 ]);
 
 /** Images of the assistant's own stand beside its content. */
-const hasVisual = ({ content, images }: JsonObject): boolean =>
-  [...objectsOf(content), ...objectsOf(images)].some((each) => visualParts.has(each['type']));
+const placeOfVisual = ({ content, images }: JsonObject): Place =>
+  below('.content', placeIn(content, placeOfPart)) ?? below('.images', placeIn(images, placeOfPart));
+
+const placeOfPart = ({ type }: JsonObject): Place => (visualParts.has(type) ? '' : undefined);

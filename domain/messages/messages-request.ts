@@ -27,6 +27,7 @@ import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
 import { blocksOf } from './blocks.ts';
 import { fieldError } from '../shared/field-errors.ts';
+import { below, type Place, placeIn } from '../shared/place.ts';
 
 /** A reading view over the caller's untouched messages body. */
 export interface MessagesRequest {
@@ -79,14 +80,12 @@ export function readConversation(
     threadError(body) ?? problem ?? shapeError(body, messagesShapes) ?? messagesError(body['messages']);
   if (first !== undefined) return E.left(first);
   const all = objectsOf(body['tools']);
-  const tools = all.length;
   return E.right({
     document,
     model: model.right,
     stream: stream === true,
-    needs: needsOf(body, stream === true, tools > 0),
-    fields: { json_schema: outputFormat(body)?.path ?? 'output_config.format' },
-    exposedToolCount: tools,
+    ...needsOf(body, stream === true, all.length > 0),
+    exposedToolCount: all.length,
     mcpTools: offeredMcpTools(all),
   });
 }
@@ -149,13 +148,22 @@ function messagesError(messages: Json | undefined): GatewayError | undefined {
 const isControlAlone = ({ role, content, output_config: config }: JsonObject): boolean =>
   role === 'system' && isAbsent(content) && isObject(config);
 
-function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
+function needsOf(
+  body: JsonObject,
+  stream: boolean,
+  tools: boolean,
+): Pick<MessagesRequest, 'needs' | 'fields'> {
+  const visual = placeIn(body['messages'], ({ content }) => below('.content', placeOfVisual(content)));
+  const asked = outputFormat(body);
   const needs: Capability[] = ['chat_completions'];
   if (stream) needs.push('stream');
   if (tools) needs.push('tools');
-  if (objectsOf(body['messages']).some(({ content }) => holdsVisual(content))) needs.push('vision');
-  if (outputFormat(body)?.format['type'] === 'json_schema') needs.push('json_schema');
-  return needs;
+  if (visual !== undefined) needs.push('vision');
+  if (asked?.format['type'] === 'json_schema') needs.push('json_schema');
+  return {
+    needs,
+    fields: { vision: `messages${visual ?? ''}`, json_schema: asked?.path ?? 'output_config' },
+  };
 }
 
 const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document']);
@@ -164,14 +172,17 @@ const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document'
  * Images and documents stand among the blocks of a message, of a tool result, and of a document that is made of blocks;
  * the result of a hosted tool may hold one alone.
  */
-const holdsVisual = (content: Json | undefined, levels = 3): boolean =>
-  levels > 0 &&
-  (isObject(content) ? [content] : objectsOf(content)).some(
-    ({ type, content, source }) =>
-      visualBlocks.has(type) ||
-      holdsVisual(content, levels - 1) ||
-      (isObject(source) && holdsVisual(source['content'], levels - 1)),
-  );
+function placeOfVisual(content: Json | undefined, levels = 3): Place {
+  if (levels === 0) return undefined;
+  const placeOf = ({ type, content: inner, source }: JsonObject): Place =>
+    visualBlocks.has(type)
+      ? ''
+      : (below('.content', placeOfVisual(inner, levels - 1)) ??
+        (isObject(source)
+          ? below('.source.content', placeOfVisual(source['content'], levels - 1))
+          : undefined));
+  return isObject(content) ? placeOf(content) : placeIn(content, placeOf);
+}
 
 /** The format that the answer must have, and where the caller said so: `output_format` is the older place. */
 export function outputFormat(

@@ -15,6 +15,7 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
+import { below, type Place, placeIn } from '../shared/place.ts';
 
 /** A reading view over the caller's untouched responses body. */
 export interface ResponsesRequest {
@@ -36,9 +37,6 @@ export const responsesWatched: Watched = {
   text: { format: {} },
 };
 
-/** The request fields that ask for a capability. */
-const responsesFields: CapabilityFields = { vision: 'input', json_schema: 'text.format' };
-
 /** Checks what the gateway reasons about; unknown item and tool types are the upstream's business. */
 export function readResponsesRequest(document: JsonDocument): Either<GatewayError, ResponsesRequest> {
   const body = document.value;
@@ -54,8 +52,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
     document,
     model: model.right,
     stream,
-    needs: needsOf(body, stream, exposedToolCount > 0),
-    fields: responsesFields,
+    ...needsOf(body, stream, exposedToolCount > 0),
     exposedToolCount,
     mcpTools: offeredMcpTools(tools),
   });
@@ -74,15 +71,20 @@ export const responsesShapes: FieldShapes = [
   ['tools', anArrayOfObjects],
 ];
 
-function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
+function needsOf(
+  body: JsonObject,
+  stream: boolean,
+  tools: boolean,
+): Pick<ResponsesRequest, 'needs' | 'fields'> {
+  const visual = placeIn(body['input'], placeOfVisual);
   const { text } = body;
   const format = isObject(text) ? text['format'] : undefined;
   const needs: Capability[] = ['responses'];
   if (stream) needs.push('stream');
   if (tools) needs.push('tools');
-  if (objectsOf(body['input']).some(isVisual)) needs.push('vision');
+  if (visual !== undefined) needs.push('vision');
   if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
-  return needs;
+  return { needs, fields: { vision: `input${visual ?? ''}`, json_schema: 'text.format' } };
 }
 
 /** Items that show something whatever else they hold: a screenshot, or an image that was made. */
@@ -98,8 +100,14 @@ const visualParts: ReadonlySet<Json | undefined> = new Set([
 ]);
 
 /** What somebody said, a tool gave back, or hosted code put out. */
-const isVisual = ({ type, content, output, outputs }: JsonObject): boolean =>
-  visualItems.has(type) ||
-  [content, output, outputs].some((parts) =>
-    (isObject(parts) ? [parts] : objectsOf(parts)).some((part) => visualParts.has(part['type'])),
-  );
+function placeOfVisual({ type, content, output, outputs }: JsonObject): Place {
+  if (visualItems.has(type)) return '';
+  const place = below('.content', placeAmong(content)) ?? below('.output', placeAmong(output));
+  return place ?? below('.outputs', placeAmong(outputs));
+}
+
+/** One part, or several. */
+const placeAmong = (parts: Json | undefined): Place =>
+  isObject(parts) ? placeOfPart(parts) : placeIn(parts, placeOfPart);
+
+const placeOfPart = ({ type }: JsonObject): Place => (visualParts.has(type) ? '' : undefined);

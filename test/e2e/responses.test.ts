@@ -147,8 +147,12 @@ describe('a capability mismatch is rejected locally and names what asks for it',
     ['responses: false', { model: 'no-responses' }, 'model'],
     ['stream: false', { model: 'no-stream', stream: true }, 'stream'],
     ['tools: false', { model: 'no-tools', more: '"tools":[{"type":"web_search"}]' }, 'tools'],
-    ['vision: false', { model: 'no-vision', more: image }, 'input'],
-    ['vision: false, for an image that a tool gave back', { model: 'no-vision', more: toolImage }, 'input'],
+    ['vision: false', { model: 'no-vision', more: image }, 'input[0].content[0]'],
+    [
+      'vision: false, for an image that a tool gave back',
+      { model: 'no-vision', more: toolImage },
+      'input[0].output[0]',
+    ],
     ['json_schema: false', { model: 'no-json-schema', more: schema }, 'text.format'],
   ])('%s', async (_, over, param) => {
     const answer = await whole(answered(), over);

@@ -141,7 +141,7 @@ describe('capabilities', () => {
     ['chat_completions', 'model'],
     ['stream', 'stream'],
     ['tools', 'tools'],
-    ['vision', 'messages'],
+    ['vision', 'messages[0].content[0]'],
     ['json_schema', 'response_format'],
   ])('a route without %s refuses what needs it, by name, before the provider', async (name, param) => {
     const { status, error, calls } = await ask(`no-${name}`, needs[name]);

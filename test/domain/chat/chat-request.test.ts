@@ -190,6 +190,17 @@ describe('what a chat request needs of a route', () => {
   ])('%s', (_, over, needs) => {
     expect(requestOf(over).needs).toEqual(needs);
   });
+
+  it('and names what asks for it as the caller wrote it', () => {
+    const hi = { role: 'user', content: 'Hi' };
+    const shows = { role: 'user', content: [{ type: 'text', text: 'x' }, image] };
+    expect(requestOf({ messages: [hi, shows] }).fields.vision).toBe('messages[1].content[1]');
+    expect(requestOf({ messages: [hi, { role: 'assistant', images: [image] }] }).fields.vision).toBe(
+      'messages[1].images[0]',
+    );
+    expect(requestOf({ tools: [{}], functions: [{}] }).fields.tools).toBe('tools');
+    expect(requestOf({ tools: [], functions: [{}] }).fields.tools).toBe('functions');
+  });
 });
 
 describe('exposed_tool_count is a shallow count of request tools', () => {

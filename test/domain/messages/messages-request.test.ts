@@ -167,6 +167,27 @@ describe('what a messages request needs of a route', () => {
   ])('%s', (_, over, needs) => {
     expect(requestOf(over).needs).toEqual(['chat_completions', ...needs]);
   });
+
+  it.each([
+    [user([{ type: 'text', text: 'x' }, image]), 'messages[0].content[1]'],
+    [{ messages: [...messages, ...user([result]).messages] }, 'messages[1].content[0].content[0]'],
+    [
+      user([{ ...result, content: [{ source: { content: [{ type: 'text' }, image] }, type: 'other' }] }]),
+      'messages[0].content[0].content[0].source.content[1]',
+    ],
+    [
+      user([{ type: 'web_fetch_tool_result', content: { content: { type: 'document' } } }]),
+      'messages[0].content[0].content.content',
+    ],
+  ])('and the first image or document of %j is named', (over, field) => {
+    expect(requestOf(over).fields.vision).toBe(field);
+  });
+
+  it('a format is named where the caller wrote it', () => {
+    const format = { type: 'json_schema', schema: {} };
+    expect(requestOf({ output_config: { format } }).fields.json_schema).toBe('output_config.format');
+    expect(requestOf({ output_format: format }).fields.json_schema).toBe('output_format');
+  });
 });
 
 describe('exposed_tool_count is a shallow count of request tools', () => {

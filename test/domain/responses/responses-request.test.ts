@@ -167,7 +167,13 @@ describe('what a responses request needs of a route', () => {
   });
 
   it('the fields that ask for them have names of their own', () => {
-    expect(requestOf({}).fields).toEqual({ vision: 'input', json_schema: 'text.format' });
+    expect(requestOf({ input: [{}, { content: [{}, image] }] }).fields).toEqual({
+      vision: 'input[1].content[1]',
+      json_schema: 'text.format',
+    });
+    for (const item of [{ outputs: [image] }, { output: image }])
+      expect(requestOf({ input: [item] }).fields.vision).toMatch(/^input\[0\]\.output(?:s\[0\])?$/);
+    expect(requestOf({ input: [{ type: 'computer_call_output' }] }).fields.vision).toBe('input[0]');
   });
 });
 
