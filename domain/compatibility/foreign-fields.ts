@@ -1,14 +1,19 @@
+import { spellingsOf } from './spellings.ts';
 import { isAbsent, isArray, isObject, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 
 /** Fields that an upstream has no word for, each with what makes it say nothing. */
 export type ForeignFields = readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[];
 
-/** The first of them that asks for something in a body. */
+/** The first of them that asks for something in a body, as the caller spelled it. */
 export const foreignIn = (body: JsonObject, fields: ForeignFields): string | undefined =>
-  fields.find(([field, saysNothing]) => {
-    const value = body[field];
-    return !isAbsent(value) && !saysNothing(value);
-  })?.[0];
+  fields
+    .flatMap(([field, saysNothing]) =>
+      spellingsOf(field).filter((name) => {
+        const value = body[name];
+        return !isAbsent(value) && !saysNothing(value);
+      }),
+    )
+    .at(0);
 
 const isEmpty = (value: Json): boolean =>
   isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
@@ -28,12 +33,38 @@ const chatControls = {
   audio: never,
   web_search_options: never,
   moderation: never,
-  guardrailConfig: never,
-  guardrail_config: never,
   verbosity: (value) => value === 'medium',
   functions: isEmpty,
   function_call: (value) => value === 'auto' || value === 'none',
+  // Platform A's own, as its compatible API has them.
+  cachedContent: never,
+  imageConfig: isEmpty,
+  responseModalities: isEmpty,
+  safetySettings: isEmpty,
+  thinkingConfig: isEmpty,
+  google: isEmpty,
+  extra_body: isEmpty,
+  // Platform B's own.
+  additionalModelRequestFields: isEmpty,
+  additionalModelResponseFieldPaths: isEmpty,
+  guardrailConfig: never,
 } as const satisfies Readonly<Record<string, (value: Json) => boolean>>;
+
+/** Those of the platforms' own that change the answer. */
+export const controlsOfA = [
+  'cachedContent',
+  'imageConfig',
+  'responseModalities',
+  'safetySettings',
+  'thinkingConfig',
+  'google',
+  'extra_body',
+] as const satisfies readonly (keyof typeof chatControls)[];
+export const controlsOfB = [
+  'additionalModelRequestFields',
+  'additionalModelResponseFieldPaths',
+  'guardrailConfig',
+] as const satisfies readonly (keyof typeof chatControls)[];
 
 /** Those of them that a body has no word for, in the order in which they are refused. */
 export const withoutControls = (...names: readonly (keyof typeof chatControls)[]): ForeignFields =>

@@ -43,6 +43,18 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'chat_completions',
+    fields: ['requestMetadata'],
+    in: ['generate_content', ...messagesBodies],
+    because: 'Labels for whoever keeps the request, as platform B has them.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['labels'],
+    in: [...messagesBodies, 'converse'],
+    because: 'Labels for whoever keeps the request, as platform A has them.',
+  },
+  {
+    family: 'chat_completions',
     fields: [
       'prompt_cache_key',
       'prompt_cache_retention',
@@ -55,7 +67,7 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'chat_completions',
-    fields: ['service_tier'],
+    fields: ['service_tier', 'performanceConfig'],
     in: ['generate_content', ...messagesBodies],
     because: 'How soon a model runs is decided by the route.',
   },
@@ -152,6 +164,24 @@ export const unsentFields: readonly UnsentFields[] = [
     fields: ['speed'],
     in: chatOfMessages,
     because: 'It changes what an answer costs and how soon it comes, not what it says.',
+  },
+  {
+    family: 'messages',
+    fields: ['performanceConfig'],
+    in: ['generate_content'],
+    because: 'It changes what an answer costs and how soon it comes, not what it says.',
+  },
+  {
+    family: 'messages',
+    fields: ['requestMetadata'],
+    in: ['generate_content'],
+    because: 'Labels for whoever keeps the request.',
+  },
+  {
+    family: 'messages',
+    fields: ['labels'],
+    in: ['converse'],
+    because: 'Labels for whoever keeps the request.',
   },
   {
     family: 'messages',

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
+import { controlsOfB, foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
 import { isObject, isAbsent, type JsonObject, present } from '../../../domain/shared/json.ts';
 import { unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -55,8 +55,7 @@ const foreignControls = withoutControls(
   'web_search_options',
   'audio',
   'moderation',
-  'guardrailConfig',
-  'guardrail_config',
+  ...controlsOfB,
   'verbosity',
 );
 

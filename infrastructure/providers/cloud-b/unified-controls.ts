@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
-import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
+import { controlsOfA, foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
 import {
   isObject,
   isAbsent,
@@ -32,6 +32,7 @@ const foreignControls = withoutControls(
   'web_search_options',
   'moderation',
   'verbosity',
+  ...controlsOfA,
   'functions',
   'function_call',
 );

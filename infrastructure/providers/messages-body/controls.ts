@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
+import {
+  controlsOfA,
+  controlsOfB,
+  foreignIn,
+  withoutControls,
+} from '../../../domain/compatibility/foreign-fields.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
@@ -36,8 +41,8 @@ const foreignControls = withoutControls(
   'audio',
   'web_search_options',
   'moderation',
-  'guardrailConfig',
-  'guardrail_config',
+  ...controlsOfA,
+  ...controlsOfB,
   'verbosity',
   'function_call',
 );
