@@ -9,7 +9,7 @@ import {
   parseExactObject,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { answerObject, type UpstreamFault, used } from '../upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 import { reportedUsage } from './observe-chat.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
@@ -40,16 +40,12 @@ export function readChatCompletion(
     const otherwise =
       failure === undefined ? 'The upstream answered without `choices`.' : 'The upstream reported an error.';
     const told = upstreamFailure(failure ?? value, otherwise, sanitise);
-    return E.left({ kind: 'protocol', ...told, ...used(reportedUsage(value)) });
+    return protocolFault(told, reportedUsage(value));
   }
   const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
   if (!native) return E.right({ value, rewritten: undefined });
   if (isDeeperThan(value, maxJsonDepth))
-    return E.left({
-      kind: 'protocol',
-      message: 'The upstream sent an answer that is nested too deeply.',
-      ...used(reportedUsage(value)),
-    });
+    return protocolFault('The upstream sent an answer that is nested too deeply.', reportedUsage(value));
   const rebuilt = withCleanMessages(parseExactObject(text), namespace);
   return E.right({ value: rebuilt, rewritten: JSON.stringify(rebuilt) });
 }

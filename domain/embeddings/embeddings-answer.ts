@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { embeddingUsage } from '../ledger/usage.ts';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
 import { type Observation, observation } from '../upstream/observation.ts';
-import { answerObject, type UpstreamFault, used } from '../upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 
 /** Reads an upstream's list of embeddings, which goes out as it came. An error body under status 200 is an error. */
@@ -18,7 +18,7 @@ export function readEmbeddings(
   const message = isAbsent(value['error'])
     ? 'The upstream answered without `data`.'
     : 'The upstream reported an error.';
-  return E.left({ kind: 'protocol', ...upstreamFailure(value, message, sanitise), ...used(value['usage']) });
+  return protocolFault(upstreamFailure(value, message, sanitise), value['usage']);
 }
 
 /** Missing embedding token counts yield `usage_missing`. */

@@ -13,7 +13,7 @@ import {
   parseJson,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
@@ -37,15 +37,12 @@ export function readPlatformEmbeddings(
   if (E.isLeft(parsed)) return parsed;
   const answer = parsed.right;
   if (!isAbsent(answer['error']))
-    return E.left({
-      kind: 'protocol',
-      ...upstreamFailure(answer, 'The upstream reported an error.', sanitise),
-    });
+    return protocolFault(upstreamFailure(answer, 'The upstream reported an error.', sanitise));
   const found = embeddingsOf[method](answer);
   if (found.length !== texts || !found.every(({ values }) => isVector(values)))
-    return fault(`The upstream did not answer with one embedding for each of ${texts} texts.`);
+    return protocolFault(`The upstream did not answer with one embedding for each of ${texts} texts.`);
   const written = vectorTexts(text, found) ?? rebuiltTexts(text, answer, method);
-  if (written === undefined) return fault('The upstream answered with something too deep.');
+  if (written === undefined) return protocolFault('The upstream answered with something too deep.');
   return E.right(
     found.map(({ values, tokens }, index) => ({
       values: isArray(values) ? values : [],
@@ -110,8 +107,6 @@ function says(text: string | undefined, values: Json | undefined): boolean {
     parsed.every((each, at) => each === values[at])
   );
 }
-
-const fault = (message: string): Either<UpstreamFault, never> => E.left({ kind: 'protocol', message });
 
 /**
  * The public answer: ordered `data[]`, and `usage` only when the provider returned a real token count for every text.

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type JsonObject, membersOf } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import { signed } from '../chat/thought-signature.ts';
-import type { UpstreamFault } from '../upstream/upstream-fault.ts';
+import { protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { isMalformedChat } from './answer-shape.ts';
 import {
   type MessageNames,
@@ -32,7 +32,7 @@ export function fromChatCompletion(
   completion: JsonObject,
   about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
-  if (isMalformedChat(completion, 'message')) return fault('The upstream sent a malformed answer.');
+  if (isMalformedChat(completion, 'message')) return protocolFault('The upstream sent a malformed answer.');
   const { message: said, finish_reason } = firstChoice(completion['choices']) ?? {};
   const message = membersOf(said);
   const refusal = refusalOf(message);
@@ -46,10 +46,11 @@ export function fromChatCompletion(
     refused: refusal !== '',
     kept: keptStop(completion),
   });
-  if (E.isLeft(stop)) return fault(stop.left);
-  if (!isObject(said) && stop.right !== 'refusal') return fault('The upstream answered without a message.');
+  if (E.isLeft(stop)) return protocolFault(stop.left);
+  if (!isObject(said) && stop.right !== 'refusal')
+    return protocolFault('The upstream answered without a message.');
   const untold = told.length === 0 ? wordlessIn(message) : undefined;
-  if (untold !== undefined) return fault(wordless(untold));
+  if (untold !== undefined) return protocolFault(wordless(untold));
   const thinking = proseBlock(reasoningOf(message), (thinking) => ({
     type: 'thinking',
     thinking,
@@ -57,8 +58,6 @@ export function fromChatCompletion(
   }));
   return E.right(messageOf(about, [...thinking, ...told], stop.right, reportedUsage(completion)));
 }
-
-const fault = (message: string): Either<UpstreamFault, never> => E.left({ kind: 'protocol', message });
 
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
   text === '' ? [] : [block(text)];

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
-import { answerObject, type UpstreamFault, used } from '../upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 import { failedResponse } from './response-failure.ts';
 import { failedStatuses } from './responses-event.ts';
@@ -18,8 +18,8 @@ export function readResponse(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   if (!isAbsent(value['error']) || failedStatuses.has(value['status']))
-    return E.left({ kind: 'protocol', ...failedResponse(value, sanitise), ...used(value['usage']) });
+    return protocolFault(failedResponse(value, sanitise), value['usage']);
   if (isArray(value['output'])) return E.right(value);
   const told = upstreamFailure(value, 'The upstream answered without `output`.', sanitise);
-  return E.left({ kind: 'protocol', ...told, ...used(value['usage']) });
+  return protocolFault(told, value['usage']);
 }

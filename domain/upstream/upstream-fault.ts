@@ -133,11 +133,15 @@ export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
   const value = parseJson(text);
   return isObject(value)
     ? E.right(value)
-    : E.left({
-        kind: 'protocol',
-        message: 'The upstream answered with something that is not a JSON object.',
-      });
+    : protocolFault('The upstream answered with something that is not a JSON object.');
 }
+
+/** An answer that is not what was asked for: in the upstream's own words or the gateway's, with the usage that it tells. */
+export const protocolFault = (
+  told: string | Pick<Extract<Fault, { kind: 'protocol' }>, 'message' | 'labels'>,
+  usage?: Json,
+): Either<UpstreamFault, never> =>
+  E.left({ kind: 'protocol', ...(typeof told === 'string' ? { message: told } : told), ...used(usage) });
 
 /** Only on errors do these headers pass (rule 35.9). */
 const passesOnError = (header: string): boolean =>

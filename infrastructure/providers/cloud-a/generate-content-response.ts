@@ -12,7 +12,7 @@ import {
   parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
@@ -37,15 +37,15 @@ export function generatedCompletion(
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;
   const { error, usageMetadata } = parsed.right;
-  const known = used(chatUsage(usageMetadata));
+  const billed = chatUsage(usageMetadata);
   const blocked = blockOf(parsed.right);
   if (!isAbsent(error) || (candidatesOf(parsed.right).length === 0 && blocked === undefined)) {
     const failure = upstreamFailure(parsed.right, 'The upstream answered without `candidates`.', sanitise);
-    return E.left({ kind: 'protocol', ...failure, ...known });
+    return protocolFault(failure, billed);
   }
   if (isDeeperThan(parsed.right, maxJsonDepth))
-    return protocolFault('The upstream sent an answer that is nested too deeply.', known);
-  if (isMalformed(parsed.right)) return protocolFault('The upstream sent a malformed answer.', known);
+    return protocolFault('The upstream sent an answer that is nested too deeply.', billed);
+  if (isMalformed(parsed.right)) return protocolFault('The upstream sent a malformed answer.', billed);
   const answer = parseExactObject(text);
   const choices =
     blocked === undefined
@@ -54,9 +54,6 @@ export function generatedCompletion(
   const usage = chatUsage(answer['usageMetadata']);
   return E.right(chatCompletion(about, choices, usage === undefined ? {} : { usage }));
 }
-
-const protocolFault = (message: string, known: Pick<UpstreamFault, 'usage'>): Either<UpstreamFault, never> =>
-  E.left({ kind: 'protocol', message, ...known });
 
 function choiceOf(
   candidate: JsonObject,

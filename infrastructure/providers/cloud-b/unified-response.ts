@@ -12,7 +12,7 @@ import {
   parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isServerTool } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
@@ -31,20 +31,18 @@ export function unifiedCompletion(
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;
   if (isDeeperThan(parsed.right, maxJsonDepth))
-    return E.left(protocol('The upstream sent an answer that is nested too deeply.'));
+    return protocolFault('The upstream sent an answer that is nested too deeply.');
   const answer = parseExactObject(text);
   const blocks = contentOf(answer);
   const usage = chatUsage(answer['usage']);
-  const known = used(usage);
   if (blocks === undefined) {
     const failure = upstreamFailure(answer, 'The upstream answered without a message.', sanitise);
-    return E.left({ kind: 'protocol', ...failure, ...known });
+    return protocolFault(failure, usage);
   }
   const calls = callsIn(blocks);
   const stop = stopOf(answer['stopReason'], calls.length > 0);
-  if (stop.kind === 'failed') return E.left({ ...protocol(stop.message), ...known });
-  if (stop.kind === 'unknown')
-    return E.left({ ...protocol('The upstream answered without a `stopReason`.'), ...known });
+  if (stop.kind === 'failed') return protocolFault(stop.message, usage);
+  if (stop.kind === 'unknown') return protocolFault('The upstream answered without a `stopReason`.', usage);
   const choice = {
     index: 0,
     message: messageOf(blocks, calls),
@@ -54,8 +52,6 @@ export function unifiedCompletion(
   const members = { ...(usage === undefined ? {} : { usage }), ...answerMembers(answer) };
   return E.right(chatCompletion(names, [choice], members));
 }
-
-const protocol = (message: string): UpstreamFault => ({ kind: 'protocol', message });
 
 function contentOf({ output }: JsonObject): readonly JsonObject[] | undefined {
   const message = isObject(output) ? output['message'] : undefined;

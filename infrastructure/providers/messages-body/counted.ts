@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { WholeAnswer } from '../../../application/ports/upstream.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 
 /** Where upstreams put the count. */
@@ -23,5 +23,5 @@ export function readCount(
     return E.right({ value, text: JSON.stringify(value) });
   }
   const failure = upstreamFailure(parsed.right, `The upstream answered without \`${field}\`.`, sanitise);
-  return E.left({ kind: 'protocol', ...failure });
+  return protocolFault(failure);
 }

@@ -12,7 +12,12 @@ import {
   parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import { answerObject, type UpstreamFault, used } from '../../../domain/upstream/upstream-fault.ts';
+import {
+  answerObject,
+  protocolFault,
+  type UpstreamFault,
+  used,
+} from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
 import { finishReason } from './finish.ts';
@@ -38,22 +43,18 @@ export function readMessage(
   const { error, content, usage } = parsed.right;
   if (isAbsent(error) && isArray(content)) return parsed;
   const failure = upstreamFailure(parsed.right, 'The upstream answered without `content`.', sanitise);
-  return E.left({ kind: 'protocol', ...failure, ...used(usage) });
+  return protocolFault(failure, usage);
 }
 
 /** A whole message as a chat completion. */
 export function messageAsChat(text: string, terms: AnswerTerms): Either<UpstreamFault, WholeAnswer> {
   const read = readMessage(text, terms.sanitise);
   if (E.isLeft(read)) return E.left({ ...read.left, ...used(chatUsage(read.left.usage)) });
-  const known = used(chatUsage(read.right['usage']));
+  const usage = chatUsage(read.right['usage']);
   if (!isArray(read.right['content']) || !read.right['content'].every(isWellFormed))
-    return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.', ...known });
+    return protocolFault('The upstream sent a malformed answer.', usage);
   if (isDeeperThan(read.right, maxJsonDepth))
-    return E.left({
-      kind: 'protocol',
-      message: 'The upstream sent an answer that is nested too deeply.',
-      ...known,
-    });
+    return protocolFault('The upstream sent an answer that is nested too deeply.', usage);
   const value = completionOf(parseExactObject(text), terms);
   return E.right({ value, text: JSON.stringify(value) });
 }
