@@ -1,7 +1,7 @@
 import type { Picodollars } from '../money/money.ts';
 import { chartRows } from './ranking.ts';
 import { dayStart } from './report-window.ts';
-import type { NamedOwner, SpendReport, Tally } from './spend-report.ts';
+import { type NamedOwner, ownerKey, type SpendReport, type Tally } from './spend-report.ts';
 
 /** Those of a spend report that a chart shows: the highest spend first, at most five, and nobody who spent nothing. */
 export interface SpendCohort {
@@ -28,9 +28,6 @@ export interface DaySpend {
   readonly owners: DayCut;
   readonly models: DayCut;
 }
-
-export const ownerKey = (owner: Pick<NamedOwner, 'ownerKind' | 'ownerId'>): string =>
-  `${owner.ownerKind} ${owner.ownerId}`;
 
 export const spendCohort = ({ owners, models }: SpendReport): SpendCohort => ({
   owners: spenders(owners),

@@ -28,6 +28,10 @@ export interface NamedOwner {
   readonly ownerName: string;
 }
 
+/** Tells owners apart: a user and a team may have one id. */
+export const ownerKey = ({ ownerKind, ownerId }: Pick<NamedOwner, 'ownerKind' | 'ownerId'>): string =>
+  `${ownerKind} ${ownerId}`;
+
 /** Requests of every status, and the spend of those that count toward spend. */
 export interface Tally {
   readonly requestCount: number;
@@ -64,7 +68,7 @@ const modelOrder = inOrder<Tally & { readonly modelKey: string }>(
 /** Totals, daily points, owner and model breakdowns of a window. */
 export function spendReport(window: Window, { buckets, owners, models }: LedgerUsage): SpendReport {
   const byDay = Map.groupBy(buckets, ({ bucketStart }) => dayStart(bucketStart).getTime());
-  const byOwner = Map.groupBy(owners, ({ ownerKind, ownerId }) => `${ownerKind} ${ownerId}`);
+  const byOwner = Map.groupBy(owners, ownerKey);
   const byModel = Map.groupBy(models, ({ modelKey }) => modelKey);
   return {
     totals: tally(buckets),

@@ -3,8 +3,8 @@ import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { ReportSnapshot, Reports } from '../../application/ports/reports.ts';
 import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
-import { type CohortSpend, ownerKey } from '../../domain/reports/spend-by-day.ts';
-import type { LedgerUsage, NamedOwner } from '../../domain/reports/spend-report.ts';
+import type { CohortSpend } from '../../domain/reports/spend-by-day.ts';
+import { type LedgerUsage, type NamedOwner, ownerKey } from '../../domain/reports/spend-report.ts';
 import type { Distribution } from './distribution.ts';
 import * as ask from './report-statements.ts';
 

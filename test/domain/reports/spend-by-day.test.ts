@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { daysWindow } from '../../../domain/reports/report-window.ts';
-import { ownerKey, spendByDay, spendCohort } from '../../../domain/reports/spend-by-day.ts';
-import { spendReport } from '../../../domain/reports/spend-report.ts';
+import { spendByDay, spendCohort } from '../../../domain/reports/spend-by-day.ts';
+import { ownerKey, spendReport } from '../../../domain/reports/spend-report.ts';
 
 const window = daysWindow(7, new Date('2026-03-10T12:00:00Z'));
 const hourMs = 3_600_000;
