@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, without } from '../shared/json.ts';
 
 const hosted = 'image_generation';
@@ -15,13 +16,9 @@ export const mayDeclareImageGeneration = (body: string): boolean =>
  */
 export function withoutImageGeneration(body: JsonObject): Either<GatewayError, JsonObject> {
   const { tools, tool_choice: choice } = body;
-  const required = requiredField(tools, choice);
-  if (required !== undefined)
+  if (isRequired(tools, choice))
     return E.left(
-      invalidRequest(
-        `\`${required}\` requires image generation, which this model's route cannot serve.`,
-        required,
-      ),
+      fieldError('tool_choice', "requires image generation, which this model's route cannot serve."),
     );
   if (!isArray(tools) || !tools.some(isHosted)) return E.right(body);
   const others = tools.filter((tool) => !isHosted(tool));
@@ -44,11 +41,10 @@ const isAllowList = (choice: Json | undefined): choice is JsonObject =>
 const withoutHosted = (choice: JsonObject): JsonObject =>
   isArray(choice['tools']) ? { ...choice, tools: choice['tools'].filter((tool) => !isHosted(tool)) } : choice;
 
-/** The field that leaves the model no other way than to generate an image. */
-function requiredField(tools: Json | undefined, choice: Json | undefined): string | undefined {
-  if (isObject(choice) && isHosted(choice)) return 'tool_choice';
+/** Whether the choice leaves the model no other way than to generate an image. */
+function isRequired(tools: Json | undefined, choice: Json | undefined): boolean {
+  if (isObject(choice) && isHosted(choice)) return true;
   const must = choice === 'required' || (isAllowList(choice) && choice['mode'] === 'required');
   const among = isAllowList(choice) ? choice['tools'] : tools;
-  const onlyThat = isArray(among) && among.length > 0 && among.every(isHosted);
-  return must && onlyThat ? 'tool_choice' : undefined;
+  return must && isArray(among) && among.length > 0 && among.every(isHosted);
 }
