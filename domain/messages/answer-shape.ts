@@ -2,11 +2,13 @@ import {
   isAbsent,
   isArray,
   isDeeperThan,
+  isFilled,
+  isObject,
   isString,
   type Json,
   type JsonObject,
-  isObject,
 } from '../shared/json.ts';
+import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { firstChoice } from './chat-answer.ts';
 
@@ -14,12 +16,10 @@ import { firstChoice } from './chat-answer.ts';
 type Shape = (value: Json | undefined) => boolean;
 
 /** An empty value is well-formed, whatever its type: upstreams fill fields that they do not use. */
-const isEmpty: Shape = (value) => isAbsent(value) || value === '' || (isArray(value) && value.length === 0);
-
 const orEmpty =
   (is: Shape): Shape =>
   (value) =>
-    isEmpty(value) || is(value);
+    !isFilled(value) || is(value);
 
 const aText = orEmpty(isString);
 
@@ -45,9 +45,7 @@ const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(ca
 const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['content', content],
   ['refusal', aText],
-  ['reasoning', aText],
-  ['reasoning_content', aText],
-  ['reasoning_text', aText],
+  ...reasoningFields.map((field) => [field, aText] as const),
   ['tool_calls', itemsOf(aCall)],
   ['function_call', aCallee],
 ];
