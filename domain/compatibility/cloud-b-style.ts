@@ -18,7 +18,6 @@ export interface StyleRules {
   /** How each family is taken; a family that is not named is not served. */
   readonly takes: Partial<Record<ApiFamily, Takes>>;
   readonly streams: boolean;
-  readonly vision: boolean;
 }
 
 /**
@@ -31,42 +30,36 @@ export const apiStyles = {
     needsBasePath: false,
     takes: { chat_completions: 'translated', count_tokens: 'translated' },
     streams: true,
-    vision: true,
   },
   runtime_messages: {
     host: 'runtime',
     needsBasePath: false,
     takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
     streams: false,
-    vision: true,
   },
   runtime_chat: {
     host: 'runtime',
     needsBasePath: true,
     takes: { chat_completions: 'as_written' },
     streams: true,
-    vision: true,
   },
   endpointb_responses: {
     host: 'endpointb',
     needsBasePath: true,
     takes: { responses: 'as_written' },
     streams: true,
-    vision: true,
   },
   endpointb_chat: {
     host: 'endpointb',
     needsBasePath: true,
     takes: { chat_completions: 'as_written' },
     streams: true,
-    vision: true,
   },
   endpointb_messages: {
     host: 'endpointb',
     needsBasePath: false,
     takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
     streams: true,
-    vision: true,
   },
 } as const satisfies Record<ApiStyle, StyleRules>;
 
@@ -102,14 +95,14 @@ export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | un
 
 /** What a style can do: the other half of the effective capability. */
 export function styleCapabilities(style: ApiStyle): Capabilities {
-  const { takes, streams, vision }: StyleRules = apiStyles[style];
+  const { takes, streams }: StyleRules = apiStyles[style];
   return {
     chat_completions: takes.chat_completions !== undefined,
     responses: takes.responses !== undefined,
     embeddings: false,
     stream: streams,
     tools: true,
-    vision,
+    vision: true,
     json_schema: style === 'endpointb_responses',
   };
 }
