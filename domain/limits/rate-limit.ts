@@ -1,5 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { TokenUsage } from '../ledger/usage.ts';
+import { maxTokenCount } from '../shared/limits.ts';
 import type { Window } from '../shared/window.ts';
 
 /** What may have a rate limit. A service account has none of its own: its requests are its team's. */
@@ -127,9 +129,5 @@ export function tightest(standings: readonly LimitStanding[], measure: Measure):
 }
 
 /** Tokens of a request as limits count them: output is counted as it is billed, reasoning too. */
-export const limitedTokens = (usage: {
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly totalTokens: number;
-}): number =>
-  Math.min(Number.MAX_SAFE_INTEGER, Math.max(usage.totalTokens, usage.promptTokens + usage.completionTokens));
+export const limitedTokens = ({ promptTokens, completionTokens, totalTokens }: TokenUsage): number =>
+  Math.min(maxTokenCount, Math.max(totalTokens, promptTokens + completionTokens));
