@@ -45,7 +45,7 @@ import { namedKey } from '../domain/shared/named-key.ts';
 import type { Watched } from '../domain/shared/json-scan.ts';
 import { type OutboundText, unchangedText } from '../domain/shared/outbound-text.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
-import { nothingObserved } from '../domain/upstream/observation.ts';
+import { nothingObserved, type StreamObserver } from '../domain/upstream/observation.ts';
 import type { Ask, AskTerms, Family, ReadFault, UpstreamFamily } from './model-request.ts';
 
 const reading =
@@ -125,10 +125,13 @@ function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<Gateway
 const takesMessages = ({ provider, route }: ResolvedRoute): boolean =>
   provider.takes(route, 'messages') !== undefined;
 
+/** For families that are never streamed. */
+const observesNothing: StreamObserver = { see: () => undefined, observed: () => nothingObserved };
+
 const speaksCount: UpstreamFamily = {
   family: 'count_tokens',
   observeWhole: () => nothingObserved,
-  observer: () => ({ see: () => undefined, observed: () => nothingObserved }),
+  observer: () => observesNothing,
 };
 
 /**
@@ -174,7 +177,7 @@ export const responses = (digest: Digest): Family<ResponsesRequest> => ({
 const speaksEmbeddings: UpstreamFamily = {
   family: 'embeddings',
   observeWhole: observeEmbeddings,
-  observer: () => ({ see: () => undefined, observed: () => nothingObserved }),
+  observer: () => observesNothing,
 };
 
 export const embeddings: Family<EmbeddingsRequest> = {

@@ -65,7 +65,7 @@ export function finishedRequest(
 const limitOf = (failure: RequestFailure | undefined): FinishedRequest['rateLimit'] =>
   failure?.code === 'rate_limited' ? failure.rateLimit : undefined;
 
-const isAccounted = (verdict: FinishedRequest['settled']): boolean =>
+const isAccounted = (verdict: FinishedRequest['settled']): verdict is 'recorded' | 'journaled' =>
   verdict === 'recorded' || verdict === 'journaled';
 
 /** Why a cost that was seen is in no ledger row. */
@@ -76,7 +76,7 @@ function unbilledOf(
 ): readonly Unbilled[] {
   if (cost?.pricingStatus !== 'priced') return [];
   if (!charged) return [{ reason: 'failed', cost: cost.cost }];
-  return verdict === 'recorded' || verdict === 'journaled' ? [] : [{ reason: verdict, cost: cost.cost }];
+  return isAccounted(verdict) ? [] : [{ reason: verdict, cost: cost.cost }];
 }
 
 /** They are in no ledger row, whatever becomes of the request's own. */

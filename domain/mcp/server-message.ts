@@ -10,7 +10,7 @@ import { unionUri, withUris } from './resource-uris.ts';
 
 /** A message of a server, as far as the gateway reads it. */
 export type ServerMessage =
-  /** The answer to a request; `failed`: a JSON-RPC error, or a tool that says that it failed. */
+  /** The answer to a request: its result, or a JSON-RPC error. */
   | {
       readonly kind: 'response';
       readonly id: McpId | undefined;
