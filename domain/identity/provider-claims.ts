@@ -1,10 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isDisplayName } from './owner-names.ts';
 import { isEmail } from './password.ts';
-
-/** Characters of a person's name: as many as the configuration takes. */
-const maxNameChars = 128;
 
 /** Whom a provider's word lets in, and as what. */
 export interface ClaimRules {
@@ -38,10 +36,10 @@ const isAllowedDomain = (email: string, allowed: readonly string[]): boolean =>
   allowed.length === 0 || allowed.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 
 /** A name that people can be shown; the e-mail address stands for one that is none. */
-const nameOf = (name: Json | undefined): string | undefined =>
-  isString(name) && name.trim() !== '' && name.length <= maxNameChars && !/\p{C}/u.test(name)
-    ? name.trim()
-    : undefined;
+function nameOf(claim: Json | undefined): string | undefined {
+  const name = isString(claim) ? claim.trim() : '';
+  return isDisplayName(name) ? name : undefined;
+}
 
 /** The group decides at each sign-in: whoever is in none of them is no admin, also when the claim is missing. */
 const isAdminBy = (claims: JsonObject, { groupsClaim, adminGroups }: ClaimRules): boolean | undefined =>

@@ -13,7 +13,9 @@ describe('whom a provider vouches for', () => {
     expect(vouchedPerson({ ...ada, name: ' Ada ' }, rules)).toEqual(
       E.right({ email: ada.email, name: 'Ada', isAdmin: undefined }),
     );
-    for (const name of ['', '  ', 7, 'x'.repeat(129), 'a\u0000b', 'a\u202eb'])
+    const joined = 'علی\u200cرضا';
+    expect(vouchedPerson({ ...ada, name: joined }, rules)).toMatchObject({ right: { name: joined } });
+    for (const name of ['', '  ', 7, 'x'.repeat(129), 'a\u0000b', 'a\u202eb', 'a\ud800'])
       expect(vouchedPerson({ ...ada, name }, rules)).toMatchObject({ right: { name: ada.email } });
   });
 
