@@ -10,9 +10,9 @@ const maxTypedChars = 3 * maxPasswordBytes;
 /** Characters of an e-mail address: the longest that mail can carry (RFC 5321). */
 export const maxEmailChars = 254;
 
-const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
+export const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
 
-/** Whether an account may be made with this e-mail address; the same rule as the configuration's. */
+/** Whether an account may be made with this e-mail address. */
 export const isEmail = (text: string): boolean =>
   text.length <= maxEmailChars && emailShape.test(text) && text.isWellFormed() && !/\p{Cc}/u.test(text);
 

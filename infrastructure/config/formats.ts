@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { idShape, maxIdChars, maxNameChars } from '../../domain/identity/owner-names.ts';
+import { emailShape, isEmail, maxEmailChars } from '../../domain/identity/password.ts';
 import { type Codec, text } from './scalar-codecs.ts';
 import type { SecretRule } from './shape.ts';
 
@@ -40,11 +41,11 @@ export const displayName: Codec<string> = text({
   refuse: withoutControls,
 });
 
-/** 254 characters is the longest address that mail can carry (RFC 5321). */
 export const email: Codec<string> = text({
   what: 'an e-mail address',
-  maxLength: 254,
-  pattern: /^[^\s@<>",;]+@[^\s@<>",;]+$/,
+  maxLength: maxEmailChars,
+  pattern: emailShape,
+  refuse: (value) => (isEmail(value) ? undefined : 'must not hold control characters'),
 });
 
 /** URLs longer than 2048 characters break somewhere on the way. */

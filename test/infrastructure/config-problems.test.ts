@@ -19,6 +19,11 @@ describe('a wrong file', () => {
       [['providers[0].basurl', 5, 5, /^unknown key `basurl`, did you mean `base_url`\?$/]],
     ],
     [
+      'an e-mail address that no admin could enter',
+      'users:\n  - email: "a\\u0007@example.com"\n',
+      [['users[0].email', 2, 12, /^must not hold control characters$/]],
+    ],
+    [
       'a placeholder without quotes between braces',
       'server:\n  bind: "127.0.0.1:0"\nproviders:\n  - {id: p, auth: {mode: bearer, token: ${TOKEN}}}\nmodels: []\n',
       [['', 4, 41, /^has a placeholder without quotes between braces or brackets: write "\$\{NAME\}"$/]],
