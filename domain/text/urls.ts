@@ -36,7 +36,10 @@ function urlEnd(text: string, start: number, from: number): number {
   return end;
 }
 
-/** A URL, or one from its `://` or `//` on; a path may hold a URL of its own. */
+/**
+ * A URL, or one from its `://` or `//` on: scheme, host, port and path stay, the query becomes the marker, userinfo and
+ * fragment go. A path may hold a URL of its own.
+ */
 export function withoutSecretParts(tail: string): string {
   const hidden = hiddenStart.exec(tail);
   if (hidden === null) return tail.replace(userinfo, '$1');

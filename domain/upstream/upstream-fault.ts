@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { edited, marker } from '../text/text-edits.ts';
-import { urlEdits, withoutSecretParts } from '../text/urls.ts';
+import { urlEdits } from '../text/urls.ts';
 import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
@@ -195,10 +195,4 @@ export function sanitised(message: string, secrets: readonly string[]): string {
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     text = text.replaceAll(secret, marker);
   return edited(text, urlEdits(text));
-}
-
-/** Keeps scheme, host, port and path; the query becomes a marker; userinfo and fragment go. */
-export function sanitiseUrl(url: string): string {
-  const at = url.indexOf('://');
-  return at < 0 ? url : url.slice(0, at) + withoutSecretParts(url.slice(at));
 }

@@ -26,8 +26,6 @@ const forTestsAlone: readonly string[] = [
   'domain/budget/dry-run.ts#dryRun',
   // The present schema, which the dump's test lays beside the database.
   'infrastructure/postgres/migration-files.ts#schemaDump',
-  // A rule of the specification for which the service has no occasion yet.
-  'domain/upstream/upstream-fault.ts#sanitiseUrl',
   // Tables that are laid beside the documentation, or gone through line by line.
   'domain/compatibility/unsent-fields.ts#unsentFields',
   'domain/compatibility/unsent-fields.ts#upstreamBodies',
