@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { type ChatRequest, chatWatched, readChatRequest } from '../domain/chat/chat-request.ts';
+import { chatWatched, readChatRequest } from '../domain/chat/chat-request.ts';
 import { ChatObserver, observeCompletion } from '../domain/chat/observe-chat.ts';
 import { prepareChat, prepareTranslatedChat } from '../domain/chat/prepare-chat.ts';
 import { compatOf } from '../domain/compatibility/compat.ts';
@@ -17,22 +17,14 @@ import { inCallersNames } from '../domain/messages/callers-names.ts';
 import { reasoningAsked } from '../domain/messages/effort.ts';
 import { type CountRequest, countedBody, readCountRequest } from '../domain/messages/count-request.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
-import {
-  type MessagesRequest,
-  messagesWatched,
-  readMessagesRequest,
-} from '../domain/messages/messages-request.ts';
+import { messagesWatched, readMessagesRequest } from '../domain/messages/messages-request.ts';
 import { MessagesObserver, observeMessage } from '../domain/messages/observe-messages.ts';
 import { messagesStream } from '../domain/messages/messages-stream.ts';
 import { asEffort, type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
 import { observeResponse, ResponsesObserver } from '../domain/responses/observe-responses.ts';
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
 import type { Digest } from '../domain/shared/digest.ts';
-import {
-  readResponsesRequest,
-  type ResponsesRequest,
-  responsesWatched,
-} from '../domain/responses/responses-request.ts';
+import { readResponsesRequest, responsesWatched } from '../domain/responses/responses-request.ts';
 import { type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import {
@@ -47,6 +39,7 @@ import { type OutboundText, unchangedText } from '../domain/shared/outbound-text
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved, type StreamObserver } from '../domain/upstream/observation.ts';
 import type { Ask, AskTerms, Family, ReadFault, UpstreamFamily } from './model-request.ts';
+import type { GenerationRequest } from '../domain/routing/generation-request.ts';
 
 const reading =
   <A>(watched: Watched, read: (document: JsonDocument) => Either<GatewayError, A>, parse?: ParseScanned) =>
@@ -63,7 +56,7 @@ const speaksChat: UpstreamFamily = {
   observer: () => new ChatObserver(),
 };
 
-export const chatCompletions: Family<ChatRequest> = {
+export const chatCompletions: Family<GenerationRequest> = {
   name: 'chat_completions',
   read: reading(chatWatched, readChatRequest),
   write: (ask, resolved) => prepareChat(ask, routeOfBody(resolved, 'chat_completions')),
@@ -80,7 +73,7 @@ const speaksMessages: UpstreamFamily = {
  * Where the upstream speaks the messages body, the caller's own text goes there. On other chat-capable routes they are
  * translated: chat goes upstream, and the answer is translated back into the caller's family.
  */
-export const messages: Family<MessagesRequest> = {
+export const messages: Family<GenerationRequest> = {
   name: 'messages',
   read: reading(messagesWatched, readMessagesRequest, parseDigits),
   write: (ask, resolved) => {
@@ -167,7 +160,7 @@ const speaksResponses: UpstreamFamily = {
 };
 
 /** A first-class family, not translated through chat completions. */
-export const responses = (digest: Digest): Family<ResponsesRequest> => ({
+export const responses = (digest: Digest): Family<GenerationRequest> => ({
   name: 'responses',
   read: reading(responsesWatched, readResponsesRequest),
   write: (ask, resolved) => prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),

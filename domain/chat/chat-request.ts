@@ -1,7 +1,6 @@
-import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Capability, CapabilityFields } from '../routing/capabilities.ts';
+import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -15,18 +14,6 @@ import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } fr
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
-
-/** A reading view over the caller's untouched chat-completions body. */
-export interface ChatRequest {
-  readonly document: JsonDocument;
-  readonly model: string;
-  readonly stream: boolean;
-  readonly needs: readonly Capability[];
-  readonly fields: CapabilityFields;
-  /** Shallow count of request tools; 0 when there are none. */
-  readonly exposedToolCount: number;
-  readonly mcpTools: readonly OfferedTool[];
-}
 
 const part: Watched = { image_url: {}, video_url: {}, input_audio: {}, file: {} };
 /** What platforms and the gateway say of a call or an image, and read again when it is sent back. */
@@ -71,25 +58,24 @@ export const chatWatched: Watched = {
 };
 
 /** Checks what the gateway reasons about; everything else in the body is the upstream's business. */
-export function readChatRequest(document: JsonDocument): Either<GatewayError, ChatRequest> {
+export function readChatRequest(document: JsonDocument): Either<GatewayError, GenerationRequest> {
   const body = document.value;
-  const { messages, stream } = body;
+  const { messages } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
   if (!isArray(messages) || messages.length === 0)
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
   const error = messageError(messages) ?? shapeError(body, chatShapes);
   if (error !== undefined) return E.left(error);
-  const all = [...objectsOf(body['tools']), ...objectsOf(body['functions'])];
-  const tools = all.length;
-  return E.right({
-    document,
-    model: model.right,
-    stream: stream === true,
-    ...needsOf(body, stream === true, tools > 0),
-    exposedToolCount: tools,
-    mcpTools: offeredMcpTools(all),
-  });
+  const tools = objectsOf(body['tools']);
+  return E.right(
+    generationRequest('chat_completions', document, model.right, {
+      tools: [...tools, ...objectsOf(body['functions'])],
+      visual: below('messages', placeIn(messages, placeOfVisual)),
+      format: body['response_format'],
+      fields: { tools: tools.length > 0 ? 'tools' : 'functions' },
+    }),
+  );
 }
 
 function messageError(messages: readonly Json[]): GatewayError | undefined {
@@ -109,23 +95,6 @@ export const chatShapes: FieldShapes = [
   ['stream_options', anObject],
   ['response_format', anObject],
 ];
-
-function needsOf(body: JsonObject, stream: boolean, tools: boolean): Pick<ChatRequest, 'needs' | 'fields'> {
-  const format = body['response_format'];
-  const visual = placeIn(body['messages'], placeOfVisual);
-  const needs: Capability[] = ['chat_completions'];
-  if (stream) needs.push('stream');
-  if (tools) needs.push('tools');
-  if (visual !== undefined) needs.push('vision');
-  if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
-  return {
-    needs,
-    fields: {
-      tools: objectsOf(body['tools']).length > 0 ? 'tools' : 'functions',
-      vision: `messages${visual ?? ''}`,
-    },
-  };
-}
 
 /** Images, videos and documents, in every spelling in use: models see the pages of a document. */
 const visualParts: ReadonlySet<Json | undefined> = new Set([

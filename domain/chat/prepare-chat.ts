@@ -10,7 +10,7 @@ import { deepMerge, type JsonObject } from '../shared/json.ts';
 import { editedMembers, exactMember } from '../shared/json-document.ts';
 import type { OutboundText } from '../shared/outbound-text.ts';
 import { perObject } from '../shared/per-object.ts';
-import type { ChatRequest } from './chat-request.ts';
+import type { GenerationRequest } from '../routing/generation-request.ts';
 
 /** What a route changes in every outbound chat-completions body; `extra_body` comes after it. */
 const routeEdit = perObject(
@@ -28,7 +28,10 @@ function nameModel(upstreamModel: string): BodyEdit {
  * The outbound chat body: the caller's own text, changed by as few edits as the route asks for. `extra_body` is the
  * final raw override, also over what the edits made.
  */
-export function prepareChat({ document }: ChatRequest, route: Route): Either<GatewayError, OutboundText> {
+export function prepareChat(
+  { document }: GenerationRequest,
+  route: Route,
+): Either<GatewayError, OutboundText> {
   const changes = routeEdit(route)({ value: document.value, exact: (key) => exactMember(document, key) });
   if (E.isLeft(changes)) return changes;
   const all = overridden(document, changes.right, route.extraBody);

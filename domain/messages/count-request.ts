@@ -4,10 +4,11 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { JsonObject } from '../shared/json.ts';
-import { type MessagesRequest, readConversation } from './messages-request.ts';
+import { readConversation } from './messages-request.ts';
+import type { GenerationRequest } from '../routing/generation-request.ts';
 
 /** A messages body whose tokens are to be counted. Its tools are shown to no model, so that they are not counted. */
-export interface CountRequest extends Omit<MessagesRequest, 'exposedToolCount'> {
+export interface CountRequest extends Omit<GenerationRequest, 'exposedToolCount'> {
   readonly exposedToolCount: undefined;
 }
 

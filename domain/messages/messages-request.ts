@@ -1,7 +1,6 @@
-import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Capability, CapabilityFields } from '../routing/capabilities.ts';
+import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -29,18 +28,6 @@ import { blocksOf } from './blocks.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 
-/** A reading view over the caller's untouched messages body. */
-export interface MessagesRequest {
-  readonly document: JsonDocument;
-  readonly model: string;
-  readonly stream: boolean;
-  readonly needs: readonly Capability[];
-  readonly fields: CapabilityFields;
-  /** Shallow count of request tools; 0 when there are none. */
-  readonly exposedToolCount: number;
-  readonly mcpTools: readonly OfferedTool[];
-}
-
 const source: Watched = { content: { '*': { source: {} } } };
 const innerBlock: Watched = { source, transformations: {} };
 const block: Watched = {
@@ -64,30 +51,32 @@ export const messagesWatched: Watched = {
  * Checks what the gateway reasons about, for every route. Which blocks and fields a route can take is for the
  * one who writes its upstream body.
  */
-export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, MessagesRequest> =>
+export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, GenerationRequest> =>
   readConversation(document, limitError(document.value));
 
 /** The same of a body that need not say how long its answer may be; `problem` is one of its other fields. */
 export function readConversation(
   document: JsonDocument,
   problem?: GatewayError,
-): Either<GatewayError, MessagesRequest> {
+): Either<GatewayError, GenerationRequest> {
   const body = document.value;
-  const { stream } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
   const first =
     threadError(body) ?? problem ?? shapeError(body, messagesShapes) ?? messagesError(body['messages']);
   if (first !== undefined) return E.left(first);
-  const all = objectsOf(body['tools']);
-  return E.right({
-    document,
-    model: model.right,
-    stream: stream === true,
-    ...needsOf(body, stream === true, all.length > 0),
-    exposedToolCount: all.length,
-    mcpTools: offeredMcpTools(all),
-  });
+  const asked = outputFormat(body);
+  return E.right(
+    generationRequest('chat_completions', document, model.right, {
+      tools: objectsOf(body['tools']),
+      visual: below(
+        'messages',
+        placeIn(body['messages'], ({ content }) => below('.content', placeOfVisual(content))),
+      ),
+      format: asked?.format,
+      fields: asked === undefined ? {} : { json_schema: asked.path },
+    }),
+  );
 }
 
 const aNumber: ValueShape = ['a number', (value) => numberOf(value) !== undefined, { type: 'number' }];
@@ -147,24 +136,6 @@ function messagesError(messages: Json | undefined): GatewayError | undefined {
 /** A system message may set an effort, and say nothing. */
 const isControlAlone = ({ role, content, output_config: config }: JsonObject): boolean =>
   role === 'system' && isAbsent(content) && isObject(config);
-
-function needsOf(
-  body: JsonObject,
-  stream: boolean,
-  tools: boolean,
-): Pick<MessagesRequest, 'needs' | 'fields'> {
-  const visual = placeIn(body['messages'], ({ content }) => below('.content', placeOfVisual(content)));
-  const asked = outputFormat(body);
-  const needs: Capability[] = ['chat_completions'];
-  if (stream) needs.push('stream');
-  if (tools) needs.push('tools');
-  if (visual !== undefined) needs.push('vision');
-  if (asked?.format['type'] === 'json_schema') needs.push('json_schema');
-  return {
-    needs,
-    fields: { vision: `messages${visual ?? ''}`, json_schema: asked?.path ?? 'output_config' },
-  };
-}
 
 const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document']);
 

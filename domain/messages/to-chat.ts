@@ -19,12 +19,13 @@ import { chatToolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
-import { type MessagesRequest, outputFormat } from './messages-request.ts';
+import { outputFormat } from './messages-request.ts';
 import { platformFields } from './platform-fields.ts';
+import type { GenerationRequest } from '../routing/generation-request.ts';
 
 /** What is looked at of a messages request to write it as chat. */
-export interface ReadMessages extends Pick<MessagesRequest, 'model' | 'stream'> {
-  readonly document: Pick<MessagesRequest['document'], 'value'>;
+export interface ReadMessages extends Pick<GenerationRequest, 'model' | 'stream'> {
+  readonly document: Pick<GenerationRequest['document'], 'value'>;
 }
 
 /**

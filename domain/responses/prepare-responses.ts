@@ -11,14 +11,14 @@ import { isArray, type Json } from '../shared/json.ts';
 import { editedMembers, exactMember } from '../shared/json-document.ts';
 import type { OutboundText } from '../shared/outbound-text.ts';
 import { needsReplayIds, withReplayIds } from './replay-ids.ts';
-import type { ResponsesRequest } from './responses-request.ts';
+import type { GenerationRequest } from '../routing/generation-request.ts';
 
 /**
  * The outbound responses body: the caller's own text but for what the specification names: empty tools and replay
  * identifiers. The model's upstream name comes first, `extra_body` is the final raw override.
  */
 export function prepareResponses(
-  request: ResponsesRequest,
+  request: GenerationRequest,
   route: Route,
   digest: Digest,
 ): Either<GatewayError, OutboundText> {

@@ -1,7 +1,6 @@
-import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Capability, CapabilityFields } from '../routing/capabilities.ts';
+import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -12,22 +11,10 @@ import {
 } from '../shared/field-shapes.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
-
-/** A reading view over the caller's untouched responses body. */
-export interface ResponsesRequest {
-  readonly document: JsonDocument;
-  readonly model: string;
-  readonly stream: boolean;
-  readonly needs: readonly Capability[];
-  readonly fields: CapabilityFields;
-  /** Shallow count of request tools, of whatever type; 0 when there are none. */
-  readonly exposedToolCount: number;
-  readonly mcpTools: readonly OfferedTool[];
-}
 
 /** The levels of a responses body that the gateway reads or edits. */
 export const responsesWatched: Watched = {
@@ -38,24 +25,22 @@ export const responsesWatched: Watched = {
 };
 
 /** Checks what the gateway reasons about; unknown item and tool types are the upstream's business. */
-export function readResponsesRequest(document: JsonDocument): Either<GatewayError, ResponsesRequest> {
+export function readResponsesRequest(document: JsonDocument): Either<GatewayError, GenerationRequest> {
   const body = document.value;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
   const error = shapeError(body, responsesShapes);
   if (error !== undefined) return E.left(error);
-  const stream = body['stream'] === true;
-  if (body['background'] === true && !stream) return E.left(noWayBack);
-  const tools = objectsOf(body['tools']);
-  const exposedToolCount = tools.length;
-  return E.right({
-    document,
-    model: model.right,
-    stream,
-    ...needsOf(body, stream, exposedToolCount > 0),
-    exposedToolCount,
-    mcpTools: offeredMcpTools(tools),
-  });
+  if (body['background'] === true && body['stream'] !== true) return E.left(noWayBack);
+  const { input, text, tools } = body;
+  return E.right(
+    generationRequest('responses', document, model.right, {
+      tools: objectsOf(tools),
+      visual: below('input', placeIn(input, placeOfVisual)),
+      format: membersOf(text)['format'],
+      fields: { json_schema: 'text.format' },
+    }),
+  );
 }
 
 /** What is fetched later has no way back through here: neither the answer nor what it cost. */
@@ -70,22 +55,6 @@ export const responsesShapes: FieldShapes = [
   ['stream', aBoolean],
   ['tools', anArrayOfObjects],
 ];
-
-function needsOf(
-  body: JsonObject,
-  stream: boolean,
-  tools: boolean,
-): Pick<ResponsesRequest, 'needs' | 'fields'> {
-  const visual = placeIn(body['input'], placeOfVisual);
-  const { text } = body;
-  const format = isObject(text) ? text['format'] : undefined;
-  const needs: Capability[] = ['responses'];
-  if (stream) needs.push('stream');
-  if (tools) needs.push('tools');
-  if (visual !== undefined) needs.push('vision');
-  if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
-  return { needs, fields: { vision: `input${visual ?? ''}`, json_schema: 'text.format' } };
-}
 
 /** Items that show something whatever else they hold: a screenshot, or an image that was made. */
 const visualItems: ReadonlySet<Json | undefined> = new Set(['computer_call_output', 'image_generation_call']);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { type ChatRequest, chatWatched, readChatRequest } from '../../../domain/chat/chat-request.ts';
+import { chatWatched, readChatRequest } from '../../../domain/chat/chat-request.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
+import type { GenerationRequest } from '../../../domain/routing/generation-request.ts';
 
 const read = (body: object) => {
   const document = parseDocument(JSON.stringify(body), chatWatched);
@@ -13,7 +14,7 @@ const read = (body: object) => {
 
 const messages = [{ role: 'user', content: 'Hello' }];
 
-const requestOf = (over: object): ChatRequest => {
+const requestOf = (over: object): GenerationRequest => {
   const request = read({ model: 'fast', messages, ...over });
   if (E.isLeft(request)) throw new Error(request.left.message);
   return request.right;

@@ -1,16 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import {
-  type MessagesRequest,
-  messagesWatched,
-  readMessagesRequest,
-} from '../../../domain/messages/messages-request.ts';
+import { messagesWatched, readMessagesRequest } from '../../../domain/messages/messages-request.ts';
 import { parseExact } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import type { GenerationRequest } from '../../../domain/routing/generation-request.ts';
 
 const readText = (
   text: string,
-): E.Either<{ readonly param?: string; readonly message: string }, MessagesRequest> => {
+): E.Either<{ readonly param?: string; readonly message: string }, GenerationRequest> => {
   const document = parseDocument(text, messagesWatched, parseExact);
   if (E.isLeft(document)) throw new Error(document.left.message);
   return readMessagesRequest(document.right);
@@ -19,7 +16,7 @@ const messages = [{ role: 'user', content: 'Hello' }];
 const read = (over: object) =>
   readText(JSON.stringify({ model: 'fast', max_tokens: 100, messages, ...over }));
 
-const requestOf = (over: object): MessagesRequest => {
+const requestOf = (over: object): GenerationRequest => {
   const request = read(over);
   if (E.isLeft(request)) throw new Error(request.left.message);
   return request.right;

@@ -1,21 +1,18 @@
 import { expect } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import {
-  type MessagesRequest,
-  messagesWatched,
-  readMessagesRequest,
-} from '../../../domain/messages/messages-request.ts';
+import { messagesWatched, readMessagesRequest } from '../../../domain/messages/messages-request.ts';
 import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import type { GenerationRequest } from '../../../domain/routing/generation-request.ts';
 
 export const hello = [{ role: 'user', content: 'Hello' }];
 
 export const translated = (text: string): E.Either<GatewayError, JsonObject> => {
   const document = parseDocument(text, messagesWatched, parseExact);
   if (E.isLeft(document)) throw new Error(document.left.message);
-  return E.chain((request: MessagesRequest) => toChatBody(request))(readMessagesRequest(document.right));
+  return E.chain((request: GenerationRequest) => toChatBody(request))(readMessagesRequest(document.right));
 };
 export const translate = (over: object): E.Either<GatewayError, JsonObject> =>
   translated(JSON.stringify({ model: 'fast', max_tokens: 100, messages: hello, ...over }));

@@ -1,22 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import {
-  readResponsesRequest,
-  type ResponsesRequest,
-  responsesWatched,
-} from '../../../domain/responses/responses-request.ts';
+import { readResponsesRequest, responsesWatched } from '../../../domain/responses/responses-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
+import type { GenerationRequest } from '../../../domain/routing/generation-request.ts';
 
-const read = (body: object): E.Either<GatewayError, ResponsesRequest> => {
+const read = (body: object): E.Either<GatewayError, GenerationRequest> => {
   const document = parseDocument(JSON.stringify(body), responsesWatched);
   if (E.isLeft(document)) throw new Error(document.left.message);
   return readResponsesRequest(document.right);
 };
 
-const requestOf = (over: object): ResponsesRequest => {
+const requestOf = (over: object): GenerationRequest => {
   const request = read({ model: 'fast', input: 'Hello', ...over });
   if (E.isLeft(request)) throw new Error(request.left.message);
   return request.right;
