@@ -83,12 +83,12 @@ export const choiceInput = <const W extends string>(words: readonly [W, ...W[]])
   );
 
 /** Text that a table can hold: PostgreSQL takes neither U+0000 nor lone surrogates. */
-export const textInput = (minChars: number, maxChars: number): Input<string> =>
+export const textInput = (maxChars: number): Input<string> =>
   input(
-    `must be text of ${minChars} to ${maxChars} characters`,
-    { type: 'string', minLength: minChars, maxLength: maxChars },
+    `must be text of 1 to ${maxChars} characters`,
+    { type: 'string', minLength: 1, maxLength: maxChars },
     (given) =>
-      typeof given === 'string' && given.length >= minChars && given.length <= maxChars && isStorable(given)
+      typeof given === 'string' && given !== '' && given.length <= maxChars && isStorable(given)
         ? given
         : undefined,
   );

@@ -66,7 +66,7 @@ const creation = (ports: KeyPorts): AdminRoute =>
       members: {
         name: displayNameInput,
         owner_kind: choiceInput(ownerKinds),
-        owner_id: textInput(1, maxOwnerIdChars),
+        owner_id: textInput(maxOwnerIdChars),
         allowed_models: otherwise(modelsInput, []),
         expires_at: optionalInput(orNullInput(instantInput)),
       },

@@ -36,7 +36,7 @@ const testBody = {
   members: {
     route_position: optionalInput(wholeInput(0, maxPosition)),
     owner_kind: choiceInput(['user', 'team']),
-    owner_id: textInput(1, maxOwnerIdChars),
+    owner_id: textInput(maxOwnerIdChars),
     family: optionalInput(choiceInput(testedFamilies)),
   },
 };

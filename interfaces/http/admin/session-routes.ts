@@ -135,7 +135,7 @@ export const passwordInput = input(
 const maxCodeChars = 64;
 
 /** What an authenticator shows, or a recovery code. */
-export const codeInput = textInput(1, maxCodeChars);
+export const codeInput = textInput(maxCodeChars);
 
 const credentials = {
   email: input(

@@ -38,7 +38,7 @@ export const callbackPath = '/api/v1/auth/oidc/callback';
 /** The login, which has a sentence for each code. */
 const refusalPage = (code: ErrorCode): string => `/admin?sign_in_error=${code}`;
 
-const startQuery = { return_to: optionalInput(textInput(1, 4096)) };
+const startQuery = { return_to: optionalInput(textInput(4096)) };
 
 /** Sign-in at an identity provider, and what ways in there are; anybody may call. */
 export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => [
