@@ -5,11 +5,12 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
   isArray,
+  isObject,
   type Json,
   type JsonObject,
+  membersOf,
   objectsOf,
   present,
-  isObject,
 } from '../shared/json.ts';
 import { systemBlocks } from './blocks.ts';
 import { fieldError, unavailableField } from '../shared/field-errors.ts';
@@ -40,7 +41,8 @@ export function toChatBody(
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
   const body = withPlainSystemTurns(document.value);
-  const foreign = foreignField(body, reasoning === asEffort);
+  const thinking = reasoning(body);
+  const foreign = foreignField(body, thinking);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
@@ -60,7 +62,7 @@ export function toChatBody(
       top_k: body['top_k'],
       stop: isArray(stop) && stop.length > 0 ? stop : undefined,
       response_format: format.right,
-      ...reasoning(body),
+      ...thinking,
       ...marks(body),
       ...platformFields(body),
       stream: stream ? true : undefined,
@@ -84,12 +86,14 @@ const foreignFields: ForeignFields = [
   ],
 ];
 
-/** A task budget has a word where the provider writes the body itself. */
-function foreignField(body: JsonObject, isChatStyle: boolean): string | undefined {
-  const { output_config: config } = body;
-  if (isChatStyle && isObject(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
+/** A task budget has a word where the provider writes the body itself: what is said of thinking holds it then. */
+function foreignField(body: JsonObject, thinking: JsonObject): string | undefined {
+  if (!isAbsent(taskBudgetOf(body)) && isAbsent(taskBudgetOf(thinking))) return 'output_config.task_budget';
   return foreignIn(body, foreignFields) ?? restrictedGeo(body);
 }
+
+const taskBudgetOf = ({ output_config: config }: JsonObject): Json | undefined =>
+  membersOf(config)['task_budget'];
 
 function isEmptyList(value: Json): boolean {
   return isArray(value) && value.length === 0;

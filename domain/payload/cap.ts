@@ -37,7 +37,7 @@ export function capped(payload: Members, maxBytes: number): Written {
 /** Too few bytes for any shape: what is left is valid JSON. */
 const preview = (maxBytes: number): Written => {
   if (maxBytes < 2) return new Digits('0');
-  return maxBytes < 13 ? '' : '[TRUNCATED]';
+  return maxBytes < textSize(leftOutKey, maxBytes) ? '' : leftOutKey;
 };
 
 /** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
@@ -84,12 +84,12 @@ const maxEscape = '\\u0000'.length;
 
 function fitItems({ items }: Items, bytes: number, size: PrintedSize): Items {
   const count = items.length;
-  const mark = textSize(leftOut(count, 'items'), bytes) + 1;
+  const mark = textSize(leftOut(count), bytes) + 1;
   const partAt = (index: number): Part => ({ fixed: 1, size: size(items[index] ?? null) });
   const least = Math.max(floor, Math.min(enoughOfAnItem, Math.floor(bytes / 8)));
   const { kept, most } = share(count, partAt, least, bytes - 1, mark);
   const fitted = items.slice(0, kept).map((item) => fit(item, most, size));
-  return new Items(kept === count ? fitted : [...fitted, leftOut(count - kept, 'items')]);
+  return new Items(kept === count ? fitted : [...fitted, leftOut(count - kept)]);
 }
 
 function fitMembers({ keys, values }: Members, bytes: number, size: PrintedSize): Members {
@@ -107,7 +107,7 @@ function fitMembers({ keys, values }: Members, bytes: number, size: PrintedSize)
     : new Members([...shortKeys, leftOutKey], [...fitted, `${count - kept} members`]);
 }
 
-const leftOut = (count: number, what: string): string => `[TRUNCATED ${count} ${what}]`;
+const leftOut = (count: number): string => `[TRUNCATED ${count} items]`;
 
 const leftOutKey = '[TRUNCATED]';
 
