@@ -175,6 +175,10 @@ describe('a refusal has the name that a messages caller wrote', () => {
     ],
     [{ tools: [tool('f')] }, 'tools[0].function.parameters.type', 'tools[0].input_schema.type'],
     [{}, 'temperature', 'temperature'],
+    [{}, 'messages[0].content[0].text', 'messages[0].content'],
+    [{}, 'messages[0].name', 'messages[0]'],
+    [{ system: 'a' }, 'messages[0].content[0].text', 'system'],
+    [{ system: 'a' }, 'messages[1].content', 'messages[0].content'],
   ])('%j: %s is %s', (body, param, name) => {
     const error: GatewayError = { code: 'invalid_request', message: `\`${param}\` is wrong.`, param };
     expect(inCallersNames(error, { ...minimal, ...body })).toEqual({
