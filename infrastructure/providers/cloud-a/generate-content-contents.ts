@@ -3,18 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
 import { exactObject, meansNoArguments } from '../../../domain/messages/chat-answer.ts';
-import {
-  isObject,
-  isAbsent,
-  isString,
-  type Json,
-  type JsonObject,
-  objectsOf,
-} from '../../../domain/shared/json.ts';
+import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
   fieldError,
   foreignType,
-  nameOf,
   stringOf,
   unavailableField,
   unavailableWord,
@@ -147,14 +140,12 @@ function imageParts(images: Json | undefined, path: string, buckets: ReadableBuc
 }
 
 function addCall(call: JsonObject, path: string, signature: string | undefined, turns: Turns): Step {
-  const { id, type, function: callee } = call;
-  if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
-  if (!isObject(callee)) return E.left(fieldError(`${path}.function`, 'must be an object.'));
-  const name = nameOf(callee, 'name', `${path}.function`);
-  if (E.isLeft(name)) return name;
-  const args = argumentsOf(callee['arguments'], `${path}.function.arguments`);
+  const called = calledFunction(call, path);
+  if (E.isLeft(called)) return called;
+  const { name, members } = called.right;
+  const args = argumentsOf(members['arguments'], `${path}.function.arguments`);
   if (E.isLeft(args)) return args;
-  turns.call(isString(id) ? id : '', name.right, args.right, signature);
+  turns.call(isString(call['id']) ? call['id'] : '', name, args.right, signature);
   return done;
 }
 

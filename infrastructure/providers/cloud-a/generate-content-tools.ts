@@ -1,15 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import { functionOf, offeredFunction } from '../../../domain/chat/chat-functions.ts';
 import {
-  isObject,
   isAbsent,
+  isObject,
   isString,
   type Json,
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
+import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { jsonSchema } from './generate-content-schema.ts';
 
@@ -44,18 +45,13 @@ export function toolMembers(body: JsonObject): Members {
 }
 
 function declaration(tool: JsonObject, path: string): Members {
-  const { type, function: described } = tool;
-  if (type !== 'function') return foreignType(tool, path);
-  const at = `${path}.function`;
-  if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
-  const name = nameOf(described, 'name', at);
-  if (E.isLeft(name)) return name;
-  const { description, parameters } = described;
-  if (!isAbsent(parameters) && !isObject(parameters))
-    return E.left(fieldError(`${at}.parameters`, 'must be an object.'));
-  const schema = isAbsent(parameters) ? {} : jsonSchema(parameters);
+  const offered = offeredFunction(tool, path);
+  if (E.isLeft(offered)) return offered;
+  const { name, members, parameters } = offered.right;
+  const { description } = members;
+  const schema = parameters === undefined ? {} : jsonSchema(parameters);
   return E.right({
-    name: name.right,
+    name,
     ...(isString(description) ? { description } : {}),
     // Without properties of its own a function takes none: the upstream wants a schema to be that of an object.
     ...(Object.keys(schema).length === 0 ? {} : { parametersJsonSchema: schema }),
@@ -78,11 +74,9 @@ function callingConfig(choice: Json | undefined): Either<GatewayError, JsonObjec
 }
 
 function namedFunction(choice: JsonObject): Members {
-  const { type, function: chosen } = choice;
-  if (type !== 'function') return foreignType(choice, 'tool_choice');
-  if (!isObject(chosen)) return E.left(fieldError('tool_choice.function', 'must be an object.'));
+  if (choice['type'] !== 'function') return foreignType(choice, 'tool_choice');
   return pipe(
-    nameOf(chosen, 'name', 'tool_choice.function'),
-    E.map((name) => ({ mode: 'ANY', allowedFunctionNames: [name] })),
+    functionOf(choice, 'tool_choice'),
+    E.map(({ name }) => ({ mode: 'ANY', allowedFunctionNames: [name] })),
   );
 }

@@ -3,10 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
+import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import {
-  isObject,
   isAbsent,
   isArray,
+  isObject,
   isString,
   type Json,
   type JsonObject,
@@ -14,8 +15,6 @@ import {
 } from '../../../domain/shared/json.ts';
 import {
   fieldError,
-  foreignType,
-  nameOf,
   stringOf,
   unavailableField,
   unavailableWord,
@@ -165,15 +164,15 @@ function assistantBlocks(message: JsonObject, path: string, writing: Writing): B
 
 function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<GatewayError, JsonObject> {
   if (!isObject(call)) return E.left(fieldError(path, 'must be an object.'));
-  const { type, function: called } = call;
-  if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
+  const called = calledFunction(call, path);
+  if (E.isLeft(called)) return called;
+  const { members } = called.right;
   const id = stringOf(call, 'id', path);
   if (E.isLeft(id)) return id;
   const at = `${path}.function`;
-  if (!isObject(called)) return E.left(fieldError(at, 'must be an object.'));
-  const name = tools ? toolName(called, at) : nameOf(called, 'name', at);
+  const name = tools ? toolName(called.right.name, `${at}.name`) : E.right(called.right.name);
   if (E.isLeft(name)) return name;
-  const text = called['arguments'] ?? '';
+  const text = members['arguments'] ?? '';
   if (!isString(text)) return E.left(fieldError(`${at}.arguments`, 'must be a string.'));
   if (!tools)
     return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });

@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { functionOf, offeredFunction } from '../../../domain/chat/chat-functions.ts';
 import {
-  isObject,
   isAbsent,
+  isObject,
   isString,
   type Json,
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
+import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { AskedField } from './unified-fields.ts';
@@ -78,20 +79,17 @@ function singleCall(chosen: Chosen | undefined): AskedField {
 }
 
 /** A name that the platform takes. */
-export function toolName(called: JsonObject, path: string): Either<GatewayError, string> {
-  const name = nameOf(called, 'name', path);
-  if (E.isLeft(name)) return name;
-  const at = `${path}.name`;
-  if (name.right.length > maxToolNameChars)
+export function toolName(name: string, path: string): Either<GatewayError, string> {
+  if (name.length > maxToolNameChars)
     return E.left(
       fieldError(
-        at,
-        `has ${name.right.length} characters, and at most ${maxToolNameChars} on this model's route.`,
+        path,
+        `has ${name.length} characters, and at most ${maxToolNameChars} on this model's route.`,
       ),
     );
-  if (!toolNameShape.test(name.right))
-    return E.left(fieldError(at, 'must be made of letters, digits, `_` and `-`.'));
-  return name;
+  return toolNameShape.test(name)
+    ? E.right(name)
+    : E.left(fieldError(path, 'must be made of letters, digits, `_` and `-`.'));
 }
 
 interface Tool {
@@ -103,18 +101,15 @@ interface Tool {
 
 /** `strict` goes upstream only as the caller wrote it, and not to a model that does not support it. */
 function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Either<GatewayError, Tool> {
-  const { type, function: described } = tool;
-  if (type !== 'function') return foreignType(tool, path);
-  const at = `${path}.function`;
-  if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
-  const name = toolName(described, at);
+  const offered = offeredFunction(tool, path);
+  if (E.isLeft(offered)) return offered;
+  const { members, parameters } = offered.right;
+  const name = toolName(offered.right.name, `${path}.function.name`);
   if (E.isLeft(name)) return name;
-  const { description, parameters, strict } = described;
-  if (!isAbsent(parameters) && !isObject(parameters))
-    return E.left(fieldError(`${at}.parameters`, 'must be an object.'));
+  const { description, strict } = members;
   return E.right({
     name: name.right,
-    mark: { ...markOf(described), ...markOf(tool) },
+    mark: { ...markOf(members), ...markOf(tool) },
     spec: {
       name: name.right,
       ...(isString(description) && description !== '' ? { description } : {}),
@@ -148,12 +143,11 @@ function toolChoice(choice: Json | undefined, names: readonly string[]): Choice 
 }
 
 function namedTool(choice: JsonObject, names: readonly string[]): Choice {
-  const { type, function: chosen } = choice;
-  if (type !== 'function') return foreignType(choice, 'tool_choice');
-  if (!isObject(chosen)) return E.left(fieldError('tool_choice.function', 'must be an object.'));
-  const name = nameOf(chosen, 'name', 'tool_choice.function');
-  if (E.isLeft(name)) return name;
-  return names.includes(name.right)
-    ? E.right({ tool: { name: name.right } })
+  if (choice['type'] !== 'function') return foreignType(choice, 'tool_choice');
+  const chosen = functionOf(choice, 'tool_choice');
+  if (E.isLeft(chosen)) return chosen;
+  const { name } = chosen.right;
+  return names.includes(name)
+    ? E.right({ tool: { name } })
     : E.left(fieldError('tool_choice.function.name', 'is the name of none of the `tools`.'));
 }

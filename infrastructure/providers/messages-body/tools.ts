@@ -1,16 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import { functionOf, offeredFunction } from '../../../domain/chat/chat-functions.ts';
 import {
-  isObject,
   isAbsent,
   isArray,
+  isObject,
   isString,
   type Json,
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf, unavailableField } from '../../../domain/shared/field-errors.ts';
+import { fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 
@@ -55,21 +56,17 @@ const withoutTools = (choice: JsonObject | undefined): Members =>
     : E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
 
 function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Members {
-  const callee = tool['function'];
-  if (tool['type'] !== 'function') return foreignType(tool, path);
-  if (!isObject(callee)) return E.left(fieldError(`${path}.function`, 'must be an object.'));
-  const name = nameOf(callee, 'name', `${path}.function`);
-  if (E.isLeft(name)) return name;
-  const { description, parameters, strict } = callee;
-  if (!isAbsent(parameters) && !isObject(parameters))
-    return E.left(fieldError(`${path}.function.parameters`, 'must be an object.'));
+  const offered = offeredFunction(tool, path);
+  if (E.isLeft(offered)) return offered;
+  const { name, members, parameters } = offered.right;
+  const { description, strict } = members;
   return E.right({
     type: 'custom',
-    name: name.right,
+    name,
     ...(isString(description) ? { description } : {}),
     input_schema: inputSchema(parameters ?? {}),
     ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
-    ...markOf(callee),
+    ...markOf(members),
     ...markOf(tool),
   });
 }
@@ -93,7 +90,7 @@ function choiceOf(choice: Json | undefined): Either<GatewayError, JsonObject | u
   if (!isObject(choice) || choice['type'] !== 'function' || !isObject(choice['function']))
     return E.left(fieldError('tool_choice', "must be `auto`, `required`, `none` or a function's name."));
   return pipe(
-    nameOf(choice['function'], 'name', 'tool_choice.function'),
-    E.map((name) => ({ type: 'tool', name })),
+    functionOf(choice, 'tool_choice'),
+    E.map(({ name }) => ({ type: 'tool', name })),
   );
 }

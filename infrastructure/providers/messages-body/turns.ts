@@ -3,15 +3,16 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
+import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import {
-  isObject,
   isAbsent,
   isArray,
+  isObject,
   isString,
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf, unavailableField } from '../../../domain/shared/field-errors.ts';
+import { fieldError, stringOf, unavailableField } from '../../../domain/shared/field-errors.ts';
 import {
   endingMarked,
   endMarked,
@@ -150,18 +151,17 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
 }
 
 function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
-  const { type, id, function: callee } = call;
-  if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
-  if (!isString(id)) return E.left(fieldError(`${path}.id`, 'must be a string.'));
-  if (!isObject(callee)) return E.left(fieldError(`${path}.function`, 'must be an object.'));
-  const name = nameOf(callee, 'name', `${path}.function`);
-  if (E.isLeft(name)) return name;
-  const text = callee['arguments'] ?? '';
+  const called = calledFunction(call, path);
+  if (E.isLeft(called)) return called;
+  const { name, members } = called.right;
+  const id = stringOf(call, 'id', path);
+  if (E.isLeft(id)) return id;
+  const text = members['arguments'] ?? '';
   if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
   return E.right({
     type: 'tool_use',
-    id: rules.boundId(id),
-    name: name.right,
+    id: rules.boundId(id.right),
+    name,
     input: inputOf(text),
     ...markOf(call),
   });

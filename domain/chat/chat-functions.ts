@@ -1,0 +1,43 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isAbsent, isObject, type JsonObject } from '../shared/json.ts';
+
+/** A function that a chat body speaks of: in a tool, a call or a choice. */
+export interface ChatFunction {
+  readonly name: string;
+  /** All that is said of it. */
+  readonly members: JsonObject;
+}
+
+type Read<A> = Either<GatewayError, A>;
+
+/** The function of what was found to be of the type `function`. */
+export function functionOf({ function: members }: JsonObject, path: string): Read<ChatFunction> {
+  const at = `${path}.function`;
+  if (!isObject(members)) return E.left(fieldError(at, 'must be an object.'));
+  return pipe(
+    nameOf(members, 'name', at),
+    E.map((name) => ({ name, members })),
+  );
+}
+
+/** Of a tool: any other type is one that some providers host. */
+export function offeredFunction(
+  tool: JsonObject,
+  path: string,
+): Read<ChatFunction & { readonly parameters: JsonObject | undefined }> {
+  if (tool['type'] !== 'function') return foreignType(tool, path);
+  const offered = functionOf(tool, path);
+  if (E.isLeft(offered)) return offered;
+  const { parameters } = offered.right.members;
+  return isAbsent(parameters) || isObject(parameters)
+    ? E.right({ ...offered.right, parameters: parameters ?? undefined })
+    : E.left(fieldError(`${path}.function.parameters`, 'must be an object.'));
+}
+
+/** Of a call, which need not say its type. */
+export const calledFunction = (call: JsonObject, path: string): Read<ChatFunction> =>
+  isAbsent(call['type']) || call['type'] === 'function' ? functionOf(call, path) : foreignType(call, path);
