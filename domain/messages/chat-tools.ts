@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
-import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
+import { choiceOfNoTool, fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
 import type { Marks } from './cache-marks.ts';
 
 /** Members of the chat body. */
@@ -48,9 +48,7 @@ function choiceMembers(choice: Json | undefined, tools: boolean): Members {
   const named = choiceOf(choice);
   if (E.isLeft(named)) return named;
   if (!tools)
-    return choice['type'] === 'auto' || choice['type'] === 'none'
-      ? E.right({})
-      : E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
+    return choice['type'] === 'auto' || choice['type'] === 'none' ? E.right({}) : E.left(choiceOfNoTool);
   const single = choice['disable_parallel_tool_use'] === true;
   return E.right({ tool_choice: named.right, ...(single ? { parallel_tool_calls: false } : {}) });
 }

@@ -13,7 +13,7 @@ import {
   present,
 } from '../shared/json.ts';
 import { systemBlocks } from './blocks.ts';
-import { fieldError, unavailableField } from '../shared/field-errors.ts';
+import { emptyConversation, fieldError, unavailableField } from '../shared/field-errors.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
 import { chatToolMembers } from './chat-tools.ts';
@@ -109,7 +109,7 @@ function conversation(body: JsonObject, marks: Marks): Either<GatewayError, read
     messages.push(translated.right);
   }
   const all = messages.flat();
-  if (all.length === 0) return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
+  if (all.length === 0) return E.left(emptyConversation);
   return E.right([...systemMessages(marks)(system.right), ...all]);
 }
 

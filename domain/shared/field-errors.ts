@@ -26,6 +26,11 @@ export const unavailableWord = (word: Json | undefined, path: string): GatewayEr
 export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
   E.left(unavailableWord(type, `${path}.type`));
 
+/** Of a conversation of which nothing is left once what says nothing is gone. */
+export const emptyConversation = fieldError('messages', 'says nothing that can be sent to the model.');
+
+export const choiceOfNoTool = fieldError('tool_choice', 'asks for a tool, but the request has none.');
+
 /** A string that a block must have. */
 export function stringOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {
   const value = object[field];

@@ -6,6 +6,7 @@ import { exactObject, meansNoArguments } from '../../../domain/messages/chat-ans
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
+  emptyConversation,
   fieldError,
   foreignType,
   stringOf,
@@ -52,8 +53,7 @@ export function conversationOf(
     if (E.isLeft(step)) return step;
   }
   const contents = turns.contents();
-  if (contents.length === 0)
-    return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
+  if (contents.length === 0) return E.left(emptyConversation);
   return E.right({ system, contents });
 }
 

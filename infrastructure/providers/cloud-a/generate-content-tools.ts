@@ -10,7 +10,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import { choiceOfNoTool, fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { jsonSchema } from './generate-content-schema.ts';
 
@@ -27,10 +27,7 @@ export function toolMembers(body: JsonObject): Members {
   const config = callingConfig(body['tool_choice']);
   if (E.isLeft(config)) return config;
   const mode = config.right?.['mode'];
-  if (declarations.length === 0)
-    return mode === 'ANY'
-      ? E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'))
-      : E.right({});
+  if (declarations.length === 0) return mode === 'ANY' ? E.left(choiceOfNoTool) : E.right({});
   if (body['parallel_tool_calls'] === false && mode !== 'NONE')
     return E.left(
       fieldError(

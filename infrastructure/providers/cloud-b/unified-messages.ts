@@ -14,6 +14,7 @@ import {
   objectsOf,
 } from '../../../domain/shared/json.ts';
 import {
+  emptyConversation,
   fieldError,
   stringOf,
   unavailableField,
@@ -68,8 +69,7 @@ export function conversation(
     if (role === 'system') system.push(...blocks);
     else addBlocks(turns, role, blocks);
   }
-  if (turns.length === 0)
-    return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
+  if (turns.length === 0) return E.left(emptyConversation);
   return E.right({
     system,
     messages: turns.map(({ role, content }) => ({ role, content: resultsFirst(content) })),

@@ -9,7 +9,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import { choiceOfNoTool, fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { AskedField } from './unified-fields.ts';
@@ -137,8 +137,7 @@ function toolChoice(choice: Json | undefined, names: readonly string[]): Choice 
   if (choice === 'auto') return E.right({ auto: {} });
   if (choice !== 'required' && !isObject(choice))
     return E.left(fieldError('tool_choice', 'must be `auto`, `none`, `required` or a function.'));
-  if (names.length === 0)
-    return E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
+  if (names.length === 0) return E.left(choiceOfNoTool);
   return choice === 'required' ? E.right({ any: {} }) : namedTool(choice, names);
 }
 

@@ -11,7 +11,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
+import { choiceOfNoTool, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 
@@ -53,7 +53,7 @@ const withTools = (
 const withoutTools = (choice: JsonObject | undefined): Members =>
   choice === undefined || choice['type'] === 'auto' || choice['type'] === 'none'
     ? E.right({})
-    : E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
+    : E.left(choiceOfNoTool);
 
 function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Members {
   const offered = offeredFunction(tool, path);

@@ -12,7 +12,12 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { fieldError, stringOf, unavailableField } from '../../../domain/shared/field-errors.ts';
+import {
+  emptyConversation,
+  fieldError,
+  stringOf,
+  unavailableField,
+} from '../../../domain/shared/field-errors.ts';
 import {
   endingMarked,
   endMarked,
@@ -61,8 +66,7 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
     }
   }
   const messages = merged(turns);
-  if (messages.length === 0)
-    return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
+  if (messages.length === 0) return E.left(emptyConversation);
   return E.right({ system: systemMember(system), messages: endMarked(messages, body) });
 }
 
