@@ -182,7 +182,8 @@ describe('an export', () => {
         await whole.run();
         let calls = 0;
         broken.scene.before = () => (calls++ === failing ? 'the storage is away' : undefined);
-        await broken.run();
+        const { done } = await broken.run();
+        if (calls > failing) expect(done).toEqual(E.left('the storage is away'));
         // What was whole stays whole until more of it is.
         const seen = broken.readBack('2026-11-01', false);
         expect(replaced ? [5, 9] : [undefined, 9]).toContain(seen?.length);

@@ -198,6 +198,16 @@ describe('a stream that its caller left is drained', () => {
     });
   });
 
+  it('and its payload has what there was of it, with the failure that it was to its caller', async () => {
+    const story = await left({ policy: { drainOnDisconnect: 'always' } });
+    const response = (await story.payloads[0]?.make())?.response.text ?? '';
+    expect(JSON.parse(response)).toMatchObject({
+      stream: true,
+      events: [{ choices: [{ delta: { content: 'Hi' } }] }, expect.anything(), expect.anything()],
+      error: { code: 'client_closed' },
+    });
+  });
+
   it.each<[string, StoryOptions]>([
     ['where nobody asks for it', { ...hard, policy: { drainOnDisconnect: 'never' } }],
     ['for a soft limit', { ...soft, policy: { drainOnDisconnect: 'hard_budget' } }],
