@@ -44,7 +44,6 @@ const typeOf = {
 /** `error.type` in the messages-API vocabulary; `upstream_error` goes by its status. */
 const messagesTypeOf: Readonly<Record<ErrorCode, string>> = {
   ...typeOf,
-  method_not_allowed: 'invalid_request_error',
   request_too_large: 'request_too_large',
   not_supported: 'not_found_error',
   budget_exceeded: 'rate_limit_error',
