@@ -205,7 +205,7 @@ export const unsentFields: readonly UnsentFields[] = [
   {
     family: 'messages',
     fields: ['thinking.display'],
-    in: ['chat_completions', 'generate_content', 'converse'],
+    in: chatOfMessages,
     because: 'Reasoning is told as the upstream tells it.',
   },
   {
