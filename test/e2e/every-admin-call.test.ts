@@ -33,6 +33,17 @@ describe('the description', () => {
   });
 });
 
+describe('an example of a call that says when something ends', () => {
+  const ending = operations.flatMap(({ method, path, operation }) => {
+    const example = operation.requestBody?.content['application/json'].example;
+    const at = (example as { readonly expires_at?: string } | undefined)?.expires_at;
+    return at === undefined ? [] : [[method.toUpperCase(), path, at] as const];
+  });
+  it.each(ending)('says an instant that is ahead: %s %s', (_method, _path, expiresAt) => {
+    expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now());
+  });
+});
+
 describe('every documented call', () => {
   it.each(named(operations.filter(({ path }) => path !== '/api/v1/auth/logout')))(
     'is answered as it is described, when its example is sent: %s %s',

@@ -2312,7 +2312,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada",
                      *         "role": "user",
-                     *         "expires_at": "2026-01-31T12:00:00.000Z"
+                     *         "expires_at": "2099-01-31T12:00:00.000Z"
                      *       },
                      *       "meta": {
                      *         "generated_at": "2026-01-31T12:00:00.000Z"
@@ -2417,7 +2417,7 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada",
                      *         "role": "user",
-                     *         "expires_at": "2026-01-31T12:00:00.000Z"
+                     *         "expires_at": "2099-01-31T12:00:00.000Z"
                      *       },
                      *       "meta": {
                      *         "generated_at": "2026-01-31T12:00:00.000Z"
@@ -7259,7 +7259,7 @@ export interface operations {
                      *             "allowed_models": [
                      *               "text"
                      *             ],
-                     *             "expires_at": "2026-01-31T12:00:00.000Z",
+                     *             "expires_at": "2099-01-31T12:00:00.000Z",
                      *             "previous_expires_at": "2026-01-31T12:00:00.000Z",
                      *             "revoked_at": "2026-01-31T12:00:00.000Z",
                      *             "revoked_by": "admin",
@@ -7346,7 +7346,7 @@ export interface operations {
                  *       "owner_kind": "user",
                  *       "owner_id": "019a0000-0000-7000-8000-000000000001",
                  *       "allowed_models": [],
-                 *       "expires_at": "2026-01-31T12:00:00.000Z"
+                 *       "expires_at": "2099-01-31T12:00:00.000Z"
                  *     }
                  */
                 "application/json": {
@@ -7380,7 +7380,7 @@ export interface operations {
                      *         "allowed_models": [
                      *           "text"
                      *         ],
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_by": "admin",
@@ -7474,7 +7474,7 @@ export interface operations {
                      *         "allowed_models": [
                      *           "text"
                      *         ],
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_by": "admin",
@@ -7572,7 +7572,7 @@ export interface operations {
                      *         "allowed_models": [
                      *           "text"
                      *         ],
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_by": "admin",
@@ -7659,7 +7659,7 @@ export interface operations {
                  *       "allowed_models": [
                  *         "text"
                  *       ],
-                 *       "expires_at": "2026-01-31T12:00:00.000Z"
+                 *       "expires_at": "2099-01-31T12:00:00.000Z"
                  *     }
                  */
                 "application/json": {
@@ -7689,7 +7689,7 @@ export interface operations {
                      *         "allowed_models": [
                      *           "text"
                      *         ],
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_by": "admin",
@@ -7801,7 +7801,7 @@ export interface operations {
                      *         "allowed_models": [
                      *           "text"
                      *         ],
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "revoked_by": "admin",
@@ -9040,7 +9040,7 @@ export interface operations {
                      *               "name": "Ada"
                      *             },
                      *             "created_at": "2026-01-31T12:00:00.000Z",
-                     *             "expires_at": "2026-01-31T12:00:00.000Z",
+                     *             "expires_at": "2099-01-31T12:00:00.000Z",
                      *             "last_used_on": "2026-01-31",
                      *             "revoked_at": "2026-01-31T12:00:00.000Z",
                      *             "active": false
@@ -9109,7 +9109,7 @@ export interface operations {
                  * @example {
                  *       "name": "Ada",
                  *       "scope": "read",
-                 *       "expires_at": "2026-01-31T12:00:00.000Z"
+                 *       "expires_at": "2099-01-31T12:00:00.000Z"
                  *     }
                  */
                 "application/json": {
@@ -9140,7 +9140,7 @@ export interface operations {
                      *           "name": "Ada"
                      *         },
                      *         "created_at": "2026-01-31T12:00:00.000Z",
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "last_used_on": "2026-01-31",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "active": false,
@@ -9218,7 +9218,7 @@ export interface operations {
                      *           "name": "Ada"
                      *         },
                      *         "created_at": "2026-01-31T12:00:00.000Z",
-                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
                      *         "last_used_on": "2026-01-31",
                      *         "revoked_at": "2026-01-31T12:00:00.000Z",
                      *         "active": false
@@ -9316,4 +9316,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 0124eb1e6c205c6afe0975fa70693648ae3a7d2ce6c0facc39480026c7386379.
+// Of the description with SHA-256 b88eb322c184141339c9c050dd22753e35a94e29b6356ce2e6f31327fa7d591c.
