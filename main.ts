@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { commands } from './composition/commands.ts';
 import { outliveOutput } from './infrastructure/outlive-output.ts';
-import { brokenConstraint, lacksSchema, lossOf } from './infrastructure/postgres/database-fault.ts';
+import { inWords } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
 
@@ -15,7 +15,7 @@ export async function main(words: readonly string[]): Promise<void> {
     else endWith(await run(name, args));
   } catch (error) {
     const misread = error instanceof UsageError;
-    terminal.err(misread ? `usage: ${error.message}\n${usage}` : wordsOf(error));
+    terminal.err(misread ? `usage: ${error.message}\n${usage}` : inWords(error));
     endWith(misread ? 2 : 1);
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);
@@ -36,17 +36,6 @@ const isNoName = (name: string): boolean => name === '' || name.startsWith('-');
 async function run(name: string, args: readonly string[]): Promise<number> {
   if (!isCommand(name)) throw new UsageError(`there is no command '${name}'`);
   return commands[name](args);
-}
-
-function wordsOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const broken = brokenConstraint(error);
-  if (broken !== undefined) return `${message} (${broken})`;
-  const loss = lossOf(error);
-  if (loss !== undefined) return loss;
-  return lacksSchema(error)
-    ? `The database has not the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
-    : message;
 }
 
 /** So long a worker that is done may take to close what is still open, such as a connection that is frozen. */

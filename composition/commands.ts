@@ -11,12 +11,12 @@ import { lintConfig } from '../infrastructure/config/lint.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
-import { causeOf } from '../infrastructure/logging.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { hasDatabase } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { purgeShards } from '../infrastructure/postgres/citus/aged-shards.ts';
+import { inWords } from '../infrastructure/postgres/database-fault.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
 import {
@@ -24,7 +24,6 @@ import {
   migrate,
   newerMigrations,
   pendingMigrations,
-  UnfitDatabase,
 } from '../infrastructure/postgres/migrate.ts';
 import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
@@ -173,7 +172,7 @@ async function databaseProblem(config: DatabaseConfig): Promise<string | undefin
     const pending = await pendingMigrations(url, migrations, distribution);
     return pending.length === 0 ? undefined : `gateway migrate has to be run: it lacks ${pending.join(', ')}`;
   } catch (error) {
-    return error instanceof UnfitDatabase ? error.message : causeOf(error);
+    return inWords(error);
   }
 }
 

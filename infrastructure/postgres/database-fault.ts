@@ -72,7 +72,7 @@ export function brokenConstraint(error: unknown): string | undefined {
 const undefinedThings = new Set(['42P01', '42703', '42883', '42704']);
 
 /** The statement wants something that the schema lacks: migrations were not applied. */
-export const lacksSchema = (error: unknown): boolean => undefinedThings.has(sqlState(error) ?? '');
+const lacksSchema = (error: unknown): boolean => undefinedThings.has(sqlState(error) ?? '');
 
 /** How Node calls a connection that cannot be had, breaks, or is used once it is broken. */
 const ofTheNetwork =
@@ -110,6 +110,18 @@ export function lossOf(error: unknown): string | undefined {
   const wasLost =
     error instanceof BackendTerminatedError || error instanceof BackendTerminatedUnexpectedlyError;
   return wasLost ? `The database was lost: ${error.message}` : undefined;
+}
+
+/** What an error says to whoever typed a command: of one of the database what it is that the database lacks or refuses. */
+export function inWords(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const broken = brokenConstraint(error);
+  if (broken !== undefined) return `${message} (${broken})`;
+  const loss = lossOf(error);
+  if (loss !== undefined) return loss;
+  return lacksSchema(error)
+    ? `The database has not the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
+    : message;
 }
 
 /** Errors of the driver that say nothing against the statement. */

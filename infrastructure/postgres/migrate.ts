@@ -107,11 +107,18 @@ async function functionsOf(
   return distribution === 'citus' ? citusFunctions(usual, await readCitusFunctions(dir)) : usual;
 }
 
-/** A database of another kind than the configuration says; the message holds no secret. */
+/** A database of another encoding, or of another kind than the configuration says; the message holds no secret. */
 export class UnfitDatabase extends Error {}
 
-/** Throws where the database is not of the kind that the functions are for. */
+/** Throws where the database cannot hold every text, so that rows would be lost, or is not of the kind that the functions are for. */
 async function refuseUnfit(client: Client, functions: readonly SqlFile[] | CitusFunctions): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('show server_encoding');
+  const encoding = rows[0]?.server_encoding ?? 'none';
+  if (encoding !== 'UTF8')
+    throw new UnfitDatabase(
+      `the database has the encoding ${encoding}, and texts of callers need UTF8: ` +
+        "make one with `create database … encoding 'UTF8' template template0`",
+    );
   const why = 'applied' in functions ? await whyNotDistributable(client) : await whyDistributed(client);
   if (why !== undefined) throw new UnfitDatabase(`the database does not fit the configuration: ${why}`);
 }

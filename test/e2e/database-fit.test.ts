@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,6 +7,7 @@ import { stringify } from 'yaml';
 import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
 import { createDatabase, type TestDatabase, withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, runGateway } from '../support/gateway.ts';
+import { connected } from '../support/test-server.ts';
 
 const database = withDatabase();
 let empty: TestDatabase;
@@ -36,6 +38,33 @@ describe('gateway check-config --database', () => {
     const { code, err } = await check(empty.url, 'none');
     expect(code).toBe(1);
     expect(err).toContain('error the database: gateway migrate has to be run: it lacks 0001_identity.sql');
+  });
+
+  it('says in words why it cannot be reached', async () => {
+    const nowhere = new URL(database.url());
+    nowhere.pathname = '/no_such_database';
+    const { code, err } = await check(nowhere.href, 'none');
+    expect(code).toBe(1);
+    expect(err).toContain('The database cannot be reached: database "no_such_database" does not exist');
+  });
+
+  it('refuses one that cannot hold every text, and so do migrate and serve', async () => {
+    const name = `gateway_latin_${randomBytes(8).toString('hex')}`;
+    await connected(database.url(), (client) =>
+      client.query(
+        `create database ${name} encoding 'LATIN1' locale_provider libc locale 'C' template template0`,
+      ),
+    );
+    const latin = new URL(database.url());
+    latin.pathname = `/${name}`;
+    const checked = await check(latin.href, 'none');
+    const env = { GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'), DATABASE_URL: latin.href };
+    const refused = [checked, await runGateway(['migrate'], env), await runGateway(['serve'], env)];
+    await connected(database.url(), (client) => client.query(`drop database ${name} with (force)`));
+    for (const { code, err } of refused) {
+      expect(code).toBe(1);
+      expect(err).toContain('the database has the encoding LATIN1, and texts of callers need UTF8');
+    }
   });
 
   it('says that one server is no Citus cluster', async () => {
