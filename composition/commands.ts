@@ -11,7 +11,9 @@ import { lintConfig } from '../infrastructure/config/lint.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
+import { sorted } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
+import { tlsNotes } from '../infrastructure/config/tls-files.ts';
 import { hasDatabase } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
@@ -182,11 +184,12 @@ async function checkConfig(file: string) {
   const unfit = await unfitProblems(loaded.right);
   if (unfit.length > 0) return { problems: unfit, warnings: [] };
   const catalogue = priceCatalogue(bundledCatalogue(), []);
-  const warnings = lintConfig(loaded.right, {
+  const linted = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
     canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
     plainHosts,
   });
+  const warnings = sorted([...linted, ...(await tlsNotes(loaded.right, Date.now()))]);
   return {
     problems: [],
     warnings,

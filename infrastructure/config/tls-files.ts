@@ -75,3 +75,22 @@ export async function tlsProblems({ config, place }: LoadedConfig): Promise<read
   }
   return problems;
 }
+
+/** What TLS can be spoken with, and no client will take: a certificate whose time is over, or has not come. */
+export async function tlsNotes(
+  { config, place }: LoadedConfig,
+  now: number,
+): Promise<readonly ConfigProblem[]> {
+  const notes: ConfigProblem[] = [];
+  for (const [section, settings] of Object.entries(sectionsOf(config.server))) {
+    const read = settings === undefined ? undefined : await readTlsFiles(settings);
+    if (settings === undefined || read === undefined || E.isLeft(read)) continue;
+    const { validFromDate, validToDate } = new X509Certificate(read.right.cert);
+    const from = `is not valid before ${validFromDate.toISOString()}`;
+    const until = `has expired at ${validToDate.toISOString()}`;
+    const why = now < validFromDate.getTime() ? from : now > validToDate.getTime() ? until : undefined;
+    if (why !== undefined)
+      notes.push(place(finding(['server', section, 'cert_file'], `${settings.certFile} ${why}`)));
+  }
+  return notes;
+}

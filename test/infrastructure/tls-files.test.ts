@@ -2,8 +2,9 @@ import { createPrivateKey } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../../infrastructure/config/load.ts';
-import { tlsProblems } from '../../infrastructure/config/tls-files.ts';
+import { type LoadedConfig, loadConfig } from '../../infrastructure/config/load.ts';
+import type { ConfigProblem } from '../../infrastructure/config/problem.ts';
+import { tlsNotes, tlsProblems } from '../../infrastructure/config/tls-files.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 
@@ -20,17 +21,22 @@ beforeAll(async () => {
 
 const at = (name: string): string => path.join(folder, name);
 
-async function problemsOf(section: string): Promise<readonly string[]> {
+async function loaded(section: string): Promise<LoadedConfig> {
   const file = at('gateway.yaml');
   await writeFile(
     file,
     `server:\n  admin_bind: 127.0.0.1:1\n  ${section}:\n    cert_file: ${at('cert')}\n    key_file: ${at('key')}\n`,
   );
-  const loaded = await loadConfig(file, {});
-  if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left));
-  const problems = await tlsProblems(loaded.right);
-  return problems.map((each) => `${each.line}: ${each.path}: ${each.message}`);
+  const read = await loadConfig(file, {});
+  if (read._tag === 'Left') throw new Error(JSON.stringify(read.left));
+  return read.right;
 }
+
+const shown = (problems: readonly ConfigProblem[]): readonly string[] =>
+  problems.map((each) => `${each.line}: ${each.path}: ${each.message}`);
+
+const problemsOf = async (section: string): Promise<readonly string[]> =>
+  shown(await tlsProblems(await loaded(section)));
 
 describe('the files of a certificate', () => {
   it.each(['tls', 'admin_tls'])('are good where the key is that of the certificate: %s', async (section) => {
@@ -59,5 +65,24 @@ describe('the files of a certificate', () => {
     expect([problem, more]).toEqual([expect.stringContaining(`${place}: ${folder}`), []]);
     expect(problem).toContain(why);
     expect(problem).not.toContain('PRIVATE');
+  });
+});
+
+describe('a certificate that no client will take', () => {
+  const days = 24 * 60 * 60 * 1000;
+
+  it.each([
+    ['whose time is over', 2, 'has expired at 20'],
+    ['whose time has not come', -2, 'is not valid before 20'],
+  ])('%s is a remark', async (_, ahead, why) => {
+    await writeFile(at('cert'), own.cert);
+    await writeFile(at('key'), own.key);
+    const config = await loaded('admin_tls');
+    const [note, ...more] = shown(await tlsNotes(config, Date.now() + ahead * days));
+    expect([note, more]).toEqual([
+      expect.stringContaining(`4: server.admin_tls.cert_file: ${at('cert')} ${why}`),
+      [],
+    ]);
+    expect(await tlsNotes(config, Date.now())).toEqual([]);
   });
 });
