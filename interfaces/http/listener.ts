@@ -139,11 +139,15 @@ const whyNot: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 };
 
+const otherAddress =
+  'Another address is said by GATEWAY_BIND, or in the file by server.bind and server.admin_bind.';
+
 const opened = (server: Server | TlsServer, host: string, port: number, alone: boolean): Promise<void> =>
   new Promise((resolve, reject) => {
     const refused = (error: NodeJS.ErrnoException): void => {
       const why = whyNot[error.code ?? ''] ?? error.message;
-      reject(new Error(`The gateway cannot listen on ${host}:${port}: ${why}.`, { cause: error }));
+      const message = `The gateway cannot listen on ${host}:${port}: ${why}. ${otherAddress}`;
+      reject(new Error(message, { cause: error }));
     };
     server.once('error', refused);
     server.listen({ port, host, exclusive: alone }, () => {

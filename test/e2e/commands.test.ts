@@ -88,7 +88,9 @@ api_keys:
     const { value, ms } = await timed(() => runGateway(['serve', '--workers', workers], variables(config)));
     other.close();
     expect(value.code).toBe(1);
-    expect(value.err).toContain(`cannot listen on ${bind}: another process listens there`);
+    expect(value.err).toContain(
+      `cannot listen on ${bind}: another process listens there. Another address is said by GATEWAY_BIND`,
+    );
     expect(ms).toBeLessThan(15_000);
   });
 });
