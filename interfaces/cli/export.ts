@@ -11,9 +11,6 @@ export interface ExportCall extends Omit<ExportOrder, 'goOn'> {
   readonly bucket: string;
 }
 
-const usage =
-  'export --what ledger|request-logs --from YYYY-MM-DD [--to YYYY-MM-DD] --to-url s3://BUCKET[/PREFIX] [--format parquet|csv]';
-
 /** Names of buckets as storages have them, and prefixes that no URL spells in another way. */
 const target =
   /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9!_.*'()=-]+)*)\/?$/;
@@ -76,5 +73,5 @@ const oneOf = <A extends string>(name: string, text: string | undefined, words: 
   words.find((word) => word === text) ?? refuse(`--${name} must be ${words.join(' or ')}`);
 
 function refuse(why: string): never {
-  throw new UsageError(`${usage}: ${why}`);
+  throw new UsageError(why);
 }

@@ -84,7 +84,7 @@ describe('gateway', () => {
       [['keys', 'list', 'X'], 2, "usage: Unexpected argument 'X'", env],
       [['admin', 'create', 'X'], 2, "usage: Unexpected argument 'X'", env],
       [['ledger'], 2, 'usage: ledger verify', env],
-      [['export', '--what', 'all'], 2, 'usage: export --what', env],
+      [['export', '--what', 'all'], 2, 'usage: --to-url must be s3:', env],
       [['--version', 'X'], 2, "usage: Unexpected argument 'X'", env],
     ]);
     expect(existsSync(dataDir)).toBe(false);
