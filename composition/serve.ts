@@ -21,7 +21,7 @@ import { type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
-import { clusterOf, heartbeat, keyDays } from './settling.ts';
+import { clusterOf, failuresOf, heartbeat, keyDays } from './settling.ts';
 
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;
@@ -225,10 +225,11 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
     journalWatch();
     payloadWatch();
   };
+  const { failed, worked } = failuresOf(log, 'the journal could not be settled');
   const recovery = repeating(
     () => recoverySecs,
-    (goOn) => parts.recovery(goOn).finally(watched),
-    (error) => log.error({ error: causeOf(error) }, 'the journal could not be settled'),
+    (goOn) => parts.recovery(goOn).then(worked).finally(watched),
+    failed,
   );
   const beats = heartbeat(parts.process, log);
   const days = keyDays(parts.keyUse, log);

@@ -104,19 +104,28 @@ export const claimSeconds = (config: LiveConfig): number => {
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
 
-/** Says once a second that this process is there. A failure is logged when it begins, not each time. */
+/** Logs a failure of what is tried again and again when it begins, or has another cause, and not each time. */
+export function failuresOf(log: Log, message: string) {
+  let told: string | undefined;
+  return {
+    failed: (error: unknown): void => {
+      const cause = causeOf(error);
+      if (cause !== told) log.error({ error: cause }, message);
+      told = cause;
+    },
+    worked: (): void => {
+      told = undefined;
+    },
+  };
+}
+
+/** Says once a second that this process is there. */
 export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {
-  let failing = false;
+  const { failed, worked } = failuresOf(log, 'the database could not be told of this process');
   return repeating(
     () => beatSecs,
-    async () => {
-      await beat();
-      failing = false;
-    },
-    (error) => {
-      if (!failing) log.error({ error: causeOf(error) }, 'the database could not be told of this process');
-      failing = true;
-    },
+    () => beat().then(worked),
+    failed,
   );
 }
 

@@ -345,6 +345,9 @@ describe('gateway serve', () => {
     await eventually(() =>
       gateway.output().includes('the journal could not be written') ? true : undefined,
     );
+    // It is tried every two seconds.
+    await sleep(4500);
+    expect(gateway.output().split('the journal could not be settled')).toHaveLength(2);
   });
 });
 
