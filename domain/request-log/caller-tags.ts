@@ -22,6 +22,9 @@ export const noTags: CallerTags = { service: undefined, component: undefined, en
 export type HeaderValues = (name: string) => readonly string[];
 
 const universal = ['service', 'component', 'env'] as const;
+
+/** Whether a bespoke tag cannot be called so, because a universal one is. */
+export const isUniversalTag = (key: string): boolean => universal.some((reserved) => reserved === key);
 const keyShape = /^[a-z][a-z0-9._-]*$/;
 const valueShape = /^[A-Za-z0-9._/:-]+$/;
 
@@ -83,7 +86,7 @@ function keyError(header: string, key: string, tags: readonly BespokeTag[]): Gat
       `A key in \`${header}\` must be 1 to ${maxTagKeyChars} characters: a-z, then a-z 0-9 . _ -`,
       header,
     );
-  if (universal.some((reserved) => reserved === key))
+  if (isUniversalTag(key))
     return invalidRequest(`\`${header}\` must not use the reserved key \`${key}\`.`, header);
   return tags.some((tag) => tag.key === key)
     ? invalidRequest(`\`${header}\` repeats the key \`${key}\`.`, header)

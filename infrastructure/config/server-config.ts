@@ -1,3 +1,4 @@
+import { isUniversalTag } from '../../domain/request-log/caller-tags.ts';
 import { maxBespokeTags, maxTagKeyChars } from '../../domain/shared/limits.ts';
 import {
   bindAddress,
@@ -23,6 +24,7 @@ const tagKey = text({
   what: 'a tag key: a-z, then a-z 0-9 . _ -',
   maxLength: maxTagKeyChars,
   pattern: /^[a-z][a-z0-9._-]*$/,
+  refuse: (key) => (isUniversalTag(key) ? 'is no bespoke tag: it is a label always' : undefined),
 });
 
 const serverFields = object({

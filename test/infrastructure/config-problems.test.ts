@@ -44,6 +44,11 @@ describe('a wrong file', () => {
       'database: {url: "postgres://h/d", read_url: "postgres://r/d", distribution: citus}',
       [['database.read_url', 1, 45, /goes with distribution: none alone/]],
     ],
+    [
+      'a universal tag among the bespoke ones',
+      'server: {otel_bespoke_tags: [tenant, env]}',
+      [['server.otel_bespoke_tags[1]', 1, 38, /is a label always/]],
+    ],
     ['bind without a port', 'server: {bind: localhost}', [['server.bind', 1, 16, /host:port/]]],
     [
       'ratio above one',
