@@ -12,7 +12,7 @@ import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, type AdminFoundations, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from '../infrastructure/clock.ts';
-import { causeOf, databaseFaultLog, defectFields } from '../infrastructure/logging.ts';
+import { causeOf, failuresOf, databaseFaultLog, defectFields } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
 import { limitStandings } from '../infrastructure/limit-standings.ts';
@@ -183,15 +183,18 @@ function bindState(container: Container): void {
       freshness: Freshness,
       accounts: CachedAccounts,
       catalogue: LiveCatalogue,
-    ) =>
-      new StateFollower(pool, {
+    ) => {
+      const { failed, worked } = failuresOf(log, 'the database state could not be followed');
+      return new StateFollower(pool, {
         freshness,
         onChange: async () => {
           catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
           accounts.forget();
         },
-        onFault: (error) => log.error({ error: causeOf(error) }, 'the database state could not be followed'),
-      }),
+        onFault: failed,
+        onFollowed: worked,
+      });
+    },
     [tokens.foundations, tokens.freshness, tokens.accounts, tokens.catalogue],
   );
 }

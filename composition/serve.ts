@@ -5,7 +5,7 @@ import { collectStart } from '../infrastructure/collect-start.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
-import { causeOf, type Log } from '../infrastructure/logging.ts';
+import { causeOf, failuresOf, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
 import type { Foundations } from './container.ts';
@@ -21,7 +21,7 @@ import { type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
-import { clusterOf, failuresOf, heartbeat, keyDays } from './settling.ts';
+import { clusterOf, heartbeat, keyDays } from './settling.ts';
 
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;

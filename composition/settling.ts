@@ -3,7 +3,7 @@ import { redactedError } from '../domain/payload/redact.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
-import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
+import { causeOf, databaseFaultLog, defectFields, failuresOf, type Log } from '../infrastructure/logging.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import {
   type Cluster,
@@ -103,21 +103,6 @@ export const claimSeconds = (config: LiveConfig): number => {
   const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
-
-/** Logs a failure of what is tried again and again when it begins, or has another cause, and not each time. */
-export function failuresOf(log: Log, message: string) {
-  let told: string | undefined;
-  return {
-    failed: (error: unknown): void => {
-      const cause = causeOf(error);
-      if (cause !== told) log.error({ error: cause }, message);
-      told = cause;
-    },
-    worked: (): void => {
-      told = undefined;
-    },
-  };
-}
 
 /** Says once a second that this process is there. */
 export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {

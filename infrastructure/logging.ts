@@ -207,3 +207,18 @@ const stackOf = (error: unknown): string | undefined =>
         .slice(0, 5)
         .join('\n')
     : undefined;
+
+/** Logs a failure of what is tried again and again when it begins, or has another cause, and not each time. */
+export function failuresOf(log: Log, message: string) {
+  let told: string | undefined;
+  return {
+    failed: (error: unknown): void => {
+      const cause = causeOf(error);
+      if (cause !== told) log.error({ error: cause }, message);
+      told = cause;
+    },
+    worked: (): void => {
+      told = undefined;
+    },
+  };
+}

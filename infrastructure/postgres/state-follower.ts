@@ -35,6 +35,8 @@ export interface StateFollowerOptions {
   /** Called with each new revision. If it throws, it is called again at the next poll. */
   readonly onChange: () => Promise<void>;
   readonly onFault: (error: unknown) => void;
+  /** Called each time that the state is known to be current. */
+  readonly onFollowed: () => void;
 }
 
 /** Follows the database's revision: any replica's change of identity or catalogue is seen by all of them. */
@@ -89,5 +91,6 @@ export class StateFollower {
       this.revision = revision;
     }
     this.options.freshness.confirm(askedAt);
+    this.options.onFollowed();
   }
 }

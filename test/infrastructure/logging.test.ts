@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ConnectionError } from 'slonik';
-import { causeOf, defectFields, openLog } from '../../infrastructure/logging.ts';
+import { causeOf, defectFields, failuresOf, openLog } from '../../infrastructure/logging.ts';
 
 const coded = (code: string): Error =>
   Object.assign(new Error(`it says ${code}, and quotes a value`), { code });
@@ -115,5 +115,19 @@ describe('a log whose disk is full for a while', () => {
     log.info({}, 'three');
     await log.flush();
     expect(JSON.parse(text)).toMatchObject({ msg: 'three', dropped_lines: 2 });
+  });
+});
+
+describe('failures of what is tried again and again', () => {
+  it('are told when they begin, have another cause, or begin anew', () => {
+    const told: unknown[] = [];
+    const error = (fields: object): void => void told.push(fields);
+    const log = { info: error, warn: error, error, flush: () => Promise.resolve() };
+    const { failed, worked } = failuresOf(log, 'it failed');
+    for (const code of ['ECONNREFUSED', 'ECONNREFUSED', 'EMFILE', 'EMFILE', 'EMFILE']) failed(coded(code));
+    worked();
+    worked();
+    failed(coded('EMFILE'));
+    expect(told).toEqual([{ error: 'ECONNREFUSED' }, { error: 'EMFILE' }, { error: 'EMFILE' }]);
   });
 });
