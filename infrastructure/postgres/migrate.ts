@@ -119,8 +119,20 @@ async function refuseUnfit(client: Client, functions: readonly SqlFile[] | Citus
       `the database has the encoding ${encoding}, and texts of callers need UTF8: ` +
         "make one with `create database … encoding 'UTF8' template template0`",
     );
+  if (await isOfAnother(client))
+    throw new UnfitDatabase(
+      'the database has a table schema_migrations of another program: give the gateway one of its own',
+    );
   const why = 'applied' in functions ? await whyNotDistributable(client) : await whyDistributed(client);
   if (why !== undefined) throw new UnfitDatabase(`the database does not fit the configuration: ${why}`);
+}
+
+/** Other programs keep their migrations under the same name. */
+async function isOfAnother(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ other: boolean }>(`
+    select count(*) > 0 and count(*) filter (where attname = 'checksum') = 0 as other
+    from pg_attribute where attrelid = to_regclass('schema_migrations') and attnum > 0`);
+  return rows[0]?.other === true;
 }
 
 const appliedOf = (functions: readonly SqlFile[] | CitusFunctions): readonly SqlFile[] =>

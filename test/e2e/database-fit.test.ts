@@ -67,6 +67,17 @@ describe('gateway check-config --database', () => {
     }
   });
 
+  it('refuses one that another program keeps its migrations in', async () => {
+    const shared = await createDatabase({ empty: true });
+    await connected(shared.url, (client) =>
+      client.query('create table schema_migrations (version text primary key)'),
+    );
+    const { code, err } = await check(shared.url, 'none');
+    await shared.drop();
+    expect(code).toBe(1);
+    expect(err).toContain('a table schema_migrations of another program');
+  });
+
   it('says that one server is no Citus cluster', async () => {
     const { code, err } = await check(database.url(), 'citus');
     expect(code).toBe(1);
