@@ -110,11 +110,14 @@ async function functionsOf(
 /** A database of another encoding, or of another kind than the configuration says; the message holds no secret. */
 export class UnfitDatabase extends Error {}
 
+/** `SQL_ASCII` keeps bytes as they come: clusters that were made without a locale have it. */
+const holdsEveryText: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
+
 /** Throws where the database cannot hold every text, so that rows would be lost, or is not of the kind that the functions are for. */
 async function refuseUnfit(client: Client, functions: readonly SqlFile[] | CitusFunctions): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('show server_encoding');
   const encoding = rows[0]?.server_encoding ?? 'none';
-  if (encoding !== 'UTF8')
+  if (!holdsEveryText.has(encoding))
     throw new UnfitDatabase(
       `the database has the encoding ${encoding}, and texts of callers need UTF8: ` +
         "make one with `create database … encoding 'UTF8' template template0`",

@@ -48,6 +48,22 @@ describe('gateway check-config --database', () => {
     expect(err).toContain('The database cannot be reached: database "no_such_database" does not exist');
   });
 
+  it('takes one that keeps bytes as they come', async () => {
+    const name = `gateway_bytes_${randomBytes(8).toString('hex')}`;
+    const ask = (text: string) => connected(database.url(), (client) => client.query(text));
+    await ask(
+      `create database ${name} encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`,
+    );
+    const url = new URL(database.url());
+    url.pathname = `/${name}`;
+    const { code, err } = await runGateway(['migrate'], {
+      GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'),
+      DATABASE_URL: url.href,
+    });
+    await ask(`drop database ${name} with (force)`);
+    expect([code, err]).toEqual([0, '']);
+  });
+
   it('refuses one that cannot hold every text, and so do migrate and serve', async () => {
     const name = `gateway_latin_${randomBytes(8).toString('hex')}`;
     await connected(database.url(), (client) =>
