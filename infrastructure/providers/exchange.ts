@@ -85,6 +85,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     return this.status >= 200 && this.status < 300;
   }
 
+  private refused(): boolean {
+    return this.status > 0 && !this.accepted();
+  }
+
   cancel(): void {
     this.stop({ kind: 'transport' });
   }
@@ -123,7 +127,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (coding !== 'identity')
       this.decompression = decompress(coding, {
         take: (piece) => this.take(piece),
-        over: (whole) => this.finish(this.closing ?? (whole ? undefined : notDecoded)),
+        over: (whole) => this.finish(this.closing ?? (whole || this.refused() ? undefined : notDecoded)),
         full: () => this.controller?.pause(),
         room: () => this.controller?.resume(),
       });
@@ -166,11 +170,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.close(faultOf(error));
   }
 
-  /** Nothing more comes: what has come is read first. */
+  /** Nothing more comes: what has come is read first. A refusal is told by its head, however its body ends. */
   private close(fault: UpstreamFault | undefined): void {
     if (this.ended) return;
-    if (this.decompression === undefined || this.lingering) return this.finish(fault);
-    this.closing = fault;
+    const ending = this.refused() ? undefined : fault;
+    if (this.decompression === undefined || this.lingering) return this.finish(ending);
+    this.closing = ending;
     this.decompression.end();
   }
 

@@ -233,6 +233,34 @@ describe('an upstream that refuses', () => {
     expect(upstream().aborted()).toBeGreaterThan(aborted);
   });
 
+  const half = errorBody('Slow down.').slice(0, 20);
+  it.each<[string, Partial<Replay>]>([
+    ['breaks off', { ending: { kind: 'break', after: 20 } }],
+    ['is reset', { ending: { kind: 'reset', after: 20 } }],
+    ['is not compressed as it says', { headers: { ...json, 'content-encoding': 'gzip' } }],
+    [
+      'breaks off, compressed',
+      {
+        headers: { ...json, 'content-encoding': 'gzip' },
+        body: gzipSync(half),
+        ending: { kind: 'break', after: 20 },
+      },
+    ],
+  ])('with a body that %s keeps its status, and what its head says', async (_, broken) => {
+    const replay: Replay = { status: 429, body: half, ...broken };
+    for (const stream of [false, true]) {
+      const headers = { ...json, ...replay.headers, 'retry-after': '7' };
+      const answer = await ask({ ...replay, headers }, { model: 'up', stream });
+      expectRefusal(answer, {
+        status: 429,
+        message: 'The upstream answered with status 429.',
+        attempt: stream ? 'stream_start_error' : 'provider_error',
+        upstreamStatus: 429,
+      });
+      expect(answer.headers.get('retry-after')).toBe('7');
+    }
+  });
+
   it('with a long message has it cut', async () => {
     const answer = await whole({ status: 400, headers: json, body: errorBody('x'.repeat(50_000)) });
     expectRefusal(answer, { status: 400, message: /^x{1000,1023}…$/, labels, attempt: 'provider_error' });
