@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Decompression } from '../../application/ports/decompression.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
+import { withoutMark } from '../../domain/shared/byte-order-mark.ts';
 import { contentCodingOf } from '../../domain/shared/content-coding.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
@@ -207,7 +208,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private whole(): Either<UpstreamFault, UpstreamReply> {
-    const pieces = this.chunks;
+    const pieces = withoutMark(this.chunks);
     this.chunks = [];
     const isRead = codingOf(this.head) !== undefined;
     if (this.options.mayBeLarge && this.accepted() && isRead && !isWorkedOnHere(pieces))

@@ -5,6 +5,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { Decompress, Decompression } from '../../application/ports/decompression.ts';
 import { type SharedText, sharedText } from '../../application/ports/shared-text.ts';
+import { withoutMark } from '../../domain/shared/byte-order-mark.ts';
 import { type ContentCoding, contentCodingOf, contentCodings } from '../../domain/shared/content-coding.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
@@ -84,20 +85,6 @@ const bodyOf = (pieces: Pieces): Either<GatewayError, ReadBody> =>
 function sharedBodyOf(pieces: Pieces): Either<GatewayError, ReadBody> {
   const text = sharedText(withoutMark(pieces));
   return isUtf8(text) ? E.right({ text }) : notUtf8;
-}
-
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** Some editors and languages begin a text with a byte order mark, which is not of it. */
-function withoutMark(pieces: Pieces): Pieces {
-  if (pieces[0]?.[0] !== byteOrderMark[0]) return pieces;
-  if (!Buffer.concat(pieces, byteOrderMark.length).equals(byteOrderMark)) return pieces;
-  let left = byteOrderMark.length;
-  return pieces.map((piece) => {
-    const rest = piece.subarray(left);
-    left -= piece.length - rest.length;
-    return rest;
-  });
 }
 
 /** The coding that a body comes in, unless its head already says that it is not to be read. */

@@ -101,6 +101,16 @@ describe('a 200 that is not the answer that was asked for', () => {
     expect(answer.bytes.toString()).toBe(completion());
   });
 
+  it.each([
+    ['small', 0],
+    ['large', 2 * 1024 * 1024],
+  ])('a whole answer is read without the byte order mark in front of it: a %s one', async (_, more) => {
+    const body = completion().replace('Hello', `Hello${'o'.repeat(more)}`);
+    const answer = await whole({ headers: json, body: `\ufeff${body}`, cuts: { kind: 'at', offsets: [2] } });
+    expectSuccessRows(answer, usage);
+    expect(answer.bytes.toString() === body).toBe(true);
+  });
+
   it('an event stream with nothing in it ends with an error chunk', async () => {
     const answer = await streamed({ headers: sse, body: '' });
     expectStreamFailure(answer, readStream(answer.bytes), /before the answer was complete/);
