@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { platformWatched } from '../compatibility/platform-watched.ts';
 import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
   aBoolean,
@@ -22,17 +23,6 @@ const extras: Watched = {
   provider_metadata: { cloud_a_platform: { reasoning: { '*': {} } } },
 };
 const call: Watched = { function: {}, ...extras };
-/** Fields of platform A's own. */
-const google: Watched = {
-  thinking_config: {},
-  thinkingConfig: {},
-  image_config: {},
-  imageConfig: {},
-  labels: {},
-  safety_settings: { '*': {} },
-  safetySettings: { '*': {} },
-};
-
 /** The levels of a chat body that the gateway reads or edits. */
 export const chatWatched: Watched = {
   messages: {
@@ -52,9 +42,7 @@ export const chatWatched: Watched = {
   reasoning: {},
   thinking: {},
   output_config: { format: {} },
-  extra_body: { google },
-  google,
-  ...google,
+  ...platformWatched,
 };
 
 /** Checks what the gateway reasons about; everything else in the body is the upstream's business. */

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { platformWatched } from '../compatibility/platform-watched.ts';
 import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
   aBoolean,
@@ -45,6 +46,7 @@ export const messagesWatched: Watched = {
   thinking: {},
   output_config: { format: {} },
   output_format: {},
+  ...platformWatched,
 };
 
 /**

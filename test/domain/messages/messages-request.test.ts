@@ -205,6 +205,8 @@ describe('a messages body that repeats a key at a level that the gateway reads o
   };
 
   it.each([
+    [`{"guardrail_config":${twice}}`, 'guardrail_config.x'],
+    [`{"google":{"thinking_config":${twice}}}`, 'google.thinking_config.x'],
     ['{"model":"a","model":"b"}', 'model'],
     [`{"system":[${twice}]}`, 'system[0].x'],
     [`{"messages":[${twice}]}`, 'messages[0].x'],
