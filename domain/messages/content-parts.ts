@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isString, type JsonObject, isObject } from '../shared/json.ts';
+import { isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { blocksOf, paragraphs } from './blocks.ts';
 import { fieldError, foreignType, stringOf, unavailableField } from '../shared/field-errors.ts';
 
@@ -62,10 +62,11 @@ function dataUrl(source: JsonObject, path: string): Either<GatewayError, string>
 
 /**
  * A document of text becomes text, with its title and context in front of it, as the messages API shows them to the
- * model; a document of blocks becomes these blocks; one with its bytes in it becomes a file, named by its title.
+ * model; a document of blocks becomes these blocks; one with its bytes in it, or elsewhere, becomes a file, named by its
+ * title.
  */
-function documentParts({ title, context }: JsonObject, source: JsonObject, path: string): ContentParts {
-  const heading = [title, context].filter(isString);
+function documentParts(block: JsonObject, source: JsonObject, path: string): ContentParts {
+  const heading = [block['title'], block['context']].filter(isString);
   switch (isString(source['type']) ? source['type'] : '') {
     case 'text':
       return pipe(
@@ -80,17 +81,42 @@ function documentParts({ title, context }: JsonObject, source: JsonObject, path:
     case 'base64':
       return pipe(
         dataUrl(source, path),
-        E.map((file_data) => [
-          ...textParts(isString(context) ? context : ''),
-          {
-            type: 'file',
-            file: { filename: isString(title) && title !== '' ? title : 'document.pdf', file_data },
-          },
-        ]),
+        E.map((file_data) => fileParts(block, { file_data })),
+      );
+    case 'url':
+      // The messages API fetches PDFs alone, whatever they are called.
+      return pipe(
+        stringOf(source, 'url', path),
+        E.map((file_data) => fileParts(block, { file_data, format: 'application/pdf' })),
       );
     default:
       return foreignType(source, path);
   }
+}
+
+const fileParts = ({ title, context }: JsonObject, file: JsonObject): readonly JsonObject[] => [
+  ...textParts(isString(context) ? context : ''),
+  { type: 'file', file: { filename: isString(title) && title !== '' ? title : 'document.pdf', ...file } },
+];
+
+/**
+ * Where a document stands that is to be fetched, if anywhere: among the blocks of a message, of a tool result, or of
+ * another document. Chat completions have no word for one; providers that translate chat may.
+ */
+export function linkedDocument(blocks: Json | undefined, path: string, levels = 3): string | undefined {
+  if (!isArray(blocks) || levels === 0) return undefined;
+  for (const [index, block] of blocks.entries()) {
+    if (!isObject(block)) continue;
+    const { type, source, content } = block;
+    const at = `${path}[${index}]`;
+    const own = type === 'document' && isObject(source) ? source : {};
+    if (own['type'] === 'url') return `${at}.source.type`;
+    const inner =
+      linkedDocument(content, `${at}.content`, levels - 1) ??
+      linkedDocument(own['content'], `${at}.source.content`, levels - 1);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
 }
 
 function sourceParts(source: JsonObject, path: string): ContentParts {

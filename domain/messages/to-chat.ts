@@ -16,6 +16,7 @@ import { systemBlocks } from './blocks.ts';
 import { emptyConversation, fieldError, unavailableField } from '../shared/field-errors.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
+import { linkedDocument } from './content-parts.ts';
 import { chatToolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
@@ -41,8 +42,7 @@ export function toChatBody(
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
   const body = withPlainSystemTurns(document.value);
-  const thinking = reasoning(body);
-  const foreign = foreignField(body, thinking);
+  const foreign = foreignField(body, reasoning === asEffort);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
@@ -62,7 +62,7 @@ export function toChatBody(
       top_k: body['top_k'],
       stop: isArray(stop) && stop.length > 0 ? stop : undefined,
       response_format: format.right,
-      ...thinking,
+      ...reasoning(body),
       ...marks(body),
       ...platformFields(body),
       stream: stream ? true : undefined,
@@ -86,14 +86,18 @@ const foreignFields: ForeignFields = [
   ],
 ];
 
-/** A task budget has a word where the provider writes the body itself: what is said of thinking holds it then. */
-function foreignField(body: JsonObject, thinking: JsonObject): string | undefined {
-  if (!isAbsent(taskBudgetOf(body)) && isAbsent(taskBudgetOf(thinking))) return 'output_config.task_budget';
-  return foreignIn(body, foreignFields) ?? restrictedGeo(body);
-}
+const foreignField = (body: JsonObject, isChatStyle: boolean): string | undefined =>
+  (isChatStyle ? foreignToChat(body) : undefined) ?? foreignIn(body, foreignFields) ?? restrictedGeo(body);
 
-const taskBudgetOf = ({ output_config: config }: JsonObject): Json | undefined =>
-  membersOf(config)['task_budget'];
+/** A task budget, and a document elsewhere, have words where the provider writes the body itself. */
+function foreignToChat({ output_config: config, messages }: JsonObject): string | undefined {
+  if (!isAbsent(membersOf(config)['task_budget'])) return 'output_config.task_budget';
+  for (const [index, { content }] of objectsOf(messages).entries()) {
+    const linked = linkedDocument(content, `messages[${index}].content`);
+    if (linked !== undefined) return linked;
+  }
+  return undefined;
+}
 
 function isEmptyList(value: Json): boolean {
   return isArray(value) && value.length === 0;

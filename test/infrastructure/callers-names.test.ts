@@ -86,6 +86,22 @@ describe('a refusal has the name that a messages caller wrote', () => {
     ['converse', { thinking: { type: 'adaptive', budget_tokens: 5 } }, 'thinking.type'],
     [
       'converse',
+      {
+        messages: [
+          user,
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'a' },
+              { type: 'document', context: 'c', source: { type: 'url', url: 'https://example.com/a' } },
+            ],
+          },
+        ],
+      },
+      'messages[1].content[1].source.url',
+    ],
+    [
+      'converse',
       { system: 'S', messages: [user, { role: 'user', content: [{ type: 'text', text: 'a' }, remote] }] },
       'messages[1].content[1].source.url',
     ],

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
+import { reasoningAsked } from '../../../domain/messages/effort.ts';
+import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { aConversation } from '../../support/arbitraries/messages.ts';
 import {
@@ -238,6 +240,42 @@ describe('what a user says', () => {
     ['a block that nobody knows', { type: 'hologram' }, '.type'],
   ])('rejects %s by its path', (_, block, path) => {
     expect(faultOf(user(text('a'), block))).toBe(`messages[0].content[1]${path}`);
+  });
+
+  const linked = { type: 'document', source: { type: 'url', url: 'https://example.com/a?b=c' } };
+  it.each<[string, object, string]>([
+    ['a tool result', { type: 'tool_result', tool_use_id: 'a', content: [linked] }, '.content[0]'],
+    [
+      'a document of blocks',
+      { type: 'document', source: { type: 'content', content: [text('a'), linked] } },
+      '.source.content[1]',
+    ],
+  ])('a document elsewhere is found in %s too', (_, block, path) => {
+    expect(faultOf(user(text('a'), block))).toBe(`messages[0].content[1]${path}.source.type`);
+  });
+
+  it('a document elsewhere is a file for a provider that translates chat', () => {
+    const value: JsonObject = { messages: [{ role: 'user', content: [{ ...linked, title: 'T' }] }] };
+    const ask = { model: 'm', stream: false, document: { value } };
+    expect(toChatBody(ask, reasoningAsked)).toMatchObject(
+      E.right({
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'file',
+                file: {
+                  filename: 'T',
+                  file_data: 'https://example.com/a?b=c',
+                  format: 'application/pdf',
+                },
+              },
+            ],
+          },
+        ],
+      }),
+    );
   });
 
   it('names what it rejects', () => {
