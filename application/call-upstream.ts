@@ -40,7 +40,7 @@ export function callUpstream(
     const { request, resolved, prepared } = facts;
     const telemetry = request.telemetry.upstream(resolved);
     const ends = callEnds(facts, ports.clock);
-    const execution = prepared.begin(telemetry.traceContext);
+    const execution = prepared.begin(telemetry.traceContext, holdOf(request.memory));
     const drains = mayDrain(facts, policy()) ? slots : undefined;
     const departure = watchDeparture(request.link, execution, drains, policy());
     const settled: Call['settle'] = (end) => {
@@ -178,7 +178,7 @@ const fitEnd = (
   fit: (error: GatewayError) => GatewayError,
 ): StreamEnd<JsonObject> => (end.kind === 'failed' ? { ...end, error: fit(end.error) } : end);
 
-/** Counts an event that is not complete yet among what the process holds: many large ones would exhaust its memory. */
+/** Counts what comes from the upstream among what the process holds: many large answers would exhaust its memory. */
 const holdOf =
   (memory: HeldMemory): Hold =>
   (bytes) =>

@@ -59,10 +59,6 @@ function largeAnswer({ answer, failure }: Answered): Uint8Array | undefined {
   return body.length > maxBodyBytesHere && typeof body !== 'string' ? body : undefined;
 }
 
-/** What the answer holds of memory until its payload is made; what is held of a stream is bounded already. */
-export const answerBytes = (answer: Answer | undefined): number =>
-  answer?.kind === 'whole' ? answer.body.length : 0;
-
 /** A failed request has its error for an answer; a stream that failed has what was sent before, too. */
 function responseOf(
   { answer, failure, usage }: Answered,

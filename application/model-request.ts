@@ -49,11 +49,14 @@ export interface ModelRequest {
   readonly link: CallerLink;
 }
 
-/** What a request holds of the process's memory (`server.max_buffered_bytes`); given back when it ends. */
+/** What a request and its answer hold of the process's memory (`server.max_buffered_bytes`); given back when it ends. */
 export interface HeldMemory {
   /** Holds so many bytes more; false when the process holds as much as it may. */
   readonly hold: (bytes: number) => boolean;
-  /** The same for an event of its upstream's stream that is not complete yet: so many bytes now, in place of those before. */
+  /**
+   * The same for the answer of its upstream, whole or an event of a stream that is not complete yet: so many bytes now, in
+   * place of those before.
+   */
   readonly holdUnfinished: (bytes: number) => boolean;
   readonly heldBytes: () => number;
   /** Keeps what is held beyond the end of the request, until the function that it gives back is called. */

@@ -7,7 +7,7 @@ import { isCharged } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import { finishedRequest } from './finished-request.ts';
-import { answerBytes, keptPayload } from './keep-payload.ts';
+import { keptPayload } from './keep-payload.ts';
 import { cleanTags, loggedRequest } from './logged-request.ts';
 import { besideCosts, costOf, costOfCall } from './request-cost.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
@@ -141,7 +141,7 @@ function keepPayload(
   const answered = { answer, failure, usage: observed(end).usage };
   const of = { requestLogId, scope: scopeOf(facts.request.caller) };
   ports.payloads.keep(of, () => keptPayload(facts, answered, policy, ports.largeBodies), {
-    bytes: memory.heldBytes() + answerBytes(answer),
+    bytes: memory.heldBytes(),
     release: memory.keep(),
   });
 }

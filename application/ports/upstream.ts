@@ -42,8 +42,8 @@ export interface WholeAnswer {
 }
 
 /**
- * Counts the bytes of an event that is not complete yet among what the process holds, in place of those counted before.
- * Gives back the error that the stream ends with where there is no room for them.
+ * Counts the bytes of a whole answer, or of an event that is not complete yet, among what the process holds, in place of
+ * those counted before. Gives back the error that the call ends with where there is no room for them.
  */
 export type Hold = (bytes: number) => GatewayError | undefined;
 
@@ -95,7 +95,7 @@ export interface PreparedCall {
   /** What was left out of the caller's request without a refusal: the log row's metadata say so. */
   readonly notes: JsonObject;
   /** W3C trace context goes upstream, lower-case names; nothing else of the caller's headers does. */
-  readonly begin: (traceContext: Readonly<Record<string, string>>) => UpstreamExecution;
+  readonly begin: (traceContext: Readonly<Record<string, string>>, hold: Hold) => UpstreamExecution;
 }
 
 export interface Upstream {

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { edited, marker } from '../text/text-edits.ts';
 import { urlEdits } from '../text/urls.ts';
-import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
+import { type GatewayError, overloaded, type UpstreamLabels } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
 import type { Ending } from '../shared/stream-machine.ts';
@@ -29,6 +29,8 @@ type Fault =
     }
   /** The connection could not be made or broke. */
   | { readonly kind: 'transport'; readonly faultCode?: string }
+  /** The process holds as much as it may, and the answer had no room. */
+  | { readonly kind: 'no_room' }
   /** The upstream answered 2xx with something that is not what was asked for. */
   | {
       readonly kind: 'protocol';
@@ -56,7 +58,7 @@ const phaseWords = {
   total: 'did not finish in time',
 } as const;
 
-/** Time-outs are 504, transport and protocol faults 502. */
+/** Time-outs are 504, transport and protocol faults 502; what had no room is not the upstream's fault. */
 export function upstreamError(fault: UpstreamFault): GatewayError {
   switch (fault.kind) {
     case 'status':
@@ -74,6 +76,8 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
       return failed(504, `The upstream ${phaseWords[fault.phase]}.`, fault);
     case 'transport':
       return failed(502, 'The connection to the upstream could not be made, or it broke.', fault);
+    case 'no_room':
+      return overloaded;
     case 'protocol':
       return failed(502, fault.message, { upstreamStatus: fault.status, labels: fault.labels });
   }

@@ -65,7 +65,7 @@ const serverFields = object({
   max_buffered_bytes: withDefault(
     integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
     536_870_912,
-    'Bytes held for bodies (as parsed, not as sent), drains, payloads and unfinished events of streams; over it the answer is 503 overloaded with Retry-After.',
+    'Bytes held for bodies (as parsed, not as sent), whole answers, drains, payloads and unfinished events of streams; over it the answer is 503 overloaded with Retry-After.',
   ),
   cors_origins: withDefault(
     list(origin, 256),

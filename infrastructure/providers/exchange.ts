@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { Dispatcher } from 'undici';
 import type { Decompression } from '../../application/ports/decompression.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
-import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
+import type { Hold, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { withoutMark } from '../../domain/shared/byte-order-mark.ts';
 import { contentCodingOf } from '../../domain/shared/content-coding.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
@@ -40,6 +40,8 @@ export interface ExchangeOptions {
   readonly deadlines: Deadlines;
   readonly firstByteMs: number;
   readonly totalMs: number;
+  /** Of an answer that is not a stream. */
+  readonly hold: Hold;
 }
 
 /** Sends one request of a call, and gives its exchange. */
@@ -159,8 +161,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (this.stream !== undefined) return this.stream.push(chunk);
     addFragment(this.chunks, chunk);
     this.bytes += chunk.length;
-    if (this.accepted() && this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
-    if ((!this.accepted() || this.options.stream) && this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
+    if (!this.accepted() || this.options.stream) {
+      if (this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
+    } else if (this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
+    else if (this.options.hold(this.bytes) !== undefined) this.letGoOfAnswer();
+  }
+
+  /** At once, so that the answers of others have room: all of them come at the same time. */
+  private letGoOfAnswer(): void {
+    this.chunks = [];
+    this.options.hold(0);
+    this.stop({ kind: 'no_room' });
   }
 
   onResponseEnd(): void {

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { Pool } from 'undici';
 import type {
   CallTerms,
+  Hold,
   PreparedCall,
   Upstream,
   UpstreamCall,
@@ -64,13 +65,24 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
     const ready = readyProvider(terms.route.provider);
     const reached = ready?.provider.speak(terms);
     if (ready === undefined || reached === undefined) return undefined;
-    const sender: ReachedProvider['sender'] = (trace) => (request, options) => {
-      const { sanitise, timeouts, provider } = ready;
-      const { errorCode } = provider;
-      const { firstByteMs, totalMs } = timeouts;
-      const exchange = new Exchange({ ...options, sanitise, errorCode, deadlines, firstByteMs, totalMs });
-      send(ready, reached.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
-      return exchange;
+    const sender: ReachedProvider['sender'] = (trace, hold) => {
+      const held = heldTogether(hold);
+      return (request, options) => {
+        const { sanitise, timeouts, provider } = ready;
+        const { errorCode } = provider;
+        const { firstByteMs, totalMs } = timeouts;
+        const exchange = new Exchange({
+          ...options,
+          sanitise,
+          errorCode,
+          deadlines,
+          firstByteMs,
+          totalMs,
+          hold: held(),
+        });
+        send(ready, reached.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
+        return exchange;
+      };
     };
     return { config: ready.config, reached, sender };
   };
@@ -96,11 +108,24 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
   };
 }
 
+/** Several exchanges may be one call, which holds what all of them hold. */
+function heldTogether(hold: Hold): () => Hold {
+  let all = 0;
+  return () => {
+    let own = 0;
+    return (bytes) => {
+      all += bytes - own;
+      own = bytes;
+      return hold(all);
+    };
+  };
+}
+
 /** A provider that is there, and how the requests of one call get to it. */
 interface ReachedProvider {
   readonly config: ProviderConfig;
   readonly reached: Reached;
-  readonly sender: (trace: Readonly<Record<string, string>>) => Sender;
+  readonly sender: (...terms: Parameters<PreparedCall['begin']>) => Sender;
 }
 
 function preparedCall(
@@ -112,13 +137,13 @@ function preparedCall(
   let unsent: WrittenCall | undefined = requests;
   return {
     notes: Object.assign({}, ...requests.map(({ notes }) => notes)) as JsonObject,
-    begin: (trace) => {
+    begin: (trace, hold) => {
       const sent = unsent;
       unsent = undefined;
       if (sent === undefined) throw new Error('A call is begun once.');
       return 'decodeMany' in dialect
-        ? fanOut(sent, sender(trace), (parts) => dialect.decodeMany(parts, terms))
-        : executionOf(sender(trace)(only(sent), reading(dialect, terms)));
+        ? fanOut(sent, sender(trace, hold), (parts) => dialect.decodeMany(parts, terms))
+        : executionOf(sender(trace, hold)(only(sent), reading(dialect, terms)));
     },
   };
 }

@@ -76,7 +76,7 @@ const call = (content: string, over: Partial<UpstreamCall> = {}): UpstreamCall =
 async function streamed(content: string): Promise<readonly StreamEvent<JsonObject>[]> {
   const prepared = upstream().prepare(call(content, { stream: true }));
   if (E.isLeft(prepared)) throw new Error(prepared.left.message);
-  const reply = await prepared.right.begin({}).reply;
+  const reply = await prepared.right.begin({}, () => undefined).reply;
   if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('no stream');
   const events: StreamEvent<JsonObject>[] = [];
   const pass = (chunks: readonly StreamChunk<JsonObject>[]): undefined => void events.push(...chunks);
@@ -89,7 +89,7 @@ describe('a provider that is added as docs/adding-a-provider.md tells', () => {
     seen = [];
     const prepared = upstream().prepare(call('Will it rain?'));
     if (E.isLeft(prepared)) throw new Error(prepared.left.message);
-    const reply = await prepared.right.begin({ traceparent: '00-1' }).reply;
+    const reply = await prepared.right.begin({ traceparent: '00-1' }, () => undefined).reply;
     expect(seen).toEqual([
       { url: '/answer', word: 'Word sesame', body: '{"question":"Will it rain?","tone":"grave"}' },
     ]);

@@ -137,6 +137,36 @@ describe('overload', () => {
       caller.socket.destroy();
     }));
 
+  it('whole answers count into max_buffered_bytes: one that has no room fails alone, and room comes back', () =>
+    with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
+      const begun = async (requestId: string) => {
+        const caller = begin(gateway.url, { model: 'held', requestId });
+        const call = await held().next();
+        call.head('whole');
+        call.write(`{"choices":[],"x":"${'x'.repeat(250_000)}"`);
+        await sleep(50);
+        return { caller, call };
+      };
+      const answered = async ({ caller, call }: Awaited<ReturnType<typeof begun>>) => {
+        call.write('}');
+        call.end();
+        await eventually(() => caller.text().includes('x"}') || undefined);
+        expect(caller.text()).toMatch(/^HTTP\/1.1 200/);
+        caller.socket.destroy();
+      };
+      const first = await begun('over-4');
+      const second = await begun('over-5');
+      await eventually(() => second.caller.text().includes('"code":"overloaded"') || undefined);
+      await eventually(() => second.call.left() || undefined);
+      expect(outcomesOf(gateway, 'over-5')).toMatchObject([{ outcome: 'overloaded', status: 503 }]);
+      expect((await traceOf('over-5')).attempts).toMatchObject([
+        { status: 'provider_error', error_code: 'overloaded' },
+      ]);
+      second.caller.socket.destroy();
+      await answered(first);
+      await answered(await begun('over-6'));
+    }));
+
   it('events that are complete count no more, however many there are', () =>
     with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
       const caller = begin(gateway.url, { model: 'held', stream: true });

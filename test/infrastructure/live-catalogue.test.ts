@@ -73,7 +73,7 @@ describe('a provider that is replaced', () => {
           for (const { preparedAt, sentAfter } of plan.filter((each) => each.preparedAt === step)) {
             const prepared = to.prepare(call);
             if (E.isLeft(prepared)) throw new Error(prepared.left.message);
-            const send = (): void => void statuses.push(prepared.right.begin({}).reply);
+            const send = (): void => void statuses.push(prepared.right.begin({}, () => undefined).reply);
             waiting.set(preparedAt + sentAfter, [...(waiting.get(preparedAt + sentAfter) ?? []), send]);
           }
           for (const send of waiting.get(step) ?? []) send();
@@ -95,7 +95,7 @@ describe('a provider that is replaced', () => {
     const prepared = to.prepare(call);
     if (E.isLeft(prepared)) throw new Error(prepared.left.message);
     change();
-    expect(E.isRight(await prepared.right.begin({}).reply)).toBe(true);
+    expect(E.isRight(await prepared.right.begin({}, () => undefined).reply)).toBe(true);
     const open = (): number =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length - before;
     // Both ends of a connection are in this process.

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type {
+  Hold,
   Upstream,
   UpstreamCall,
   UpstreamExecution,
@@ -58,13 +59,14 @@ export class ScriptedUpstream implements Upstream {
     this.calls.push(call);
     const { refusal } = this.script();
     if (refusal !== undefined) return E.left(refusal);
-    return E.right({ notes: { noted: 'by the upstream' }, begin: (trace) => this.begin(trace) });
+    return E.right({ notes: { noted: 'by the upstream' }, begin: (trace, hold) => this.begin(trace, hold) });
   };
 
-  private begin(traceContext: Readonly<Record<string, string>>): UpstreamExecution {
+  private begin(traceContext: Readonly<Record<string, string>>, hold: Hold): UpstreamExecution {
     this.tell('sent upstream');
     this.traceContexts.push(traceContext);
     const { meanwhile, accepts, answer } = this.script();
+    if (E.isRight(answer) && answer.right.kind === 'whole') hold(answer.right.answer.text.length);
     const cancelled = Promise.withResolvers<'cancelled'>();
     const replied = (async (): Promise<Either<UpstreamFault, UpstreamReply>> => {
       await Promise.resolve();

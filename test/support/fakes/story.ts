@@ -145,6 +145,7 @@ export class Story {
   now = Date.parse('2028-03-15T12:00:00Z');
   /** Bytes that the process can hold yet. */
   room = 1_000_000;
+  private ofAnswer = 0;
   /** Made by the caller when it is sent something: it has no room for more until it resolves. */
   slow: () => Promise<void> | undefined = () => undefined;
   /** The answer to the last request. */
@@ -240,8 +241,8 @@ export class Story {
       body: E.right(JSON.stringify(body)),
       memory: {
         hold: (bytes) => (this.room -= bytes) >= 0,
-        holdUnfinished: (bytes) => bytes <= this.room,
-        heldBytes: () => 4,
+        holdUnfinished: (bytes) => bytes <= this.room && (this.ofAnswer = bytes) >= 0,
+        heldBytes: () => 4 + this.ofAnswer,
         keep: () => () => void this.told.push('memory let go'),
       },
       link: this.link,
