@@ -33,14 +33,16 @@ interface PlacedRoute {
  */
 export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): readonly ConfigProblem[] {
   const routes = placedRoutes(loaded);
+  const hasPrice = pricedBy(loaded.config, knowledge);
+  const reaching = hardOwnersReaching(loaded.config);
   const findings = [
     ...(loaded.saysNothing ? [finding([], 'is empty: taken up, it would end everything that is there')] : []),
-    ...routes.flatMap((each) => unpriced(each, loaded.config, knowledge)),
+    ...routes.flatMap((each) => unpriced(each, hasPrice)),
     ...routes.flatMap((each) => overclaimed(each, knowledge)),
-    ...routes.flatMap((each) => withoutStreamUsage(each, loaded.config)),
+    ...routes.flatMap((each) => withoutStreamUsage(each, reaching)),
     ...routes.flatMap(withoutRouterPolicy),
     ...routes.flatMap(ofNoPublisher),
-    ...hardBudgetNotes(loaded.config, routes),
+    ...hardBudgetNotes(loaded.config, routes, reaching),
     ...transportNotes(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
     ...pageBelowPath(loaded.config),
@@ -66,17 +68,25 @@ function placedRoutes({ config, persistable }: LoadedConfig): readonly PlacedRou
   );
 }
 
+/** By the catalogue, or by the file itself. */
+function pricedBy(
+  { pricing }: GatewayConfig,
+  { hasPrice }: Pick<LintKnowledge, 'hasPrice'>,
+): LintKnowledge['hasPrice'] {
+  const pair = (...names: Parameters<LintKnowledge['hasPrice']>): string => JSON.stringify(names);
+  const overridden = new Set(
+    pricing.overrides.map((price) => pair(price.pricingProviderId, price.upstreamModel)),
+  );
+  return (...names) => overridden.has(pair(...names)) || hasPrice(...names);
+}
+
 function unpriced(
   { route, provider, path }: PlacedRoute,
-  { pricing }: GatewayConfig,
-  { hasPrice }: LintKnowledge,
+  hasPrice: LintKnowledge['hasPrice'],
 ): readonly Finding[] {
   const { pricingProviderId } = provider;
   const { upstreamModel } = route;
-  const overridden = pricing.overrides.some(
-    (price) => price.pricingProviderId === pricingProviderId && price.upstreamModel === upstreamModel,
-  );
-  return !route.enabled || overridden || hasPrice(pricingProviderId, upstreamModel)
+  return !route.enabled || hasPrice(pricingProviderId, upstreamModel)
     ? []
     : [
         finding(
@@ -122,11 +132,11 @@ const ofNoPublisher = ({ route, provider, path }: PlacedRoute): readonly Finding
 /** A chat stream of a chat-style upstream brings usage only when it is asked to. */
 function withoutStreamUsage(
   { modelId, route, provider, path }: PlacedRoute,
-  config: GatewayConfig,
+  reaching: Reaching,
 ): readonly Finding[] {
   const streams = route.enabled && route.capabilities.chat_completions && route.capabilities.stream;
   const asks = route.compatibility.compat?.['supports_stream_usage'] === true;
-  const owners = isChatStyle(route, provider) && streams && !asks ? hardOwnersOf(config, modelId) : [];
+  const owners = isChatStyle(route, provider) && streams && !asks ? reaching(modelId) : [];
   return owners.length === 0
     ? []
     : [
@@ -156,16 +166,31 @@ const listed = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, maxNames).join(', ')} and ${names.length - maxNames} more`;
 
-/** Owners with a hard budget who can reach the model by a key of the file, or by a key that is yet to be made. */
-function hardOwnersOf(config: GatewayConfig, modelId: string): readonly string[] {
-  const paying = config.apiKeys.map((key) => ({
-    owner: payerOf(key.owner, config),
-    models: key.allowedModels,
-  }));
-  return hardOwners(config).filter((owner) => {
-    const keys = paying.filter((each) => each.owner === owner);
-    return keys.length === 0 || keys.some(({ models }) => models.length === 0 || models.includes(modelId));
-  });
+/** Owners with a hard budget who can reach a model by a key of the file, or by a key that is yet to be made. */
+type Reaching = (modelId: string) => readonly string[];
+
+/** Companies list thousands of owners and keys: each is looked at once, not once for each model. */
+function hardOwnersReaching(config: GatewayConfig): Reaching {
+  const all = hardOwners(config);
+  const withKeys = new Set<string>();
+  const ofAnyModel = new Set<string>();
+  const ofModel = new Map<string, Set<string>>();
+  const payerOf = payersOf(config);
+  for (const { owner, allowedModels } of config.apiKeys) {
+    const payer = payerOf(owner);
+    withKeys.add(payer);
+    if (allowedModels.length === 0) ofAnyModel.add(payer);
+    for (const model of allowedModels) {
+      const owners = ofModel.get(model) ?? new Set();
+      ofModel.set(model, owners.add(payer));
+    }
+  }
+  const reachesAny = (owner: string): boolean => !withKeys.has(owner) || ofAnyModel.has(owner);
+  const everywhere = all.filter(reachesAny);
+  return (modelId) => {
+    const some = ofModel.get(modelId);
+    return some === undefined ? everywhere : all.filter((owner) => some.has(owner) || reachesAny(owner));
+  };
 }
 
 const hardOwners = (config: GatewayConfig): readonly string[] => [
@@ -174,11 +199,12 @@ const hardOwners = (config: GatewayConfig): readonly string[] => [
 ];
 
 /** A service account's spend belongs to its team. */
-function payerOf(owner: KeyOwnerConfig, config: GatewayConfig): string {
-  if (owner.kind === 'user') return `user:${owner.email}`;
-  if (owner.kind === 'team') return `team:${owner.id}`;
-  const account = config.serviceAccounts.find(({ id }) => id === owner.id);
-  return `team:${account?.team ?? ''}`;
+function payersOf({ serviceAccounts }: GatewayConfig): (owner: KeyOwnerConfig) => string {
+  const teams = new Map(serviceAccounts.map(({ id, team }) => [id, team]));
+  return (owner) => {
+    if (owner.kind === 'user') return `user:${owner.email}`;
+    return `team:${owner.kind === 'team' ? owner.id : (teams.get(owner.id) ?? '')}`;
+  };
 }
 
 /** With a provider of the public anybody has an account. */
@@ -219,7 +245,11 @@ function pageBelowPath({ server: { publicBaseUrl } }: GatewayConfig): readonly F
 }
 
 /** Specified behaviour through which money can pass a hard budget; each has a stricter setting. */
-function hardBudgetNotes(config: GatewayConfig, routes: readonly PlacedRoute[]): readonly Finding[] {
+function hardBudgetNotes(
+  config: GatewayConfig,
+  routes: readonly PlacedRoute[],
+  reaching: Reaching,
+): readonly Finding[] {
   const owners = hardOwners(config);
   if (owners.length === 0) return [];
   const under = `under the hard budgets of ${listed(owners)}`;
@@ -237,7 +267,7 @@ function hardBudgetNotes(config: GatewayConfig, routes: readonly PlacedRoute[]):
       ? [
           finding(
             ['accounting', 'after_block'],
-            `is as_specified: an owner just below the amount can repeat calls whose cost is blocked ${under}${readBeforeBlocked(config, routes)}; close_window stops that after the first`,
+            `is as_specified: an owner just below the amount can repeat calls whose cost is blocked ${under}${readBeforeBlocked(routes, reaching)}; close_window stops that after the first`,
           ),
         ]
       : []),
@@ -245,14 +275,16 @@ function hardBudgetNotes(config: GatewayConfig, routes: readonly PlacedRoute[]):
 }
 
 /** A streamed answer is with its caller before its cost is known: only its end is held back. */
-function readBeforeBlocked(config: GatewayConfig, routes: readonly PlacedRoute[]): string {
+function readBeforeBlocked(routes: readonly PlacedRoute[], reaching: Reaching): string {
   const streamed = routes.filter(
     ({ route }) =>
       route.enabled &&
       route.capabilities.stream &&
       (route.capabilities.chat_completions || route.capabilities.responses),
   );
-  const owners = [...new Set(streamed.flatMap(({ modelId }) => hardOwnersOf(config, modelId)))];
+  // Most models are reached by the same owners: the one list of them is read once.
+  const lists = new Set(streamed.map(({ modelId }) => reaching(modelId)));
+  const owners = [...new Set([...lists].flat())];
   return owners.length === 0
     ? ''
     : `, and ${listed(owners)} reach streams, which have been read in full when their cost is blocked`;

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type LintKnowledge, lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { plainHosts } from '../../infrastructure/postgres/hosts.ts';
+import { costWithin } from '../support/cost.ts';
 
 const allKnown: LintKnowledge = {
   hasPrice: () => true,
@@ -26,6 +27,7 @@ const providers = `providers:
   - {id: p, type: compat, base_url: "http://h", pricing_provider_id: priced}
   - {id: a, type: cloud_a_platform, project_id: my-project}
 `;
+const keyOf = (n: number): string => `gwk_public${String(n).padStart(4, '0')}.${'s'.repeat(32)}`;
 const strict = 'accounting: {duplicate_request_ids: reject, after_block: close_window}\n';
 const hardTeam = 'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, hard_limit: true}}]\n';
 const model = (route: string, id = 'm') => `models:\n  - id: ${id}\n    routes:\n      - ${route}\n`;
@@ -155,6 +157,25 @@ describe('a hard budget on a route that yields no stream usage', () => {
 
   it('is reported for an owner without keys: one may be made at any time', () => {
     expect(paths(base + model(silent))).toEqual([['models[0].routes[0]', 9]]);
+  });
+
+  it('takes no longer for each model where there are thousands of owners with keys', () => {
+    const numbers = Array.from({ length: 1500 }, (_, index) => index);
+    const budget = '{cadence: daily, amount_10000: 1, hard_limit: true}';
+    const text = [
+      strict + providers,
+      'models:',
+      ...numbers.slice(0, 200).map((n) => `  - {id: m${n}, routes: [{provider: p, upstream_model: x}]}`),
+      'users:',
+      ...numbers.map((n) => `  - {email: u${n}@example.com, budget: ${budget}}`),
+      'api_keys:',
+      ...numbers.map((n) => `  - {name: k${n}, owner: "user:u${n}@example.com", value: "${keyOf(n)}"}`),
+    ];
+    const loaded = parseConfig(text.join('\n'), {});
+    if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
+    const lints = () => lintConfig(loaded.right, allKnown);
+    expect(lints().filter(({ message }) => message.endsWith('and 1497 more'))).toHaveLength(200);
+    expect(costWithin(500, lints)).toBeLessThan(500);
   });
 
   it('reaches a team through its service accounts', () => {
