@@ -66,6 +66,10 @@ export function listener({ host, port, handle, newId, tls }: ListenerTerms): Lis
     void handle(req, res);
   };
   const server = serverOf(tls, answer);
+  server.on('checkContinue', (req, res) => {
+    askForBody(req, res);
+    answer(req, res);
+  });
   // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
   server.on('checkExpectation', answer).on('clientError', malformed.refuse);
   const cutHandshakes = server instanceof TlsServer ? watchHandshakes(server) : () => undefined;
@@ -84,6 +88,13 @@ export function listener({ host, port, handle, newId, tls }: ListenerTerms): Lis
       if (server instanceof TlsServer) server.setSecureContext(identity);
     },
   };
+}
+
+/** `Expect: 100-continue`: a body is asked for when it begins to be read, and not where the answer is a refusal. */
+function askForBody(req: IncomingMessage, res: ServerResponse): void {
+  req.once('resume', () => {
+    if (!res.headersSent && !res.destroyed) res.writeContinue();
+  });
 }
 
 /** Whether a connection may have one more request under way; what else it has sent by then is not begun. */

@@ -93,6 +93,26 @@ describe('who is not let in', () => {
     expect(answer.status).toBe(200);
   });
 
+  it.each([
+    ['is not asked for its body', `Bearer ${aKey()}`, 2, ['HTTP/1.1 401']],
+    ['nor who has too large a one', `Bearer ${key}`, bodyMaxBytes + 1, ['HTTP/1.1 413']],
+    ['as others are', `Bearer ${key}`, goodBody.length, ['HTTP/1.1 100', 'HTTP/1.1 200']],
+  ])('%s, where it waits to be (`Expect: 100-continue`)', async (_what, authorization, length, statuses) => {
+    const socket = rawSocket(gateway().url);
+    let text = '';
+    socket.on('data', (piece: Buffer) => {
+      text += piece.toString();
+      if (text === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(goodBody);
+      else socket.end();
+    });
+    socket.write(
+      `POST ${chat} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\nexpect: 100-continue\r\n` +
+        `content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(statuses);
+  });
+
   it('does not take the unread body of a refused request for the next one', async () => {
     const socket = rawSocket(gateway().url);
     let text = '';
