@@ -8,6 +8,7 @@ import {
 } from 'node:zlib';
 import type { Decompress, DecompressedBody, Decompression } from '../../application/ports/decompression.ts';
 import type { ContentCoding } from '../../domain/shared/content-coding.ts';
+import { addFragment } from '../../domain/shared/fragments.ts';
 
 /** What comes out at once: each piece is a turn of the event loop. */
 const chunkSize = 64 * 1024;
@@ -34,6 +35,8 @@ class Decompressor implements Decompression {
   private readonly coding: ContentCoding;
   private readonly to: DecompressedBody;
   private decoder: ReturnType<(typeof decoders)[ContentCoding]> | undefined;
+  /** What has come in within this turn of the event loop: each write is work for another thread, however small it is. */
+  private readonly arrived: Uint8Array[] = [];
   private bytesIn = 0;
   private ended = false;
   private over = false;
@@ -48,12 +51,14 @@ class Decompressor implements Decompression {
     if (this.over || first === undefined) return;
     this.decoder ??= this.open(first);
     this.bytesIn += piece.length;
-    if (!this.decoder.write(piece)) this.to.full();
+    if (this.arrived.length === 0) setImmediate(() => this.pass());
+    addFragment(this.arrived, piece);
   }
 
   end(): void {
     this.ended = true;
     if (this.over) return;
+    this.pass();
     if (this.decoder === undefined) this.finish(false);
     else this.decoder.end();
   }
@@ -69,6 +74,12 @@ class Decompressor implements Decompression {
   cancel(): void {
     this.over = true;
     this.decoder?.destroy();
+  }
+
+  private pass(): void {
+    const pieces = this.arrived.splice(0);
+    if (this.over || pieces.length === 0) return;
+    if (this.decoder?.write(Buffer.concat(pieces)) === false) this.to.full();
   }
 
   private open(first: number): NonNullable<typeof this.decoder> {

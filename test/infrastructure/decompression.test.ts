@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, createBrotliCompress, createGzip, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
@@ -54,6 +55,16 @@ describe.each(compressions)('decompression of %s', (_, coding, compressed) => {
       }),
       { numRuns: 12 },
     );
+  });
+
+  it('costs what bytes cost, and not what pieces do', async () => {
+    const bytes = compressed(randomBytes(100_000));
+    const pieces = cutUp(bytes, [...bytes.keys()]);
+    const before = process.cpuUsage();
+    const { whole } = await out(coding, pieces);
+    const { user, system } = process.cpuUsage(before);
+    expect(whole).toBe(true);
+    expect((user + system) / 1000).toBeLessThan(700);
   });
 
   it('never takes one for whole that is cut off, or has something behind it', async () => {
