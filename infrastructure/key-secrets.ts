@@ -11,7 +11,7 @@ export const newKey = (): PresentedKey => ({
 /** What is stored of a key, and compared when it is presented: a SHA-256, for the secret is high-entropy. */
 export const secretDigest = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
-/** KeySecrets as the gateway makes and tells them. */
+/** Secrets as the gateway makes them, and knows them again. */
 export const secrets: KeySecrets = {
   create: newKey,
   digest: secretDigest,

@@ -1,6 +1,6 @@
 import type { PresentedKey } from '../../domain/identity/api-key.ts';
 
-/** KeySecrets of API keys and of admins' tokens: 256 random bits each. */
+/** The secrets of API keys and of admins' tokens: 256 random bits each. */
 export interface KeySecrets {
   /** 32 hex of public id, 64 hex of secret. */
   readonly create: () => PresentedKey;

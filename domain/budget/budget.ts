@@ -2,7 +2,7 @@ import type { Picodollars } from '../money/money.ts';
 
 export type Cadence = 'daily' | 'weekly' | 'monthly';
 
-/** An owner's active budget. `timezone` is stored with it, but windows are always computed in UTC. */
+/** An owner's active budget. Its windows are always computed in UTC, whatever `timezone` is stored with it. */
 export interface Budget {
   readonly budgetId: string;
   readonly cadence: Cadence;
