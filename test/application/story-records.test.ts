@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
+import type { RateLimit } from '../../domain/limits/rate-limit.ts';
 import type { CaptureMode } from '../../domain/request-log/capture-policy.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { FinishedRequest } from '../../application/ports/telemetry.ts';
@@ -165,6 +167,46 @@ describe('a settled request', () => {
     expect(ledger.journal).toMatchObject([{ deferrableTo: ledger.now }]);
     expect((await lost(aBudget({ hardLimit: false })).serve()).ledger.journal).toHaveLength(1);
     expect((await lost(aBudget()).serve()).ledger.journal).toEqual([]);
+  });
+});
+
+describe('a request under rate limits', () => {
+  const limit: RateLimit = {
+    subject: { kind: 'api_key', id: 'key-1' },
+    terms: { requests: undefined, tokens: 30, inFlight: 1 },
+  };
+  const caller = aCaller({ limits: [limit] });
+
+  /** What the next request would find, had it come in the same minute. */
+  async function verdictAfter({ ledger }: Story) {
+    const ask = { requestLogId: randomUUID(), requestId: 'request-2', callerChoseRequestId: true };
+    const admitted = await ledger.admit({ ...ask, caller, claim: false, limits: [limit] });
+    return E.isRight(admitted) ? admitted.right.limits : undefined;
+  }
+
+  it('leaves its tokens with them, and its place', async () => {
+    const story = await new Story({ request: { caller } }).serve();
+    expect(await verdictAfter(story)).toMatchObject({
+      kind: 'refused',
+      full: [{ measure: 'tokens', standing: { requests: 1, tokens: 30, inFlight: 0 } }],
+    });
+  });
+
+  it('leaves its place alone where no usage is known', async () => {
+    const story = await new Story({
+      request: { caller },
+      script: says({ choices: answer['choices'] ?? [] }),
+    }).serve();
+    expect(story.log).toMatchObject({ statusCode: 200, usage: undefined });
+    expect(await verdictAfter(story)).toEqual({ kind: 'admitted', held: true });
+  });
+
+  it('and none without one: its record says nothing of tokens', async () => {
+    const story: Story = new Story({
+      script: { ...says(answer), meanwhile: () => void (story.ledger.database = 'lost') },
+    });
+    await story.serve();
+    expect(story.ledger.journal).toMatchObject([{ release: undefined, limited: undefined }]);
   });
 });
 
