@@ -17,7 +17,7 @@ import { codeLabels, type ToldFailure, upstreamFailure } from '../../domain/upst
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
 import { errorIn } from './error-body.ts';
-import { codeIn } from './error-code.ts';
+import { transportFault } from './transport-fault.ts';
 import { Forwarding } from './forwarding.ts';
 import type { ConnectedProvider, WrittenRequest } from './provider.ts';
 import { isWorkedOnHere } from './worked-on-here.ts';
@@ -179,7 +179,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.close(faultOf(error));
+    this.close(transportFault(error));
   }
 
   /** Nothing more comes: what has come is read first. A refusal is told by its head, however its body ends. */
@@ -286,17 +286,4 @@ function endingOf(fault: UpstreamFault | undefined): Ending {
   if (fault === undefined) return { kind: 'eof' };
   const { message, upstream } = upstreamError(fault);
   return { kind: 'fault', reason: message, status: upstream?.status, faultCode: upstream?.faultCode };
-}
-
-const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
-  UND_ERR_CONNECT_TIMEOUT: 'connect',
-  UND_ERR_HEADERS_TIMEOUT: 'first_byte',
-  UND_ERR_BODY_TIMEOUT: 'idle',
-};
-
-function faultOf(error: Error): UpstreamFault {
-  const faultCode = codeIn(error, 4);
-  if (faultCode === undefined) return { kind: 'transport' };
-  const phase = timeouts[faultCode];
-  return phase === undefined ? { kind: 'transport', faultCode } : { kind: 'timeout', phase, faultCode };
 }

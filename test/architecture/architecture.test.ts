@@ -28,7 +28,7 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/postgres/migration-files.ts#schemaDump',
   // Tables that are laid beside the documentation, or gone through line by line.
   'domain/compatibility/unsent-fields.ts#unsentFields',
-  'domain/compatibility/unsent-fields.ts#upstreamBodies',
+  'domain/compatibility/upstream-bodies.ts#upstreamBodies',
   'infrastructure/telemetry/label-table.ts#labelTable',
   // A framing that is there for the next provider, as docs/adding-a-provider.md says; its example uses it.
   'infrastructure/providers/wire/json-lines.ts#isJsonLines',

@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import {
-  type UnsentFields,
-  unsentFields,
-  unsentIn,
-  upstreamBodies,
-} from '../../domain/compatibility/unsent-fields.ts';
+import { unsentFields, unsentIn } from '../../domain/compatibility/unsent-fields.ts';
+import { type UnsentFields, upstreamBodies } from '../../domain/compatibility/upstream-bodies.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { type FieldFamily, knownFields, paths } from '../support/fields/families.ts';
 import { fieldsFile, fieldsPage } from '../support/fields/fields-page.ts';

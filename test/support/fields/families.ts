@@ -1,4 +1,4 @@
-import type { UpstreamBody } from '../../../domain/compatibility/unsent-fields.ts';
+import type { UpstreamBody } from '../../../domain/compatibility/upstream-bodies.ts';
 import type { ApiFamily } from '../../../domain/routing/model.ts';
 import { routes, type SpokenRoute, serves, spokenRoute } from '../growth/routes.ts';
 import { chatFields } from './chat.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type UnsentFields, unsentFields } from '../../../domain/compatibility/unsent-fields.ts';
+import { unsentFields } from '../../../domain/compatibility/unsent-fields.ts';
+import type { UnsentFields } from '../../../domain/compatibility/upstream-bodies.ts';
 import type { FieldFamily } from './families.ts';
 
 export const fieldsFile = path.join(import.meta.dirname, '../../../docs/fields.md');

@@ -1,0 +1,16 @@
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import { codeIn } from './error-code.ts';
+
+const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'connect',
+  UND_ERR_HEADERS_TIMEOUT: 'first_byte',
+  UND_ERR_BODY_TIMEOUT: 'idle',
+};
+
+/** What an error of the client says of the upstream: which time is over, or that the connection could not be had. */
+export function transportFault(error: Error): UpstreamFault {
+  const faultCode = codeIn(error, 4);
+  if (faultCode === undefined) return { kind: 'transport' };
+  const phase = timeouts[faultCode];
+  return phase === undefined ? { kind: 'transport', faultCode } : { kind: 'timeout', phase, faultCode };
+}
