@@ -10,6 +10,9 @@ import type { ServiceParts } from './parts.ts';
 /** How often the files of certificates are looked at: whoever renews them need not tell the gateway. */
 const certificateSecs = 5;
 
+/** How often it is told that there are too many connections, while there are. */
+const fullMs = 60_000;
+
 /** The doors of a process: one for all, or one for callers and one for admins. */
 export interface Listeners {
   readonly url: string;
@@ -29,10 +32,23 @@ export async function openListeners(
   log: Log,
   alone: boolean,
 ): Promise<Listeners> {
-  const { bind, adminBind } = config.loaded().config.server;
+  const { bind, adminBind, maxConnections } = config.loaded().config.server;
+  const full = atMostEach(fullMs, parts.clock.now, () =>
+    log.warn(
+      { max_connections: maxConnections },
+      'connections are refused: there are as many as there may be',
+    ),
+  );
   const door = (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined): Listener => {
     const handle = parts.appFor(served).callback();
-    const made = listener({ ...at, handle, newId: parts.clock.newId, tls: tls?.files() });
+    const made = listener({
+      ...at,
+      handle,
+      newId: parts.clock.newId,
+      maxConnections,
+      full,
+      tls: tls?.files(),
+    });
     tls?.follow(made.identify);
     return made;
   };
@@ -71,5 +87,15 @@ export async function openListeners(
     },
     cut,
     renew,
+  };
+}
+
+/** Calls on at most once in so many milliseconds. */
+function atMostEach(ms: number, now: () => number, call: () => void): () => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (now() - last < ms) return;
+    last = now();
+    call();
   };
 }

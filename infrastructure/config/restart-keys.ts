@@ -12,6 +12,7 @@ export const restartKeys = {
   'server.admin_tls': ({ server }) => isThere(server.adminTls),
   'server.workers': ({ server }) => server.workers,
   'server.body_max_bytes': ({ server }) => server.bodyMaxBytes,
+  'server.max_connections': ({ server }) => server.maxConnections,
   'server.max_in_flight': ({ server }) => server.maxInFlight,
   'server.max_in_flight_per_owner': ({ server }) => server.maxInFlightPerOwner,
   'server.max_buffered_bytes': ({ server }) => server.maxBufferedBytes,

@@ -52,6 +52,11 @@ const serverFields = object({
     1_000_000,
     'JSON values in a request body; over it the answer is 400 invalid_request.',
   ),
+  max_connections: withDefault(
+    integer({ min: 1, max: 1_000_000 }),
+    16_384,
+    'Connections at once at each address; further ones are closed as they come.',
+  ),
   max_in_flight: withDefault(
     integer({ min: 1, max: 1_000_000 }),
     2000,
@@ -190,6 +195,7 @@ export interface ServerConfig {
   readonly workers: number;
   readonly bodyMaxBytes: number;
   readonly bodyMaxValues: number;
+  readonly maxConnections: number;
   readonly maxInFlight: number;
   readonly maxInFlightPerOwner: number;
   readonly maxBufferedBytes: number;
@@ -242,6 +248,7 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   workers: wire.workers,
   bodyMaxBytes: wire.body_max_bytes,
   bodyMaxValues: wire.body_max_values,
+  maxConnections: wire.max_connections,
   maxInFlight: wire.max_in_flight,
   maxInFlightPerOwner: wire.max_in_flight_per_owner ?? Math.ceil(wire.max_in_flight / 4),
   maxBufferedBytes: wire.max_buffered_bytes,

@@ -33,6 +33,9 @@ export interface ListenerTerms {
   readonly port: number;
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<unknown>;
   readonly newId: () => string;
+  /** Connections at once; further ones are closed as they come, and `full` is called for each. */
+  readonly maxConnections: number;
+  readonly full: () => void;
   /** Undefined: plain HTTP. */
   readonly tls: TlsIdentity | undefined;
 }
@@ -57,7 +60,8 @@ export interface Listener {
   readonly identify: (tls: TlsIdentity) => void;
 }
 
-export function listener({ host, port, handle, newId, tls }: ListenerTerms): Listener {
+export function listener(terms: ListenerTerms): Listener {
+  const { host, port, handle, newId, maxConnections, full, tls } = terms;
   const malformed = malformedRequests(newId);
   const hasRoom = pipelines();
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
@@ -72,6 +76,8 @@ export function listener({ host, port, handle, newId, tls }: ListenerTerms): Lis
   });
   // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
   server.on('checkExpectation', answer).on('clientError', malformed.refuse);
+  // Of a process of a cluster, too: the others are asked for their own share.
+  Object.assign(server, { maxConnections, dropMaxConnection: true }).on('drop', full);
   const cutHandshakes = server instanceof TlsServer ? watchHandshakes(server) : () => undefined;
   return {
     open: (alone) => opened(server, host, port, alone),

@@ -38,6 +38,7 @@ describe('defaults', () => {
           workers: 1,
           bodyMaxBytes: 33_554_432,
           bodyMaxValues: 1_000_000,
+          maxConnections: 16_384,
           maxInFlight: 2000,
           maxInFlightPerOwner: 500,
           maxBufferedBytes: 536_870_912,

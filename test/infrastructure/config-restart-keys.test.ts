@@ -17,6 +17,7 @@ const changes = {
   ],
   'server.workers': ['server: {workers: 2}', '{}'],
   'server.body_max_bytes': ['server: {body_max_bytes: 1}', '{}'],
+  'server.max_connections': ['server: {max_connections: 1}', '{}'],
   'server.max_in_flight': [
     'server: {max_in_flight: 8, max_in_flight_per_owner: 1}',
     'server: {max_in_flight: 9, max_in_flight_per_owner: 1}',
