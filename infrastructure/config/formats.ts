@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { idShape, maxIdChars, maxNameChars } from '../../domain/identity/owner-names.ts';
+import { idShape, isDisplayName, maxIdChars, maxNameChars } from '../../domain/identity/owner-names.ts';
 import { emailShape, isEmail, maxEmailChars } from '../../domain/identity/password.ts';
 import { type Codec, text } from './scalar-codecs.ts';
 import type { SecretRule } from './shape.ts';
@@ -38,7 +38,10 @@ const withoutControls = (value: string): string | undefined =>
 export const displayName: Codec<string> = text({
   what: 'a name without control characters',
   maxLength: maxNameChars,
-  refuse: withoutControls,
+  refuse: (value) =>
+    isDisplayName(value)
+      ? undefined
+      : 'must not hold control characters, or marks that turn the direction of a text',
 });
 
 export const email: Codec<string> = text({

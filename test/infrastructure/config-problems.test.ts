@@ -24,6 +24,18 @@ describe('a wrong file', () => {
       [['users[0].email', 2, 12, /^must not hold control characters$/]],
     ],
     [
+      'a name that turns the direction of what stands behind it',
+      'users:\n  - {email: a@example.com, name: "A\\u202Eb"}\n',
+      [
+        [
+          'users[0].name',
+          2,
+          28,
+          /^must not hold control characters, or marks that turn the direction of a text$/,
+        ],
+      ],
+    ],
+    [
       'a placeholder without quotes between braces',
       'server:\n  bind: "127.0.0.1:0"\nproviders:\n  - {id: p, auth: {mode: bearer, token: ${TOKEN}}}\nmodels: []\n',
       [['', 4, 41, /^has a placeholder without quotes between braces or brackets: write "\$\{NAME\}"$/]],
