@@ -30,7 +30,7 @@ describe('a wrong file', () => {
         [
           'users[0].name',
           2,
-          28,
+          34,
           /^must not hold control characters, or marks that turn the direction of a text$/,
         ],
       ],
