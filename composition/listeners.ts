@@ -32,28 +32,10 @@ export async function openListeners(
   log: Log,
   alone: boolean,
 ): Promise<Listeners> {
-  const { bind, adminBind, maxConnections } = config.loaded().config.server;
-  const full = atMostEach(fullMs, parts.clock.now, () =>
-    log.warn(
-      { max_connections: maxConnections },
-      'connections are refused: there are as many as there may be',
-    ),
-  );
-  const door = (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined): Listener => {
-    const handle = parts.appFor(served).callback();
-    const made = listener({
-      ...at,
-      handle,
-      newId: parts.clock.newId,
-      maxConnections,
-      full,
-      tls: tls?.files(),
-    });
-    tls?.follow(made.identify);
-    return made;
-  };
+  const { bind, adminBind } = config.loaded().config.server;
   const tls = await certificateOf('tls', () => config.loaded().config.server.tls, log);
   const adminTls = await certificateOf('admin_tls', () => config.loaded().config.server.adminTls, log);
+  const door = doorFor(parts, config, log);
   const callers = door(bind, adminBind === undefined ? 'all' : 'callers', tls);
   const admins = adminBind === undefined ? undefined : door(adminBind, 'admins', adminTls ?? tls);
   const doors = admins === undefined ? [callers] : [callers, admins];
@@ -87,6 +69,26 @@ export async function openListeners(
     },
     cut,
     renew,
+  };
+}
+
+function doorFor(
+  { appFor, clock }: Pick<ServiceParts, 'appFor' | 'clock'>,
+  config: LiveConfig,
+  log: Log,
+): (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined) => Listener {
+  const { maxConnections } = config.loaded().config.server;
+  const full = atMostEach(fullMs, clock.now, () =>
+    log.warn(
+      { max_connections: maxConnections },
+      'connections are refused: there are as many as there may be',
+    ),
+  );
+  return (at, served, tls) => {
+    const terms = { ...at, handle: appFor(served).callback(), newId: clock.newId, maxConnections, full };
+    const made = listener({ ...terms, tls: tls?.files() });
+    tls?.follow(made.identify);
+    return made;
   };
 }
 
