@@ -66,7 +66,7 @@ describe('the overview of a gateway that was used', () => {
     const requests = figure('Requests').getByRole('link');
     expect(await requests.textContent()).toBe('2');
     // The list has requests that failed before they used anything, too: the figure says how many it has in all.
-    expect(await figure('Requests').textContent()).toContain('today; 5 logged with those that cost nothing');
+    expect(await figure('Requests').textContent()).toContain('today; 5 logged, with those that failed');
     expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to']);
     await figure('Errors').getByText('2 by callers, 1 upstream, 0 of the gateway').waitFor();
     const errors = figure('Errors').getByRole('link');

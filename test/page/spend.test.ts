@@ -78,7 +78,13 @@ describe('the spend of a gateway that was used', () => {
   ])('says what is wrong with an address that asks for %s', async (query, says) => {
     const page = await scene.open(`/spend?${query}`);
     await page.getByText(says).first().waitFor();
-    expect(await page.getByRole('region', { name: 'Spend by owner', exact: true }).count()).toBe(0);
+    const owners = page.getByRole('region', { name: 'Spend by owner', exact: true });
+    expect(await owners.count()).toBe(0);
+    const [name, value] = query.split('=');
+    const filter = page.locator('.filters').getByLabel(name === 'days' ? 'Days' : 'Owners');
+    expect(await filter.inputValue()).toBe(value);
+    await filter.selectOption('');
+    await owners.waitFor();
   });
 
   it('has exact amounts of owners and models, and leads to their requests', async () => {

@@ -60,7 +60,7 @@ export function TextFilter({
   );
 }
 
-/** A filter with a few values; the first one is no filter. */
+/** A filter with a few values; the first one is no filter. A value that there is not, of an address, stands as it is. */
 export function ChoiceFilter({
   name,
   label,
@@ -74,16 +74,19 @@ export function ChoiceFilter({
   readonly all?: string;
 }) {
   const { filters, set } = useAddress();
+  const chosen = filters[name] ?? '';
+  const isKnown = chosen === '' || options.some(([value]) => value === chosen);
   return (
     <label className="filter">
       <span>{label}</span>
       <select
-        value={filters[name] ?? ''}
+        value={chosen}
         onChange={({ target }) =>
           set({ [name]: target.value === '' ? undefined : target.value, page: undefined })
         }
       >
         <option value="">{all}</option>
+        {isKnown ? null : <option value={chosen}>{chosen}</option>}
         {options.map(([value, text]) => (
           <option key={value} value={value}>
             {text}

@@ -47,7 +47,7 @@ export function Figures({ of }: { readonly of: Overview }) {
             <Count of={last?.request_count} /> in this hour, <Count of={today.request_count} /> today
             {day.logged_count <= day.request_count ? null : (
               <>
-                ; <Count of={day.logged_count} /> logged with those that cost nothing
+                ; <Count of={day.logged_count} /> logged, with those that failed
               </>
             )}
           </>
