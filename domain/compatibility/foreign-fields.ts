@@ -4,16 +4,12 @@ import { isAbsent, isArray, isObject, type Json, type JsonObject, numberOf } fro
 /** Fields that an upstream has no word for, each with what makes it say nothing. */
 export type ForeignFields = readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[];
 
-/** The first of them that asks for something in a body, as the caller spelled it. */
+/** The first of them that asks for something in a body. */
 export const foreignIn = (body: JsonObject, fields: ForeignFields): string | undefined =>
-  fields
-    .flatMap(([field, saysNothing]) =>
-      spellingsOf(field).filter((name) => {
-        const value = body[name];
-        return !isAbsent(value) && !saysNothing(value);
-      }),
-    )
-    .at(0);
+  fields.find(([field, saysNothing]) => {
+    const value = body[field];
+    return !isAbsent(value) && !saysNothing(value);
+  })?.[0];
 
 const isEmpty = (value: Json): boolean =>
   isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
@@ -66,6 +62,6 @@ export const controlsOfB = [
   'guardrailConfig',
 ] as const satisfies readonly (keyof typeof chatControls)[];
 
-/** Those of them that a body has no word for, in the order in which they are refused. */
+/** Those of them that a body has no word for, in the order in which they are refused, each as callers may spell it. */
 export const withoutControls = (...names: readonly (keyof typeof chatControls)[]): ForeignFields =>
-  names.map((name) => [name, chatControls[name]]);
+  names.flatMap((name) => spellingsOf(name).map((field) => [field, chatControls[name]] as const));
