@@ -1,6 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import {
+  isAbsent,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+  objectsOf,
+} from '../shared/json.ts';
+import { below, type Place, placeIn } from '../shared/place.ts';
 import { systemText } from './blocks.ts';
 import { noMarks } from './cache-marks.ts';
 import { chatMessages } from './chat-messages.ts';
@@ -91,7 +100,7 @@ function messagePath(body: JsonObject, index: number, rest: string): string {
 function contentPath({ path, parts, blocks }: Origin, rest: string): string {
   const at = `${path}.content`;
   const part = parts[Number(/^\.content\[(\d+)\]/.exec(rest)?.[1])];
-  return (part && sourcePath(blocks, at, mediaOf(part))) ?? at;
+  return (part && below(at, placeOfMedia(blocks, mediaOf(part)))) ?? at;
 }
 
 /** The image or file of a part: a URL, or its bytes as one. */
@@ -100,21 +109,18 @@ function mediaOf({ image_url: image, file }: JsonObject): Json | undefined {
 }
 
 /** Where among these blocks, and those in them, such an image or document is. */
-function sourcePath(blocks: Json | undefined, at: string, media: Json | undefined): string | undefined {
-  for (const [index, { source, content }] of objectsOf(blocks).entries()) {
-    const path = `${at}[${index}]`;
-    const own = isObject(source) ? ownSource(source, `${path}.source`, media) : undefined;
-    const found = own ?? sourcePath(content, `${path}.content`, media);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
+const placeOfMedia = (blocks: Json | undefined, media: Json | undefined): Place =>
+  placeIn(
+    blocks,
+    ({ source, content }) =>
+      below('.source', placeOfSource(membersOf(source), media)) ??
+      below('.content', placeOfMedia(content, media)),
+  );
 
-function ownSource(source: JsonObject, path: string, media: Json | undefined): string | undefined {
-  const { url, media_type: type, data, content } = source;
-  if (isString(url) && url === media) return `${path}.url`;
-  if (isString(type) && isString(data) && `data:${type};base64,${data}` === media) return path;
-  return sourcePath(content, `${path}.content`, media);
+function placeOfSource({ url, media_type: type, data, content }: JsonObject, media: Json | undefined): Place {
+  if (isString(url) && url === media) return '.url';
+  if (isString(type) && isString(data) && `data:${type};base64,${data}` === media) return '';
+  return below('.content', placeOfMedia(content, media));
 }
 
 /** One for each chat message, in order: a message with tool results became several. */

@@ -2,7 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import { below, type Place, placeIn } from '../shared/place.ts';
 import { blocksOf, paragraphs } from './blocks.ts';
 import { fieldError, foreignType, stringOf, unavailableField } from '../shared/field-errors.ts';
 
@@ -103,20 +104,15 @@ const fileParts = ({ title, context }: JsonObject, file: JsonObject): readonly J
  * Where a document stands that is to be fetched, if anywhere: among the blocks of a message, of a tool result, or of
  * another document. Chat completions have no word for one; providers that translate chat may.
  */
-export function linkedDocument(blocks: Json | undefined, path: string, levels = 3): string | undefined {
-  if (!isArray(blocks) || levels === 0) return undefined;
-  for (const [index, block] of blocks.entries()) {
-    if (!isObject(block)) continue;
-    const { type, source, content } = block;
-    const at = `${path}[${index}]`;
-    const own = type === 'document' && isObject(source) ? source : {};
-    if (own['type'] === 'url') return `${at}.source.type`;
-    const inner =
-      linkedDocument(content, `${at}.content`, levels - 1) ??
-      linkedDocument(own['content'], `${at}.source.content`, levels - 1);
-    if (inner !== undefined) return inner;
-  }
-  return undefined;
+export function linkedDocument(blocks: Json | undefined, levels = 3): Place {
+  if (levels === 0) return undefined;
+  return placeIn(blocks, ({ type, source, content }) => {
+    const own = type === 'document' ? membersOf(source) : {};
+    return own['type'] === 'url'
+      ? '.source.type'
+      : (below('.content', linkedDocument(content, levels - 1)) ??
+          below('.source.content', linkedDocument(own['content'], levels - 1)));
+  });
 }
 
 function sourceParts(source: JsonObject, path: string): ContentParts {

@@ -22,6 +22,7 @@ import {
   type JsonObject,
   numberOf,
   objectsOf,
+  membersOf,
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
@@ -151,9 +152,7 @@ function placeOfVisual(content: Json | undefined, levels = 3): Place {
     visualBlocks.has(type)
       ? ''
       : (below('.content', placeOfVisual(inner, levels - 1)) ??
-        (isObject(source)
-          ? below('.source.content', placeOfVisual(source['content'], levels - 1))
-          : undefined));
+        below('.source.content', placeOfVisual(membersOf(source)['content'], levels - 1)));
   return isObject(content) ? placeOf(content) : placeIn(content, placeOf);
 }
 

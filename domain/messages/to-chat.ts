@@ -17,6 +17,7 @@ import { emptyConversation, fieldError, unavailableField } from '../shared/field
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
 import { linkedDocument } from './content-parts.ts';
+import { below, placeIn } from '../shared/place.ts';
 import { chatToolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
@@ -92,11 +93,10 @@ const foreignField = (body: JsonObject, isChatStyle: boolean): string | undefine
 /** A task budget, and a document elsewhere, have words where the provider writes the body itself. */
 function foreignToChat({ output_config: config, messages }: JsonObject): string | undefined {
   if (!isAbsent(membersOf(config)['task_budget'])) return 'output_config.task_budget';
-  for (const [index, { content }] of objectsOf(messages).entries()) {
-    const linked = linkedDocument(content, `messages[${index}].content`);
-    if (linked !== undefined) return linked;
-  }
-  return undefined;
+  return below(
+    'messages',
+    placeIn(messages, ({ content }) => below('.content', linkedDocument(content))),
+  );
 }
 
 function isEmptyList(value: Json): boolean {
