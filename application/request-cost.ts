@@ -29,9 +29,9 @@ function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): 
 }
 
 /** What each of those costs that a provider bills beside an answer, where it has a price. */
-export type BesideCosts = Readonly<Partial<Record<keyof UsedBeside, Picodollars>>>;
+export type BesideCosts = Readonly<Record<keyof UsedBeside, Picodollars | undefined>>;
 
-const nothing: BesideCosts = {};
+const nothing: BesideCosts = { compaction: undefined, advisor: undefined };
 
 /** Compaction costs what the request's own tokens do (rule 38.14), advice what its own model does (rule 38.15). */
 export function besideCosts(
@@ -43,12 +43,10 @@ export function besideCosts(
   const { beside } = observed(end);
   if (beside === undefined || facts.resolved === undefined) return nothing;
   const { compaction, advisor } = beside;
-  const compacted = costAt(compaction, cost?.pricingStatus === 'priced' ? cost.price : undefined);
   const model = advisor?.['model'];
-  const advised = costAt(advisor, isString(model) ? priceOf(ports, facts, model) : undefined);
   return {
-    ...(compacted === undefined ? {} : { compaction: compacted }),
-    ...(advised === undefined ? {} : { advisor: advised }),
+    compaction: costAt(compaction, cost?.pricingStatus === 'priced' ? cost.price : undefined),
+    advisor: costAt(advisor, isString(model) ? priceOf(ports, facts, model) : undefined),
   };
 }
 

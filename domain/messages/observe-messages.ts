@@ -7,6 +7,7 @@ import {
   numberOf,
   objectsOf,
   isObject,
+  membersOf,
 } from '../shared/json.ts';
 import { maxCountedToolCalls, maxModelKeyChars } from '../shared/limits.ts';
 import {
@@ -54,30 +55,30 @@ const kept = [...counts, 'output_tokens_details'] as const;
 
 /** What the provider bills beside the answer, and counts in `iterations` alone; undefined where there was nothing. */
 function usedBeside(reported: Json | undefined): UsedBeside | undefined {
-  const rounds = objectsOf(isObject(reported) ? reported['iterations'] : undefined);
-  const compaction = usageOf(rounds, 'compaction');
-  const advisor = usageOf(rounds, 'advisor_message');
+  const rounds = Map.groupBy(objectsOf(membersOf(reported)['iterations']), ({ type }) => type);
+  const compaction = usageOf(rounds.get('compaction'));
+  const advice = rounds.get('advisor_message');
+  const advisor = usageOf(advice);
   if (compaction === undefined && advisor === undefined) return undefined;
   return {
     ...(compaction === undefined ? {} : { compaction }),
-    ...(advisor === undefined ? {} : { advisor: { model: modelOf(rounds, 'advisor_message'), ...advisor } }),
+    ...(advisor === undefined ? {} : { advisor: { model: modelOf(advice), ...advisor } }),
   };
 }
 
-/** All rounds of a type, in the bill's words. Undefined where there are none, or where their counts cannot be used. */
-function usageOf(rounds: readonly JsonObject[], type: string): JsonObject | undefined {
-  const its = rounds.filter((round) => round['type'] === type);
-  if (its.length === 0) return undefined;
+type Rounds = readonly JsonObject[] | undefined;
+
+/** What rounds used in all, in the bill's words. Undefined where there are none, or where their counts cannot be used. */
+function usageOf(rounds: Rounds): JsonObject | undefined {
+  if (rounds === undefined) return undefined;
   const total = Object.fromEntries(
-    counts.map((field) => [field, sum(its.map((round) => tokenCount(round[field] ?? 0))) ?? null]),
+    counts.map((field) => [field, sum(rounds.map((round) => tokenCount(round[field] ?? 0))) ?? null]),
   );
   return messagesBodyUsage(total) === undefined ? undefined : total;
 }
 
-function modelOf(rounds: readonly JsonObject[], type: string): string | null {
-  const [model, ...others] = new Set(
-    rounds.flatMap((round) => (round['type'] === type ? [round['model']] : [])),
-  );
+function modelOf(rounds: Rounds): string | null {
+  const [model, ...others] = new Set(rounds?.map((round) => round['model']));
   return isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
 }
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 
 /** Why a chat answer ended, by the upstream's name for it in small letters: some write it in capitals. */
 const stopReasons: ReadonlyMap<string, string> = new Map([
@@ -48,8 +48,8 @@ export const stopBeyondChat = (stopReason: Json | undefined): string | undefined
 /** The one that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. */
 export function keptStop({ provider_metadata: metadata }: JsonObject): string | undefined {
   if (!isObject(metadata)) return undefined;
-  const kept = Object.values(metadata).map((own) => (isObject(own) ? own['stop_reason'] : undefined));
-  return stopBeyondChat(kept.find((each) => stopBeyondChat(each) !== undefined));
+  const kept = Object.values(metadata).map((own) => stopBeyondChat(membersOf(own)['stop_reason']));
+  return kept.find((stop) => stop !== undefined);
 }
 
 /**
