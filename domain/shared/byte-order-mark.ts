@@ -3,8 +3,8 @@ const mark = [0xef, 0xbb, 0xbf];
 
 /** The pieces of a text without its byte order mark: some editors and languages begin one so, and it is not of the text. */
 export function withoutMark(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
-  if (!isMarked(pieces)) return pieces;
-  let left = mark.length;
+  let left = markedBytes(pieces);
+  if (left === 0) return pieces;
   return pieces.map((piece) => {
     const rest = piece.subarray(left);
     left -= piece.length - rest.length;
@@ -12,13 +12,14 @@ export function withoutMark(pieces: readonly Uint8Array[]): readonly Uint8Array[
   });
 }
 
-function isMarked(pieces: readonly Uint8Array[]): boolean {
+/** How many bytes of pieces are a byte order mark: all of its own, or none. */
+export function markedBytes(pieces: readonly Uint8Array[]): number {
   let seen = 0;
   for (const piece of pieces)
     for (const byte of piece.subarray(0, mark.length - seen)) {
-      if (byte !== mark[seen]) return false;
+      if (byte !== mark[seen]) return 0;
       seen += 1;
-      if (seen === mark.length) return true;
+      if (seen === mark.length) return seen;
     }
-  return false;
+  return 0;
 }

@@ -1,3 +1,4 @@
+import { markedBytes } from '../../../domain/shared/byte-order-mark.ts';
 import { addFragment } from '../../../domain/shared/fragments.ts';
 import { type Json, parseJson } from '../../../domain/shared/json.ts';
 import {
@@ -127,7 +128,7 @@ function giveUp(pending: Pending, frames: TextFrame[]): void {
 function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   if (pending.size + tail.length > maxStreamEventBytes) return giveUp(pending, frames);
   const bytes = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
-  const wire = pending.first && isMarked(bytes) ? bytes.subarray(byteOrderMark.length) : bytes;
+  const wire = pending.first ? bytes.subarray(markedBytes([bytes])) : bytes;
   const hasLines = pending.lines > 0;
   const frame = hasLines ? boundedFrame(wire, pending.lines) : undefined;
   if (frame?.kind === 'oversize') return giveUp(pending, frames);
@@ -143,10 +144,6 @@ function boundedFrame(wire: Buffer, lines: number): TextFrame | undefined {
   const frame = parseFrame(wire, lines);
   return frame?.kind === 'frame' && holdsTooMuch(frame.data) ? { kind: 'oversize' } : frame;
 }
-
-const byteOrderMark = Buffer.from('\uFEFF');
-
-const isMarked = (bytes: Buffer): boolean => byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length));
 
 function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {
   if (lines === 1 && isData(wire)) {
