@@ -48,35 +48,37 @@ describe('gateway check-config --database', () => {
     expect(err).toContain('The database cannot be reached: database "no_such_database" does not exist');
   });
 
-  it('takes one that keeps bytes as they come', async () => {
-    const name = `gateway_bytes_${randomBytes(8).toString('hex')}`;
+  /** What `run` gives with the variables of commands in a database of an encoding. */
+  async function inDatabaseOf<A>(
+    encoding: string,
+    run: (env: { readonly GATEWAY_CONFIG: string; readonly DATABASE_URL: string }) => Promise<A>,
+  ): Promise<A> {
+    const name = `gateway_encoded_${randomBytes(8).toString('hex')}`;
     const ask = (text: string) => connected(database.url(), (client) => client.query(text));
     await ask(
-      `create database ${name} encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`,
+      `create database ${name} encoding '${encoding}' locale_provider libc locale 'C' template template0`,
     );
     const url = new URL(database.url());
     url.pathname = `/${name}`;
-    const { code, err } = await runGateway(['migrate'], {
+    const given = await run({
       GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'),
       DATABASE_URL: url.href,
     });
     await ask(`drop database ${name} with (force)`);
+    return given;
+  }
+
+  it('takes one that keeps bytes as they come', async () => {
+    const { code, err } = await inDatabaseOf('SQL_ASCII', (env) => runGateway(['migrate'], env));
     expect([code, err]).toEqual([0, '']);
   });
 
   it('refuses one that cannot hold every text, and so do migrate and serve', async () => {
-    const name = `gateway_latin_${randomBytes(8).toString('hex')}`;
-    await connected(database.url(), (client) =>
-      client.query(
-        `create database ${name} encoding 'LATIN1' locale_provider libc locale 'C' template template0`,
-      ),
-    );
-    const latin = new URL(database.url());
-    latin.pathname = `/${name}`;
-    const checked = await check(latin.href, 'none');
-    const env = { GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'), DATABASE_URL: latin.href };
-    const refused = [checked, await runGateway(['migrate'], env), await runGateway(['serve'], env)];
-    await connected(database.url(), (client) => client.query(`drop database ${name} with (force)`));
+    const refused = await inDatabaseOf('LATIN1', async (env) => [
+      await check(env.DATABASE_URL, 'none'),
+      await runGateway(['migrate'], env),
+      await runGateway(['serve'], env),
+    ]);
     for (const { code, err } of refused) {
       expect(code).toBe(1);
       expect(err).toContain('the database has the encoding LATIN1, and texts of callers need UTF8');

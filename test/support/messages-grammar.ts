@@ -12,7 +12,8 @@ const blocks: Readonly<
   tool_use: { delta: 'input_json_delta', field: 'partial_json', empty: { input: {} } },
 };
 
-const stopReasons: ReadonlySet<unknown> = new Set([
+/** Why a message may end. */
+export const stopReasons = [
   'end_turn',
   'max_tokens',
   'stop_sequence',
@@ -20,7 +21,7 @@ const stopReasons: ReadonlySet<unknown> = new Set([
   'pause_turn',
   'refusal',
   'model_context_window_exceeded',
-]);
+] as const;
 const counts = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'];
 
 /** Token counts that every client finds: there, and none of them null. */
@@ -101,7 +102,8 @@ class Reader {
   private messageDelta({ delta, usage }: Fields): string | undefined {
     if (this.open !== undefined) return 'message_delta while a block is open';
     this.phase = 'told';
-    if (!isFields(delta) || !stopReasons.has(delta['stop_reason'])) return 'no stop reason that clients know';
+    if (!isFields(delta) || !stopReasons.some((reason) => reason === delta['stop_reason']))
+      return 'no stop reason that clients know';
     if (delta['stop_sequence'] !== null) return 'a stop sequence that nobody told';
     return usageFault(usage);
   }

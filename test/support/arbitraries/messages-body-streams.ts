@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { stopReasons } from '../messages-grammar.ts';
 import { eventStreamSoup } from './event-streams.ts';
 import { anId, anObjectText } from './messages.ts';
 
@@ -119,16 +120,7 @@ const usageAt = (output: number) => ({ output_tokens: output });
 export const aMessage: fc.Arbitrary<MeantMessage> = fc
   .record({
     blocks: fc.array(aBlock, { maxLength: 6 }),
-    stopReason: fc.constantFrom(
-      'end_turn',
-      'max_tokens',
-      'stop_sequence',
-      'tool_use',
-      'pause_turn',
-      'refusal',
-      'model_context_window_exceeded',
-      'novelty',
-    ),
+    stopReason: fc.constantFrom(...stopReasons, 'novelty'),
     start: fc.record({ input: fc.nat(999), read: fc.nat(99), write: fc.nat(99) }),
     later: fc.option(fc.record({ input: fc.nat(9999), read: fc.nat(99), write: fc.nat(99) })),
     output: fc.nat(999),
