@@ -76,7 +76,7 @@ export function listener(terms: ListenerTerms): Listener {
   });
   // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
   server.on('checkExpectation', answer).on('clientError', malformed.refuse);
-  // Of a process of a cluster, too: the others are asked for their own share.
+  // Node would hand them to another process of a cluster, which is as full: connections are dealt out in turn.
   Object.assign(server, { maxConnections, dropMaxConnection: true }).on('drop', full);
   const cutHandshakes = server instanceof TlsServer ? watchHandshakes(server) : () => undefined;
   return {
