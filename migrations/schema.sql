@@ -293,7 +293,7 @@ CREATE INDEX request_logs_service_account_id_idx ON request_logs USING btree (se
 CREATE INDEX request_logs_status_code_idx ON request_logs USING btree (status_code, list_bucket) WHERE (status_code <> 200);
 CREATE INDEX request_logs_team_id_idx ON request_logs USING btree (team_id, list_bucket, status_code, caller_env, model_key) WHERE (team_id IS NOT NULL);
 CREATE INDEX request_logs_user_id_idx ON request_logs USING btree (user_id, list_bucket, status_code, model_key) WHERE (user_id IS NOT NULL);
-create table request_logs_default partition of request_logs DEFAULT with (fillfactor=85, autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0.01, autovacuum_vacuum_threshold=20000, autovacuum_vacuum_scale_factor=0.02);
+create table request_logs_default partition of request_logs DEFAULT with (autovacuum_vacuum_insert_threshold=20000, autovacuum_vacuum_insert_scale_factor=0.01, autovacuum_vacuum_threshold=20000, autovacuum_vacuum_scale_factor=0.02, fillfactor=50);
 
 create table request_mcp_token_overheads (
   request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, request_log_id uuid, server_count integer not null, tool_count integer not null, tool_definition_tokens bigint,

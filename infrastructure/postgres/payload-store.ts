@@ -52,8 +52,11 @@ const batchBytes = 512 * 1024;
  * buffer outside of the heap brings the next collection of the whole heap nearer.
  */
 const maxSpare = 4;
-/** A payload waits this long for others to share its statement, which is cheaper; nobody waits for the payload. */
-const gatherMs = 20;
+/**
+ * A payload waits this long for others to share its statement, unless they fill one before: to begin a statement and
+ * its commit costs as much as several payloads, and nobody waits for a payload.
+ */
+const gatherMs = 100;
 
 /** Payloads in a bounded write-behind queue, in statements that many requests share: one at a time in each place. */
 export function payloadStore(placeOf: LedgerPlaces, options: PayloadStoreOptions): PayloadStore {
@@ -86,7 +89,9 @@ class PayloadWriter {
   private kept = 0;
   private shed = 0;
   private making = false;
-  private writing: Promise<void> | undefined;
+  private writing = false;
+  private endOfGathering: (() => void) | undefined;
+  private closing = false;
 
   constructor(placeOf: LedgerPlaces, options: PayloadStoreOptions) {
     this.placeOf = placeOf;
@@ -117,7 +122,9 @@ class PayloadWriter {
 
   async close(withinMs: number): Promise<void> {
     const deadline = Date.now() + withinMs;
-    while ((this.isMaking() || this.writing !== undefined) && Date.now() < deadline)
+    this.closing = true;
+    this.endOfGathering?.();
+    while ((this.isMaking() || this.writing) && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 10));
     this.shed += this.toMake.length + this.beingMade + this.waiting();
   }
@@ -142,7 +149,7 @@ class PayloadWriter {
       do this.makeNext();
       while (this.toMake.length > 0 && performance.now() < until);
       if (this.toMake.length > 0) this.makeSoon();
-      this.writing ??= this.write();
+      void this.write();
     });
   }
 
@@ -174,7 +181,7 @@ class PayloadWriter {
     try {
       this.take(next.of, await made);
       next.release();
-      this.writing ??= this.write();
+      void this.write();
     } catch (error) {
       this.notMade(next, error);
     } finally {
@@ -193,6 +200,7 @@ class PayloadWriter {
     if (this.filling?.hasRoomFor(stored) === false) {
       this.full.push(this.filling);
       this.filling = undefined;
+      this.endOfGathering?.();
     }
     this.filling ??= new PayloadBatch(stored, (bytes) => this.roomFor(bytes));
     this.queuedBytes -= this.filling.size;
@@ -211,12 +219,26 @@ class PayloadWriter {
   }
 
   private async write(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, gatherMs));
-    for (let batch = this.next(); batch !== undefined; batch = this.next()) {
+    if (this.writing) return;
+    this.writing = true;
+    while (this.full.length > 0 || this.filling !== undefined) {
+      if (this.full.length === 0) await this.gathering();
+      const batch = this.next();
+      if (batch === undefined) continue;
       if (await this.writeBatch(batch)) for (const room of batch.rooms()) this.giveBack(room);
       this.queuedBytes -= batch.size;
     }
-    this.writing = undefined;
+    this.writing = false;
+  }
+
+  private async gathering(): Promise<void> {
+    if (this.closing) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, gatherMs);
+    this.endOfGathering = resolve;
+    await promise;
+    clearTimeout(timer);
+    this.endOfGathering = undefined;
   }
 
   private next(): PayloadBatch | undefined {

@@ -306,17 +306,17 @@ export async function holder(url: string): Promise<Holder> {
 }
 
 const waitingFor = (kind: string): string =>
-  `select count(*) as waiting from pg_locks l join pg_database d on d.oid = l.database
-  where not granted and locktype = '${kind}' and datname = current_database()`;
+  `select count(*) as waiting from pg_stat_activity
+  where wait_event_type = 'Lock' and wait_event = '${kind}' and datname = current_database()`;
 
 const sumOverNodes = (text: string): string =>
   `select sum(result::bigint) as waiting from run_command_on_all_nodes($of$${text}$of$)`;
 
-/** Until so many statements wait for a scope's lock, or for that of a table. */
+/** Until so many statements wait for a scope's lock, for that of a table, or for the end of a transaction. */
 export async function untilWaiting(
   query: Query,
   count: number,
-  kind: 'advisory' | 'relation' = 'advisory',
+  kind: 'advisory' | 'relation' | 'transactionid' = 'advisory',
 ): Promise<void> {
   const waitingHere = waitingFor(kind);
   for (let tries = 0; tries < 4000; tries += 1) {

@@ -142,6 +142,47 @@ describe('a payload that is kept', () => {
   });
 });
 
+describe('payloads that come one after the other', () => {
+  it('share a statement, since nobody waits for one', async () => {
+    const ids = await summaries(5);
+    for (const id of ids) {
+      store.keep(of(id), () => payload('x'));
+      await sleep(5);
+    }
+    await settled(store, 5);
+    const [row] = await query<{ statements: string }>(
+      'select count(distinct xmin::text) as statements from request_log_payloads where request_log_id = any($1)',
+      [ids],
+    );
+    expect(Number(row?.statements)).toBeLessThan(3);
+  });
+
+  it('touch no index: the second version of a summary row stays on its page', async () => {
+    const ids = await summaries(200);
+    const pages = () =>
+      query(
+        'select (ctid::text::point)[0] as page from request_logs where request_log_id = any($1) order by request_log_id',
+        [ids],
+      );
+    const before = await pages();
+    for (const id of ids) store.keep(of(id), () => payload('x'));
+    await settled(store, 200);
+    expect(store.counts()).toMatchObject({ kept: 200 });
+    expect(await pages()).toEqual(before);
+  });
+
+  it('do not wait for one that is full, nor for others at the end', async () => {
+    const ids = await summaries(40);
+    const { ms } = await timed(async () => {
+      for (const id of ids) store.keep(of(id), () => payload(bulk(mebibyte / 4)));
+      await store.close(10_000);
+    });
+    expect(store.counts()).toEqual({ kept: 40, shed: 0, queuedBytes: 0 });
+    // Forty statements that each waited would take four seconds.
+    expect(ms).toBeLessThan(3500);
+  });
+});
+
 describe('payloads of a replica of the release before', () => {
   it.each([1, 3])('are kept beside their summary rows, with their flags: %s in a batch', async (count) => {
     const ids = await summaries(count);
@@ -184,7 +225,7 @@ describe('a payload without a summary row', () => {
     const purging = await holder(database.url());
     await purging.query('delete from request_logs where request_log_id = $1', [id]);
     store.keep(of(id), () => payload('x'));
-    await sleep(100);
+    await untilWaiting(query, 1, 'transactionid');
     await purging.commit();
     await settled(store, 1);
     expect(store.counts()).toMatchObject({ kept: 0, shed: 1 });
