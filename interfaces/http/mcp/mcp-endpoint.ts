@@ -25,6 +25,7 @@ import { callerKeyOf, traceContext } from '../public/caller-headers.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { everyAnswer, sendJson } from '../send-json.ts';
 import { handedOver, untilTaken } from '../stalled-caller.ts';
+import { StreamedBody } from '../streamed-body.ts';
 import { mcpHeaders } from './mcp-headers.ts';
 
 /** What the gates of the MCP door let in, apart from model requests: nothing that happens at one shuts the other. */
@@ -214,21 +215,18 @@ async function sendEvents(
   headers: Readonly<Record<string, string>>,
   events: AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
-  if (!link.gone()) {
-    res.writeHead(200, { ...eventHeaders, ...headers });
-    res.write('', 'latin1');
-  }
+  const body = link.gone() ? undefined : new StreamedBody(res, { ...eventHeaders, ...headers });
   const alive = keepAlive.watch(() => {
-    if (!link.gone() && !res.writableNeedDrain) res.write(':\n\n');
+    if (!link.gone() && !res.writableNeedDrain) body?.write([':\n\n']);
   });
   try {
     for await (const event of events) {
       if (link.gone()) break;
       alive.touch();
-      if (!res.write(event)) await untilTaken(res, 'drain');
+      if (body?.write([event]) === false) await untilTaken(res, 'drain');
     }
   } finally {
     alive.over();
   }
-  res.end();
+  body?.end();
 }

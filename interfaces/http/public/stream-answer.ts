@@ -5,6 +5,7 @@ import type { KeepAlive } from '../keep-alive.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 import { everyAnswer } from '../send-json.ts';
 import { untilTaken } from '../stalled-caller.ts';
+import { StreamedBody } from '../streamed-body.ts';
 
 /** How a family spells the events of one of its streams; an empty text is not sent. */
 export type EventWriter = (event: StreamEvent<JsonObject>) => string | Uint8Array;
@@ -34,39 +35,22 @@ export async function sendStream(
   deliver: (write: WriteEvents) => Promise<void>,
 ): Promise<void> {
   const { res, link } = context;
-  if (!link.gone()) {
-    res.writeHead(200, { ...streamHeaders, ...idHeaders(context) });
-    // Not flushHeaders, which spells a head in UTF-8: a caller's own request id is bytes, and Node's latin1.
-    res.write('', 'latin1');
-  }
+  const body = link.gone() ? undefined : new StreamedBody(res, { ...streamHeaders, ...idHeaders(context) });
   const writer = format.writer(context);
   const alive = keepAlive.watch(() => {
-    if (!link.gone() && !res.writableNeedDrain) res.write(format.keepAlive);
+    if (!link.gone() && !res.writableNeedDrain) body?.write([format.keepAlive]);
   });
   try {
     await deliver((events) => {
       alive.touch();
-      return link.gone() || writeBatch(context, writer, events) ? undefined : room(context);
+      // Who has left has taken everything; one who reads more slowly than the upstream sends is waited for.
+      const isTaken = link.gone() || body?.write(events.map(writer));
+      return isTaken === false ? room(context) : undefined;
     });
   } finally {
     alive.over();
   }
-  res.end();
-}
-
-/** False when the caller reads more slowly than the upstream sends. */
-function writeBatch(
-  { res }: RequestContext,
-  writer: EventWriter,
-  batch: readonly StreamEvent<JsonObject>[],
-): boolean {
-  if (batch.length > 1) res.cork();
-  for (const event of batch) {
-    const written = writer(event);
-    if (written.length > 0) res.write(written);
-  }
-  if (batch.length > 1) res.uncork();
-  return !res.writableNeedDrain;
+  body?.end();
 }
 
 /** Waits until there is room, or nobody to write to. */
