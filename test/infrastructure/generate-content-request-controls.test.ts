@@ -111,6 +111,10 @@ describe('generation controls', () => {
       { response_format: { type: 'json_schema', json_schema: { schema: [] } } },
       'response_format.json_schema.schema',
     ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', description: 'A list.' } } },
+      'response_format.json_schema.description',
+    ],
   ])('%j is rejected by its name', (body, path) => {
     expect(refused(body)).toBe(path);
   });

@@ -12,7 +12,12 @@ import {
   type JsonObject,
   present,
 } from '../../../domain/shared/json.ts';
-import { disagreement, fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import {
+  disagreement,
+  fieldError,
+  foreignType,
+  unavailableField,
+} from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { OwnField, OwnFields } from './generate-content-own-fields.ts';
 import { jsonSchema } from './generate-content-schema.ts';
@@ -93,14 +98,14 @@ function formatMembers(format: Json | undefined): Members {
 function schemaMembers(described: Json | undefined): Members {
   const at = 'response_format.json_schema';
   if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
-  const { schema } = described;
-  if (!isAbsent(schema) && !isObject(schema)) return E.left(fieldError(`${at}.schema`, 'must be an object.'));
-  return E.right(
-    present({
-      responseMimeType: 'application/json',
-      responseJsonSchema: isAbsent(schema)
-        ? undefined
-        : jsonSchema(describedSchema(schema, described['description'])),
-    }),
-  );
+  const { schema, description } = described;
+  if (isAbsent(schema))
+    return isAbsent(description)
+      ? E.right({ responseMimeType: 'application/json' })
+      : E.left(unavailableField(`${at}.description`, 'it goes along with a `schema` alone'));
+  if (!isObject(schema)) return E.left(fieldError(`${at}.schema`, 'must be an object.'));
+  return E.right({
+    responseMimeType: 'application/json',
+    responseJsonSchema: jsonSchema(describedSchema(schema, description)),
+  });
 }
