@@ -27,8 +27,9 @@ import {
 } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
+import { firstNumber } from '../support/first-number.ts';
 
-const count = Number(process.argv[2] ?? 10_000);
+const count = firstNumber(10_000);
 const callersAtOnce = 64;
 const maxDrains = 40;
 /** The first ones warm up: compiled code, pools and caches are no leak. */

@@ -18,8 +18,9 @@ import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
+import { firstNumber } from '../support/first-number.ts';
 
-const streams = Number(process.argv[2] ?? 9500);
+const streams = firstNumber(9500);
 const readers = Number(process.argv[3] ?? 1000);
 const minutes = Number(process.argv[4] ?? 10);
 const callersAtOnce = 64;
