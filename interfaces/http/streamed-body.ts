@@ -5,8 +5,9 @@ export type Pieces = readonly (string | Uint8Array)[];
 
 /**
  * An answer with status 200 whose body is written as it comes. What is written together is one chunk of HTTP's chunked
- * coding, spelled here into one buffer: Node makes four of it and gathers them at the end of the turn, which takes a
- * quarter of what it takes to pass an event on.
+ * coding, spelled here into one text: Node makes four writes of it and gathers them at the end of the turn, which takes
+ * an eighth of what it takes to pass an event on. It is a text, a character for each byte, and no buffer: small buffers
+ * are cut out of larger ones, which callers who read slowly would keep.
  */
 export class StreamedBody {
   private readonly res: ServerResponse;
@@ -26,10 +27,10 @@ export class StreamedBody {
   /** False when the caller reads more slowly than this writes. */
   write(pieces: Pieces): boolean {
     const { res } = this;
-    const size = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
-    if (size > 0) {
+    const bytes = pieces.map(asLatin1).join('');
+    if (bytes.length > 0) {
       res.cork();
-      res.write(joined(pieces, size, this.isChunked));
+      res.write(this.isChunked ? `${bytes.length.toString(16)}\r\n${bytes}\r\n` : bytes, 'latin1');
       res.uncork();
     }
     return !res.writableNeedDrain;
@@ -42,20 +43,9 @@ export class StreamedBody {
   }
 }
 
-const sizeOf = (piece: string | Uint8Array): number =>
-  typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
-
-function joined(pieces: Pieces, size: number, isChunked: boolean): Buffer {
-  const [head, tail] = isChunked ? [`${size.toString(16)}\r\n`, '\r\n'] : ['', ''];
-  const bytes = Buffer.allocUnsafe(head.length + size + tail.length);
-  let at = bytes.write(head, 0, 'latin1');
-  for (const piece of pieces) {
-    if (typeof piece === 'string') at += bytes.write(piece, at);
-    else {
-      bytes.set(piece, at);
-      at += piece.length;
-    }
-  }
-  bytes.write(tail, at, 'latin1');
-  return bytes;
+/** The bytes of a piece, a character each. */
+function asLatin1(piece: string | Uint8Array): string {
+  if (typeof piece !== 'string')
+    return Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1');
+  return Buffer.byteLength(piece) === piece.length ? piece : Buffer.from(piece).toString('latin1');
 }
