@@ -23,14 +23,14 @@ import { serviceAccountRoutes } from '../interfaces/http/admin/service-account-r
 import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';
 import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
 import { runAll } from '../test/support/test-server.ts';
-import { firstNumber } from '../test/support/first-number.ts';
+import { givenNumber } from '../test/support/given-number.ts';
 
 /**
  * How long the lists of people, teams and keys and the search take, from the query to the JSON text, how long it takes to tell whose
  * a key is, and what a replica keeps of keys in memory: `node --expose-gc bench/objects.ts [USERS]`, with two keys a
  * user. Beside it the same is measured with ten keys.
  */
-const users = firstNumber(100_000);
+const users = givenNumber(1, 100_000);
 const runs = 12;
 /** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 5;

@@ -11,11 +11,11 @@ import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { post, type Target } from './load.ts';
 import { start } from './processes.ts';
 import { aftermath, fillLogs, sizesOf } from './purge-rows.ts';
-import { firstNumber } from '../test/support/first-number.ts';
+import { givenNumber } from '../test/support/given-number.ts';
 
-const rows = firstNumber(10_000_000);
+const rows = givenNumber(1, 10_000_000);
 /** How long the same load runs before the purge, and after it. */
-const quietSecs = Number(process.argv[3] ?? 120);
+const quietSecs = givenNumber(2, 120);
 /** The purge is held and let go again in turns, so that other work on the machine meets both. */
 const goesSecs = 20;
 const heldSecs = 10;

@@ -8,12 +8,12 @@ import { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { budgetChaos, type ChaosFigures } from '../contract/budget-chaos.ts';
-import { firstNumber } from '../support/first-number.ts';
+import { givenNumber } from '../support/given-number.ts';
 
 /** A cycle has its own owners; their whole history is audited at its end. */
 const cycleSeconds = 15;
 
-const minutes = firstNumber(3);
+const minutes = givenNumber(1, 3);
 const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-budgets-'));
 

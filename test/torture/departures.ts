@@ -27,9 +27,9 @@ import {
 } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
-import { firstNumber } from '../support/first-number.ts';
+import { givenNumber } from '../support/given-number.ts';
 
-const count = firstNumber(10_000);
+const count = givenNumber(1, 10_000);
 const callersAtOnce = 64;
 const maxDrains = 40;
 /** The first ones warm up: compiled code, pools and caches are no leak. */

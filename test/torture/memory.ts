@@ -18,11 +18,11 @@ import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
-import { firstNumber } from '../support/first-number.ts';
+import { givenNumber } from '../support/given-number.ts';
 
-const streams = firstNumber(9500);
-const readers = Number(process.argv[3] ?? 1000);
-const minutes = Number(process.argv[4] ?? 10);
+const streams = givenNumber(1, 9500);
+const readers = givenNumber(2, 1000);
+const minutes = givenNumber(3, 10);
 const callersAtOnce = 64;
 /** What 10,000 streams may hold, all told; fewer may hold their share above what an idle process holds. */
 const maxResidentBytes = 1024 ** 3;
