@@ -17,8 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server?.close(resolve)));
 
+/** A caller who is there to the end. */
+const stays = { gone: () => false };
+
 const streamed = (writes: readonly Pieces[]) => (res: ServerResponse) => {
-  const body = new StreamedBody(res, { 'content-type': 'text/event-stream' });
+  const body = new StreamedBody({ res, link: stays }, { 'content-type': 'text/event-stream' });
   for (const pieces of writes) body.write(pieces);
   body.end();
 };
@@ -70,7 +73,7 @@ describe('a body that is written as it comes', () => {
 
   it('that broke off has no last chunk: its caller knows', async () => {
     answer = (res) => {
-      new StreamedBody(res, {}).write(['one']);
+      new StreamedBody({ res, link: stays }, {}).write(['one']);
       setTimeout(() => res.destroy(), 50);
     };
     const broken = await fetch(url);
@@ -80,7 +83,7 @@ describe('a body that is written as it comes', () => {
   it('says when its caller reads more slowly than it is written, and that there is room again', async () => {
     const drained = new Promise<boolean>((resolve) => {
       answer = (res) => {
-        const body = new StreamedBody(res, {});
+        const body = new StreamedBody({ res, link: stays }, {});
         let writes = 0;
         while (body.write(['x'.repeat(65_536)])) writes += 1;
         expect(writes).toBeLessThan(1000);

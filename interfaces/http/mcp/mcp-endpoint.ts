@@ -211,22 +211,20 @@ const eventHeaders = {
 /** No faster than the caller reads; one who has left ends what is under way. */
 async function sendEvents(
   { keepAlive }: McpEndpointPorts,
-  { res, link }: RequestContext,
+  context: RequestContext,
   headers: Readonly<Record<string, string>>,
   events: AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
-  const body = link.gone() ? undefined : new StreamedBody(res, { ...eventHeaders, ...headers });
-  const alive = keepAlive.watch(() => {
-    if (!link.gone() && !res.writableNeedDrain) body?.write([':\n\n']);
-  });
+  const body = new StreamedBody(context, { ...eventHeaders, ...headers });
+  const alive = keepAlive.watch(() => body.keepAlive(':\n\n'));
   try {
     for await (const event of events) {
-      if (link.gone()) break;
+      if (context.link.gone()) break;
       alive.touch();
-      if (body?.write([event]) === false) await untilTaken(res, 'drain');
+      if (!body.write([event])) await untilTaken(context.res, 'drain');
     }
   } finally {
     alive.over();
   }
-  body?.end();
+  body.end();
 }

@@ -34,23 +34,19 @@ export async function sendStream(
   keepAlive: KeepAlive,
   deliver: (write: WriteEvents) => Promise<void>,
 ): Promise<void> {
-  const { res, link } = context;
-  const body = link.gone() ? undefined : new StreamedBody(res, { ...streamHeaders, ...idHeaders(context) });
+  const { link } = context;
+  const body = new StreamedBody(context, { ...streamHeaders, ...idHeaders(context) });
   const writer = format.writer(context);
-  const alive = keepAlive.watch(() => {
-    if (!link.gone() && !res.writableNeedDrain) body?.write([format.keepAlive]);
-  });
+  const alive = keepAlive.watch(() => body.keepAlive(format.keepAlive));
   try {
     await deliver((events) => {
       alive.touch();
-      // Who has left has taken everything; one who reads more slowly than the upstream sends is waited for.
-      const isTaken = link.gone() || body?.write(events.map(writer));
-      return isTaken === false ? room(context) : undefined;
+      return link.gone() || body.write(events.map(writer)) ? undefined : room(context);
     });
   } finally {
     alive.over();
   }
-  body?.end();
+  body.end();
 }
 
 /** Waits until there is room, or nobody to write to. */
