@@ -154,7 +154,7 @@ describe('a new key', () => {
     await button(page, 'New key').click();
     await page.getByLabel('Name', { exact: true }).last().fill('to paste');
     await page.getByLabel('Only these').check();
-    expect(await button(page, 'Create key').isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Create key', disabled: true }).waitFor();
     await page.getByLabel('fast').check();
     await button(page, 'In 30 days').click();
     await button(page, 'Create key').click();
@@ -214,7 +214,7 @@ describe('a key that is there', () => {
     const key = await makeKey({ name: 'before' });
     const page = await openKey(key);
     await button(page, 'Change…').click();
-    expect(await button(page, 'Save key').isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Save key', disabled: true }).waitFor();
     await page.getByLabel('Name', { exact: true }).last().fill('after');
     await page.getByLabel('Only these').check();
     await page.getByLabel('fast').check();

@@ -92,7 +92,7 @@ describe('an answer that comes late', () => {
     await page.getByText('reading again…').waitFor();
     const list = page.getByRole('region', { name: 'Keys, scrolls' });
     expect(await list.getAttribute('aria-busy')).toBe('true');
-    expect(await page.getByRole('button', { name: 'CSV' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'CSV', disabled: true }).waitFor();
     answer();
     await page.getByRole('row', { name: 'laptop' }).waitFor({ state: 'detached' });
     expect(await page.getByText('what stands here is from before').count()).toBe(0);
@@ -130,7 +130,7 @@ describe('a page beyond the end of a list', () => {
   ])('does not say of %s that there is nothing, and leads back to its last page', async (path, caption) => {
     const page = await scene.open(`${path}?page=40`);
     await page.getByText('The list ends before this page').waitFor();
-    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Next', disabled: true }).waitFor();
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByRole('table', { name: caption }).waitFor();
     expect(new URL(page.url()).search).toBe('');
