@@ -23,17 +23,26 @@ export class UsageError extends Error {}
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
-/** The flags of a command and the words beside them; anything unknown, and a word too many, is a usage error. */
+/**
+ * The flags of a command and the words beside them; anything unknown, a word too many, and a flag that is given twice is
+ * a usage error.
+ */
 export function flags<O extends Options>(args: readonly string[], options: O, words = 0) {
   const parsed = parsedArgs(args, options);
   const surplus = parsed.positionals[words];
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'`);
+  const given = new Set<string>();
+  for (const token of parsed.tokens) {
+    if (token.kind !== 'option' || options[token.name]?.multiple === true) continue;
+    if (given.has(token.name)) throw new UsageError(`--${token.name} is given twice`);
+    given.add(token.name);
+  }
   return parsed;
 }
 
 function parsedArgs<O extends Options>(args: readonly string[], options: O) {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -69,7 +69,7 @@ describe('gateway', () => {
     },
   );
 
-  it('refuses a word or a flag that a command does not take before it opens, or makes, a database', async () => {
+  it('refuses a word or a flag that a command does not take, or takes once, before it opens, or makes, a database', async () => {
     const dataDir = path.join(folder, 'misread');
     const env = { GATEWAY_DATA_DIR: dataDir };
     await failing([
@@ -83,6 +83,12 @@ describe('gateway', () => {
       [['keys', 'create', '--owner', 'team:a', '--name', 'n', 'X'], 2, "Unexpected argument 'X'", env],
       [['keys', 'list', 'X'], 2, "usage: Unexpected argument 'X'", env],
       [['admin', 'create', 'X'], 2, "usage: Unexpected argument 'X'", env],
+      [
+        ['purge-request-logs', '--retention', '9d', '--retention', '1d'],
+        2,
+        'usage: --retention is given twice',
+        env,
+      ],
       [['ledger'], 2, 'usage: ledger verify', env],
       [['export', '--what', 'all'], 2, 'usage: --to-url must be s3:', env],
       [['--version', 'X'], 2, "usage: Unexpected argument 'X'", env],
