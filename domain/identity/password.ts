@@ -12,9 +12,23 @@ export const maxEmailChars = 254;
 
 export const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
 
-/** Whether an account may be made with this e-mail address. */
+/** Whether an account may have this e-mail address. */
 export const isEmail = (text: string): boolean =>
-  text.length <= maxEmailChars && emailShape.test(text) && text.isWellFormed() && !/\p{Cc}/u.test(text);
+  text.length <= maxEmailChars &&
+  emailShape.test(text) &&
+  text.isWellFormed() &&
+  !/[\p{Cc}\p{Cf}]/u.test(text) &&
+  Array.from(text).every(isItself);
+
+/**
+ * Whether a character is a small letter, the capital of one, or no letter. The Kelvin sign and the dotted capital I
+ * become `k` and `i` in small letters: an address with them belongs to another mailbox, and would be taken for a person's
+ * here (rule 51.7 means the case of letters alone).
+ */
+const isItself = (character: string): boolean => {
+  const small = character.toLowerCase();
+  return small === character || small.toUpperCase() === character;
+};
 
 /** The form in which a password is hashed: the same characters, however a keyboard composes them. */
 export const typedPassword = (password: string): string => password.normalize('NFC');

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject, present } from '../shared/json.ts';
 import { isDisplayName } from './owner-names.ts';
 import { isEmail } from './password.ts';
 
@@ -54,6 +54,15 @@ const groupsIn = (claim: Json | undefined): readonly string[] =>
 /** Whether the claims lack what the rules ask for: then the provider's userinfo is asked, too. */
 export const isIncomplete = (claims: JsonObject, { groupsClaim, adminGroups }: ClaimRules): boolean =>
   claims['email'] === undefined || (adminGroups.length > 0 && claims[groupsClaim] === undefined);
+
+/**
+ * The claims of an ID token, with those of userinfo that are missing there. An address and whether it is verified come
+ * from one of the two: the word for one address is not for another.
+ */
+export function mergedClaims(idToken: JsonObject, userInfo: JsonObject): JsonObject {
+  const { email, email_verified } = isAbsent(idToken['email']) ? userInfo : idToken;
+  return present({ ...userInfo, ...idToken, email, email_verified });
+}
 
 /** What a sign-in makes of a person's role. */
 export type RoleChange = 'none' | 'given' | 'taken' | 'kept_last';

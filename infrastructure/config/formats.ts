@@ -48,7 +48,10 @@ export const email: Codec<string> = text({
   what: 'an e-mail address',
   maxLength: maxEmailChars,
   pattern: emailShape,
-  refuse: (value) => (isEmail(value) ? undefined : 'must not hold control characters'),
+  refuse: (value) =>
+    isEmail(value)
+      ? undefined
+      : 'must not hold control characters, marks that are not seen, or capitals that become another letter',
 });
 
 /** URLs longer than 2048 characters break somewhere on the way. */

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import * as client from 'openid-client';
 import type { IdentityProvider, ProviderFault, SignInKeys } from '../../application/ports/sign-in.ts';
 import { clockToleranceSecs } from '../../domain/identity/oidc-sign-in.ts';
-import { isIncomplete } from '../../domain/identity/provider-claims.ts';
+import { isIncomplete, mergedClaims } from '../../domain/identity/provider-claims.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { OidcConfig } from '../config/admin-auth-config.ts';
 import { boundedFetch } from './bounded-fetch.ts';
@@ -78,7 +78,7 @@ async function claimsOf(
   const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
   if (idToken === undefined || !hasUserInfo || !isIncomplete(claims, oidc)) return claims;
   const more = await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub);
-  return { ...more, ...claims };
+  return mergedClaims(claims, more);
 }
 
 /** The issuer must be the one that was asked for, to the letter; its clock may be off by the tolerance. */

@@ -64,6 +64,24 @@ describe('an API token', () => {
     expect(await eventsOf(id)).toMatchObject([{ action: 'admin_token.create', target_kind: 'admin_token' }]);
   });
 
+  it('changes nothing where it was revoked while the body of its call came', async () => {
+    const { token, path } = await aToken('write');
+    async function* body(): AsyncGenerator<Buffer> {
+      yield Buffer.from('{"email":');
+      expect((await admin('DELETE', path)).status).toBe(200);
+      yield Buffer.from('"too-late@example.com"}');
+    }
+    const answer = await fetch(`${replicas[1]!.url}${root}/users`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body(),
+      duplex: 'half',
+    });
+    expect(answer.status).toBe(401);
+    await answer.body?.cancel();
+    expect(await query(`select from users where email = 'too-late@example.com'`)).toEqual([]);
+  });
+
   it('reads with either scope, and changes things with `write` alone; its events name it', async () => {
     const [read, write] = [await aToken('read'), await aToken('write')];
     const body = { email: 'made-by-token@example.com' };

@@ -21,7 +21,7 @@ describe('a wrong file', () => {
     [
       'an e-mail address that no admin could enter',
       'users:\n  - email: "a\\u0007@example.com"\n',
-      [['users[0].email', 2, 12, /^must not hold control characters$/]],
+      [['users[0].email', 2, 12, /^must not hold control characters, marks that are not seen, or capitals/]],
     ],
     [
       'a name that turns the direction of what stands behind it',

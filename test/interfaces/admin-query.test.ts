@@ -96,6 +96,8 @@ describe('the query of an admin call', () => {
     ['from=2026-01-31T00:00:00', 'from'],
     ['from=2026-01-31T00:00:00+01:00', 'from'],
     ['from=yesterday', 'from'],
+    ['from=9999-12-31T23:59:59-14:00', 'from'],
+    ['from=0000-01-01T00:00:00%2B14:00', 'from'],
   ])('%s is 400 invalid_request naming the parameter', (query, param) => {
     const fault = read(query);
     expect(fault).toMatchObject({ left: { code: 'invalid_request', param } });

@@ -90,12 +90,17 @@ const instantShape =
 
 const instant = { type: 'string', format: 'date-time' };
 
-/** The instant of a text of RFC 3339, to the millisecond; undefined: it is none. */
+/**
+ * The instant of a text of RFC 3339, to the millisecond; undefined: it is none, or one that in UTC is of a year that
+ * RFC 3339 cannot write.
+ */
 function instantIn(given: string): Date | undefined {
   const [, day = ''] = instantShape.exec(given) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);
   const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
-  return day !== '' && isDay ? new Date(given.toUpperCase()) : undefined;
+  if (day === '' || !isDay) return undefined;
+  const instant = new Date(given.toUpperCase());
+  return /^\d{4}-/.test(instant.toISOString()) ? instant : undefined;
 }
 
 /** An instant of RFC 3339, to the millisecond; may be left out. */

@@ -47,6 +47,14 @@ describe('a password', () => {
 });
 
 describe('an e-mail address', () => {
+  it('has no letter beyond ASCII that becomes one of ASCII in small letters', () => {
+    for (let point = 0x80; point < 0x11_0000; point += 1) {
+      const letter = String.fromCodePoint(point);
+      if (!/[\0-\x7f]/.test(letter.toLowerCase())) continue;
+      expect([letter, isEmail(`a${letter}b@example.com`)]).toEqual([letter, false]);
+    }
+  });
+
   it.each([
     ['a@example.com', true],
     ['A.b+c@example', true],
@@ -57,6 +65,13 @@ describe('an e-mail address', () => {
     ['a@b@c', false],
     ['a\0@example.com', false],
     ['\ud800@example.com', false],
+    ['zero\u200b@example.com', false],
+    ['bidi\u202e@example.com', false],
+    ['ÄRGER@example.com', true],
+    ['ΣΊΣΥΦΟΣ@example.com', true],
+    ['mi\u212ae@example.com', false],
+    ['adm\u0130n@example.com', false],
+    ['mike@wor\u212a.com', false],
     [`${'a'.repeat(243)}@example.com`, false],
   ])('%j: %s', (text, is) => {
     expect(isEmail(text)).toBe(is);

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { isIncomplete, roleChange, vouchedPerson } from '../../../domain/identity/provider-claims.ts';
+import {
+  isIncomplete,
+  mergedClaims,
+  roleChange,
+  vouchedPerson,
+} from '../../../domain/identity/provider-claims.ts';
 import { returnPath } from '../../../domain/identity/return-path.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
@@ -35,6 +40,8 @@ describe('whom a provider vouches for', () => {
     ['ada@sub.example.com', false],
     ['ada@notexample.com', false],
     ['ada@example.com.evil.org', false],
+    ['adA\u030a@example.com', true],
+    ['ad\u212b@example.com', false],
   ])('from an allowed domain: %s is %s', (email, allowed) => {
     const person = vouchedPerson({ ...ada, email }, { ...rules, allowedEmailDomains: ['example.com'] });
     expect(E.isRight(person)).toBe(allowed);
@@ -63,6 +70,24 @@ describe('whom a provider vouches for', () => {
     expect(isIncomplete({}, rules)).toBe(true);
     expect(isIncomplete(ada, rules)).toBe(false);
     expect(isIncomplete(ada, { ...rules, adminGroups: ['a'] })).toBe(true);
+  });
+});
+
+describe('claims of an ID token and of userinfo', () => {
+  it('are those of the ID token, and of userinfo what is missing there', () => {
+    expect(mergedClaims({ ...ada, name: 'Ada' }, { name: 'Eve', groups: ['a'] })).toEqual({
+      ...ada,
+      name: 'Ada',
+      groups: ['a'],
+    });
+    expect(mergedClaims({ name: 'Ada' }, ada)).toEqual({ ...ada, name: 'Ada' });
+  });
+
+  it('never join the address of one with what the other verified', () => {
+    expect(mergedClaims({ email: 'boss@example.com' }, ada)).toEqual({ email: 'boss@example.com' });
+    expect(mergedClaims({ email_verified: true }, { email: 'boss@example.com' })).toEqual({
+      email: 'boss@example.com',
+    });
   });
 });
 

@@ -16,19 +16,14 @@ export function csvOf<R>(columns: readonly TextColumn<R>[], rows: readonly R[]):
   return lines.map((line) => line.map(cellOf).join(',')).join('\r\n');
 }
 
+/** The full-width forms are taken for signs, too. */
+const beginsFormula = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+
+/** Quoted, too, where it holds what separates cells in the locale of a spreadsheet. */
 function cellOf(value: string | number): string {
   const text =
-    typeof value === 'string' && /^[=+\-@\t\r]/.test(value) && !isNumber(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    typeof value === 'string' && beginsFormula.test(value) && !isNumber(value) ? `'${value}` : String(value);
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const isNumber = (text: string): boolean => /^-?\d+(?:\.\d+)?$/.test(text);
-
-export function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
-}

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
-import { csvOf, download } from './csv.ts';
+import { csvOf } from './csv.ts';
+import { download } from './download.ts';
 import { Icon } from './icons.tsx';
 import { Failed, StaleSign, Waiting } from './states.tsx';
 
