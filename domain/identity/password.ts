@@ -23,7 +23,7 @@ export const isEmail = (text: string): boolean =>
 /**
  * Whether a character is a small letter, the capital of one, or no letter. The Kelvin sign and the dotted capital I
  * become `k` and `i` in small letters: an address with them belongs to another mailbox, and would be taken for a person's
- * here (rule 51.7 means the case of letters alone).
+ * here (rule 51.25).
  */
 const isItself = (character: string): boolean => {
   const small = character.toLowerCase();
