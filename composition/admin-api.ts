@@ -4,6 +4,7 @@ import { searchWithServers } from '../application/mcp/search-servers.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import type { LoadedConfig } from '../infrastructure/config/load.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { adminCallLog, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
 import { smtpMailer } from '../infrastructure/mail/smtp-mailer.ts';
@@ -38,6 +39,9 @@ import { configuredSetup, journalAttention } from './overview.ts';
 import { mailReady } from './settling.ts';
 import { signInUseCases } from './sign-in.ts';
 
+const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: LoadedConfig) =>
+  mcpServers.map((server) => ({ ...server, writtenUrl: mcpUrls.get(server.id) ?? '' }));
+
 /** The calls that are open to platform admins, over their stores; what is `fromReplica` is over the replica, where there is one. */
 export const adminRoutesOf = (
   { pool, cluster, replica, config }: Pick<AdminFoundations, 'pool' | 'cluster' | 'replica' | 'config'>,
@@ -62,7 +66,7 @@ export const adminRoutesOf = (
     reports: reportStore(reads, distribution),
     requestLogs: requestLogsStore(reads, distribution),
     mcpInvocations: mcpInvocationsStore(reads),
-    mcpServers: () => config.loaded().config.mcpServers,
+    mcpServers: () => shownMcpServers(config.loaded()),
     inspectMcpServer,
     keys: keysStore(pool),
     users: usersStore(pool),

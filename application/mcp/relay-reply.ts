@@ -169,14 +169,17 @@ function relayedFrame(
   { wire, data }: Extract<McpFrame, { readonly kind: 'event' }>,
   seen: { isResumable: boolean; isAnswered: boolean },
 ): string | Uint8Array | McpError {
-  seen.isResumable ||= hasId(wire);
-  if (data === '') return wire;
+  const lines = otherLines(wire);
+  seen.isResumable ||= lines.some((line) => line.startsWith('id:'));
+  const shownLines = lines.map((line) => withoutSecrets(line, terms.secrets()));
+  const isShown = shownLines.every((line, index) => line === lines[index]);
+  if (data === '') return isShown ? wire : eventOf(shownLines, []);
   const shown = shownMessage(terms, call, server, data);
   if (E.isLeft(shown)) return shown.left;
   const { text, isResponse } = shown.right;
   seen.isAnswered ||= isResponse;
   if (text === '') return noEvent;
-  return text === data ? wire : withData(wire, text);
+  return text === data && isShown ? wire : eventOf(shownLines, text.split('\n'));
 }
 
 /**
@@ -193,18 +196,14 @@ function* told(call: McpCall, error: McpError): Generator<string> {
 /** A comment, in the place of what does not pass. */
 const noEvent = ':\n\n';
 
-const idLine = /(?:^|[\r\n])id:/;
-const hasId = (wire: Uint8Array): boolean => idLine.test(textOf(wire));
-
 const textOf = (wire: Uint8Array): string => new TextDecoder().decode(wire);
 
-/** The event with other data, which may have several lines as before: its id and its name stay. */
-const withData = (wire: Uint8Array, data: string): string =>
-  [
-    ...textOf(wire)
-      .split(/\r\n|\n|\r/)
-      .filter((line) => line !== '' && !line.startsWith('data')),
-    ...data.split('\n').map((line) => `data: ${line}`),
-    '',
-    '',
-  ].join('\n');
+/** The lines of an event but for its data: its id and its name. */
+const otherLines = (wire: Uint8Array): readonly string[] =>
+  textOf(wire)
+    .split(/\r\n|\n|\r/)
+    .filter((line) => line !== '' && !line.startsWith('data'));
+
+/** The event with other data, which may have several lines as before. */
+const eventOf = (lines: readonly string[], data: readonly string[]): string =>
+  [...lines, ...data.map((line) => `data: ${line}`), '', ''].join('\n');

@@ -185,11 +185,19 @@ async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Ei
   const key = keyWithin(call, ...Object.values(onwardHeaders(request)));
   if (key !== undefined) return E.left(key);
   if (request.session === undefined || isStateless(request.headers))
-    return E.right({ server, session: undefined });
+    return request.headers.lastEventId === undefined
+      ? E.right({ server, session: undefined })
+      : E.left(eventsOfNobody);
   const opened = await sessions.open(request.caller.apiKeyId ?? '', server.id, request.session);
   if (E.isLeft(opened)) return opened;
   return E.right({ server, session: opened.right.upstream[server.id]?.id });
 }
+
+/** To a server without sessions all callers are one, the gateway: an id would open the answers of others. */
+const eventsOfNobody: McpError = {
+  code: 'invalid_request',
+  message: '`Last-Event-ID` goes with the session whose events it names.',
+};
 
 async function admit(
   ports: ServeMcpPorts,

@@ -93,7 +93,10 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
   if (!isString(method) || method === '' || method.length > maxMcpNameChars)
     return refuse('invalid_request', `\`method\` is text of 1 to ${maxMcpNameChars} characters.`);
   if (!isObject(params)) return refuse('invalid_request', '`params` is an object.');
-  if (!('id' in value)) return E.right({ kind: 'notification', method, params });
+  if (!('id' in value))
+    return method.startsWith('notifications/')
+      ? E.right({ kind: 'notification', method, params })
+      : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
   const { id } = value;
   return isId(id)
     ? E.right({ kind: 'request', id, method, params })

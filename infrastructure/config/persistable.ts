@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
+import { isArray, isObject, isString, type Json, membersOf } from '../../domain/shared/json.ts';
 import { interpolate, type PlaceholderValues } from './interpolation.ts';
 import { type RouteConfig, routeCodec, toRoute } from './model-config.ts';
 import { type Finding, findingsOf, renderPath } from './problem.ts';
@@ -10,14 +10,16 @@ import { type ProviderConfig, providerCodec, toProvider } from './provider-confi
 import { inlineMarker } from './secrets.ts';
 
 /**
- * What may be written into the database for providers and routes: the file's own words before interpolation, so
- * that `${NAME}` stays a placeholder, with the marker in the place of each secret written into the file.
+ * What may be written into the database for providers and routes, and shown of MCP servers: the file's own words before
+ * interpolation, so that `${NAME}` stays a placeholder, with the marker in the place of each secret written into the file.
  */
 export interface Persistable {
   /** In file order. */
   readonly providers: readonly { readonly id: string; readonly value: Json }[];
   /** In file order, like the routes of each. */
   readonly models: readonly { readonly id: string; readonly routes: readonly Json[] }[];
+  /** By the id of the server. */
+  readonly mcpUrls: ReadonlyMap<string, string>;
 }
 
 interface Named {
@@ -27,19 +29,26 @@ interface Named {
 /** `masked` is the whole file without its inline secrets; ids are as interpolated. */
 export function toPersistable(
   masked: Json,
-  config: { readonly providers: readonly Named[]; readonly models: readonly Named[] },
+  config: Readonly<Record<'providers' | 'models' | 'mcpServers', readonly Named[]>>,
 ): Persistable {
+  const servers = listAt(masked, 'mcp_servers');
   const providers = listAt(masked, 'providers');
   const models = listAt(masked, 'models');
   return {
     providers: config.providers.map(({ id }, index) => ({ id, value: providers[index] ?? null })),
     models: config.models.map(({ id }, index) => ({ id, routes: listAt(models[index], 'routes') })),
+    mcpUrls: new Map(config.mcpServers.map(({ id }, index) => [id, urlOf(servers[index])])),
   };
 }
 
 const listAt = (value: Json | undefined, key: string): readonly Json[] => {
   const member = isObject(value) ? value[key] : undefined;
   return isArray(member) ? member : [];
+};
+
+const urlOf = (server: Json | undefined): string => {
+  const { url } = membersOf(server);
+  return isString(url) ? url : '';
 };
 
 /** Whether two persistable forms say the same; the order of keys means nothing. */

@@ -33,8 +33,14 @@ const more = {
 };
 
 beforeAll(async () => {
-  server = await listening((req, res) => {
-    const name = String(req.headers['mcp-param-name'] ?? req.headers['last-event-id']);
+  server = await listening(async (req, res) => {
+    if (req.method === 'POST' && req.headers['mcp-param-name'] === undefined) {
+      const { params } = JSON.parse(await textOf(req)) as { params: { clientInfo: { name: string } } };
+      res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': params.clientInfo.name });
+      res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } }));
+      return;
+    }
+    const name = String(req.headers['mcp-param-name'] ?? req.headers['mcp-session-id']);
     speaking.add(name);
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.write(note);
@@ -65,15 +71,33 @@ const begun = (ask: () => Promise<Response>): Promise<Response> =>
     return response;
   });
 
+/** A session, which the server knows by the name of its key. */
+async function sessionOf(at: TestGateway, name: keyof typeof keys, of: string): Promise<string> {
+  const response = await begun(() =>
+    fetch(`${at.url}/mcp/${of}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${keys[name]}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { clientInfo: { name } } }),
+    }),
+  );
+  await response.body?.cancel();
+  return response.headers.get('mcp-session-id') ?? '';
+}
+
 /** A stream of the server's own, once its first event is there. */
 async function listen(at: TestGateway, name: keyof typeof keys, of = 'talking'): Promise<Listening> {
   const leaving = new AbortController();
+  const session = await sessionOf(at, name, of);
   const response = await begun(() =>
     fetch(`${at.url}/mcp/${of}`, {
       headers: {
         authorization: `Bearer ${keys[name]}`,
         accept: 'text/event-stream',
-        'last-event-id': name,
+        'mcp-session-id': session,
       },
       signal: leaving.signal,
     }),

@@ -43,6 +43,12 @@ const behaviour: Record<string, (message: Message, res: ServerResponse, req: Inc
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.end(`id: 1\n${lines.map((line) => `data: ${line}\n`).join('')}\n`);
   },
+  'secrets beside the data': ({ id }, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.end(
+      `id: ${token}\nevent: message ${token}\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`,
+    );
+  },
   unauthorized: (_message, res) => void res.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
   redirect: (_message, res) => void res.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
   failing: (_message, res) => void res.writeHead(500).end('stack trace'),
@@ -228,6 +234,21 @@ describe('what the gateway refuses', () => {
     expect(heard).toHaveLength(before);
   });
 
+  it('a denied tool that is called as a notification would be, without an id', async () => {
+    const before = heard.length;
+    const { id: _id, ...rest } = call('denied');
+    const { status, data } = await post(rest);
+    expect([status, errorIn(data).data]).toEqual([400, { error_code: 'invalid_request' }]);
+    expect(heard).toHaveLength(before);
+  });
+
+  it('events by their id without a session, where all callers are one to the server', async () => {
+    const before = heard.length;
+    const { status, data } = await post(call('fine'), { 'last-event-id': '1' });
+    expect([status, errorIn(data).data]).toEqual([400, { error_code: 'invalid_request' }]);
+    expect(heard).toHaveLength(before);
+  });
+
   it('a denied tool in a list, whose event has several lines', async () => {
     const list = { jsonrpc: '2.0', id: 7, method: 'tools/list', params: { name: 'lines of an event' } };
     const response = await fetch(`${gateway.url}/mcp/odd`, {
@@ -305,6 +326,11 @@ describe('secrets', () => {
     expect(JSON.stringify(sent.row)).not.toContain(token);
     expect(JSON.stringify(heard.map(({ req, text }) => [req.rawHeaders, text]))).not.toContain(key);
     expect(JSON.stringify(gateway.log.lines)).not.toMatch(token);
+  });
+
+  it('of the gateway are not shown beside the data of an event', async () => {
+    const { text } = await post(call('secrets beside the data'));
+    expect(text).toContain('id: [REDACTED]\nevent: message [REDACTED]\ndata: {');
   });
 
   it('are in no record and no log line, wherever a caller writes them', async () => {

@@ -57,8 +57,12 @@ export function mcpScene() {
     config,
     query,
     databaseUrl: database.url,
-    gateway: async (servers: readonly object[], more: ConfigFile = {}): Promise<TestGateway> => {
-      const gateway = await startGateway(config(servers, more), database.url());
+    gateway: async (
+      servers: readonly object[],
+      more: ConfigFile = {},
+      environment: Readonly<Record<string, string>> = {},
+    ): Promise<TestGateway> => {
+      const gateway = await startGateway(config(servers, more), database.url(), environment);
       gateways.push(gateway);
       return gateway;
     },

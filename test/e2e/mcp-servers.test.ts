@@ -88,6 +88,15 @@ describe('MCP servers', () => {
     expect(text).not.toContain(token);
   });
 
+  it('are shown with the placeholders of their URLs, in which hosted servers have keys', async () => {
+    const written = 'https://mcp.example.com/${HOSTED_KEY}/mcp';
+    const secret = 'hosted-0123456789';
+    const hosted = await scene.gateway([{ id: 'hosted', url: written }], {}, { HOSTED_KEY: secret });
+    const { text, data } = await (await adminClient(hosted.url))('GET', '/api/v1/admin/mcp-servers');
+    expect(data).toMatchObject({ items: [{ server_id: 'hosted', url: written }] });
+    expect(text).not.toContain(secret);
+  });
+
   it('are asked for their health and their tools', async () => {
     expect((await admin('GET', '/api/v1/admin/mcp-servers/own')).data).toMatchObject({
       healthy: true,

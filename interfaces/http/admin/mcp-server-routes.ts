@@ -9,7 +9,8 @@ import { type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.
 
 /** A configured server, as far as admins may see it: no credential is in it. */
 export interface ShownMcpServer extends McpServer {
-  readonly url: string;
+  /** As the file has it, with its placeholders: hosted servers have keys in their paths. */
+  readonly writtenUrl: string;
   readonly auth: { readonly mode: string };
   readonly timeoutMs: number;
   readonly maxResultBytes: number;
@@ -102,7 +103,7 @@ export const mcpServerRoutes = ({
 const presentServer = (server: ShownMcpServer): t.TypeOf<typeof listed> => ({
   server_id: server.id,
   display_name: server.displayName,
-  url: server.url,
+  url: server.writtenUrl,
   transport: 'streamable_http',
   auth_mode: server.auth.mode,
   allowed_owners: server.policy.allowedOwners.map(presentOwner),
