@@ -55,11 +55,22 @@ interface State {
  * when the caller leaves, and the watch cost as much as the routing and the reading of a small body together.
  */
 class Door extends Koa<State> {
+  private readonly onDefect: (error: unknown) => void;
+
+  constructor(onDefect: (error: unknown) => void) {
+    super();
+    this.onDefect = onDefect;
+  }
+
+  /** What goes wrong in the safety net itself ends this connection, and not the process with all others. */
   handleRequest(
     ctx: Koa.ParameterizedContext<State>,
     run: (ctx: Koa.ParameterizedContext<State>) => Promise<void>,
   ) {
-    return run(ctx);
+    return run(ctx).catch((error: unknown) => {
+      ctx.res.destroy();
+      this.onDefect(error);
+    });
   }
 }
 
@@ -70,7 +81,7 @@ export type Served = 'all' | 'callers' | 'admins';
 export const gatewayApp =
   (ports: AppPorts) =>
   (served: Served): Koa<State> => {
-    const app = new Door();
+    const app = new Door((error) => ports.onDefect(error, ''));
     app.silent = true;
     const isPreflight = crossOrigin(served === 'admins' ? () => [] : ports.corsOrigins);
     const isForAdmins = (path: string): boolean => served === 'admins' || adminPath.test(path);
@@ -79,16 +90,18 @@ export const gatewayApp =
       const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId, ports.cutOff);
       ctx.state.request = context;
       if (ports.draining()) ctx.res.setHeader('connection', 'close');
+      const path = pathOf(ctx);
+      const fault = path === undefined ? targetFault : hostFaultOf(ctx.req);
+      const ofAdmins = isForAdmins(path ?? '');
+      const envelope = (): Envelope => envelopeFor(path ?? '', context);
       try {
-        if (!saysItsHost(ctx.req))
-          sendError(context, envelopeFor(ctx.path, context), hostFault, { connection: 'close' });
-        else if (isForAdmins(ctx.path) || !isPreflight(context)) await next();
+        if (fault !== undefined) sendError(context, envelope(), fault, { connection: 'close' });
+        else if (ofAdmins || !isPreflight(context)) await next();
       } catch (error) {
         ports.onDefect(error, context.requestId);
-        fail(context, envelopeFor(ctx.path, context));
+        fail(context, envelope());
       } finally {
-        if (!ctx.req.complete)
-          discardRest(context, ports.pace, isForAdmins(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
+        if (!ctx.req.complete) discardRest(context, ports.pace, ofAdmins ? maxLoginBytes : ports.bodyMaxBytes);
       }
       // Who takes nothing of an answer is hung up on, whatever was asked.
       await handedOver(ctx.res);
@@ -219,16 +232,28 @@ function notServed(
   sendError(context, envelopeFor(path, context), unknownPath(path, terms));
 }
 
+const targetFault: GatewayError = invalidRequest('The request target is no path and no URL.');
+
+/** The path that is asked for; undefined: there is none in the target, or none can be read out of it. */
+function pathOf(ctx: { readonly path: string | null }): string | undefined {
+  try {
+    return ctx.path ?? undefined;
+  } catch {
+    // Node's parser of HTTP takes targets at which its parser of URLs throws, such as `http://[`.
+    return undefined;
+  }
+}
+
 const hostFault: GatewayError = invalidRequest('A request has one `Host` header.', 'host');
 
 /** HTTP: two `Host` headers are two requests to whoever reads the other one. HTTP/1.0 may do without. */
-function saysItsHost({ rawHeaders, httpVersionMinor }: IncomingMessage): boolean {
+function hostFaultOf({ rawHeaders, httpVersionMinor }: IncomingMessage): GatewayError | undefined {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0);
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0) ? undefined : hostFault;
 }
 
 const methodNotAllowed = (method: string): GatewayError => ({

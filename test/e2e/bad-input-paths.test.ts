@@ -48,6 +48,22 @@ describe('headers and paths', () => {
     });
   });
 
+  it.each(['http://[', 'http://[::1', 'http://a:x/', 'http://', '//a@[#', '//a@x:y#'])(
+    'a target that is no URL is told so, and ends nothing but its connection: %s',
+    async (path) => {
+      for (const headers of [[bearer(), json], []] as [string, string][][]) {
+        const answer = await rawExchange(gateway().url, aRequest({ path, headers }));
+        expect([answer.status, answer.headers['connection']]).toEqual([400, 'close']);
+        expect(envelopeOf(answer)).toMatchObject({ message: 'The request target is no path and no URL.' });
+      }
+    },
+  );
+
+  it('a target may be a URL (RFC 9112, 3.2.2)', async () => {
+    const path = `${gateway().url}/v1/chat/completions`;
+    expect((await rawExchange(gateway().url, aRequest({ path }))).status).toBe(200);
+  });
+
   it.each([
     ['two hosts', ['host', 'other.example']],
     ['the same host twice', ['Host', '127.0.0.1']],
