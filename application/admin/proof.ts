@@ -97,7 +97,7 @@ export function proving(ports: ProofPorts): Prove {
   const inLine = loginLine();
   return async (login, asked, then) => {
     if (!ports.passwordLogin()) return E.left(passwordsAreOff);
-    const line = { ...login, account: login.email };
+    const line = { ...login, account: login.email.toLowerCase() };
     return (
       (await inLine(line, (turns) => attempt(ports, login, asked, turns, then))) ?? E.left(tooManyLogins)
     );

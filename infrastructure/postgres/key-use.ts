@@ -32,14 +32,16 @@ export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'):
       if (known < day && waiting.size < maxWaiting) waiting.set(apiKeyId, day);
     },
     write: async () => {
-      const batch = [...waiting].slice(0, writtenAtOnce);
-      if (batch.length === 0) return;
-      if (written.size > maxWaiting) written = new Map();
-      const days = new Map(batch);
-      for (const apiKeyId of await write(pool, batch)) {
-        const day = days.get(apiKeyId) ?? '';
-        written.set(apiKeyId, day);
-        if (waiting.get(apiKeyId) === day) waiting.delete(apiKeyId);
+      const all = [...waiting];
+      for (let at = 0; at < all.length; at += writtenAtOnce) {
+        const batch = all.slice(at, at + writtenAtOnce);
+        if (written.size > maxWaiting) written = new Map();
+        const days = new Map(batch);
+        for (const apiKeyId of await write(pool, batch)) {
+          const day = days.get(apiKeyId) ?? '';
+          written.set(apiKeyId, day);
+          if (waiting.get(apiKeyId) === day) waiting.delete(apiKeyId);
+        }
       }
     },
   };

@@ -81,6 +81,8 @@ export function adminPage(folder: string): (context: RequestContext, at: string)
   return async (context, at) => {
     files ??= readPage(folder);
     const found = await files;
+    // Built meanwhile, it is there without a restart.
+    if (!found.has('index.html')) files = undefined;
     const asset = at.startsWith('assets/') ? found.get(at) : undefined;
     if (asset !== undefined)
       return sendFile(context, asset, { 'cache-control': 'public, max-age=31536000, immutable' });
@@ -94,7 +96,13 @@ export function adminPage(folder: string): (context: RequestContext, at: string)
 
 function sendFile(context: RequestContext, file: PageFile, headers: Readonly<Record<string, string>>): void {
   const { req, res } = context;
-  const all = { ...idHeaders(context), ...everyPage, ...headers, etag: file.etag, vary: 'accept-encoding' };
+  const all = {
+    ...idHeaders(context),
+    ...everyPage,
+    ...headers,
+    etag: file.etag,
+    vary: 'accept-encoding, origin',
+  };
   if (header(req, 'if-none-match') === file.etag) {
     res.writeHead(304, all);
     res.end();

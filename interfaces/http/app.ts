@@ -101,7 +101,8 @@ export const gatewayApp =
         ports.onDefect(error, context.requestId);
         fail(context, envelope());
       } finally {
-        if (!ctx.req.complete) discardRest(context, ports.pace, ofAdmins ? maxLoginBytes : ports.bodyMaxBytes);
+        if (!ctx.req.complete)
+          discardRest(context, ports.pace, ofAdmins ? maxLoginBytes : ports.bodyMaxBytes);
       }
       // Who takes nothing of an answer is hung up on, whatever was asked.
       await handedOver(ctx.res);

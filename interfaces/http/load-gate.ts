@@ -119,7 +119,9 @@ class RequestLease implements Lease {
     this.add(-this.bytes);
     if (this.owner === undefined) return;
     const { key, load } = this.owner;
-    if (load.requests === 0 && load.bytes === 0) this.all.owners.delete(key);
+    // What is there by now may be another count of the same owner's, begun when this one was over.
+    const isOver = load.requests === 0 && load.bytes === 0;
+    if (isOver && this.all.owners.get(key) === load) this.all.owners.delete(key);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** A caller may take nothing of its answer for this long, which is what common proxies allow. */
 const stalledCallerMs = 60_000;
@@ -12,16 +13,21 @@ export function untilTaken(
   what: 'drain' | 'finish',
   patienceMs = stalledCallerMs,
 ): Promise<void> {
+  let socket: Socket | null = null;
   // An answer whose turn has not come on its connection has no socket: it waits for the one before.
-  const begin = (): void => void res.socket?.setTimeout(patienceMs);
+  const begin = (): void => {
+    socket = res.socket;
+    socket?.setTimeout(patienceMs);
+  };
   if (res.socket === null) res.once('socket', begin);
   else begin();
   return new Promise((resolve) => {
     const done = (): void => {
       res.off(what, done);
       res.off('close', done);
-      // After the last byte the time-out is the server's own, between two answers.
-      if (what === 'drain') res.socket?.setTimeout(0);
+      // After the last byte the time-out is the server's own, between two answers. It sets none where the next answer
+      // waits already.
+      if (socket?.timeout === patienceMs) socket.setTimeout(0);
       resolve();
     };
     res.on(what, done);

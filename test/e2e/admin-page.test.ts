@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -71,7 +71,7 @@ describe('the admin page', () => {
     ]);
     expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
     expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
-    expect(brotli.headers['vary']).toBe('accept-encoding');
+    expect(brotli.headers['vary']).toBe('accept-encoding, origin');
   });
 
   it('is not sent again to whoever has it', async () => {
@@ -98,16 +98,21 @@ describe('the admin page', () => {
     expect(body.toString()).not.toContain('"dependencies"');
   });
 
-  it('that is not built says how it is', async () => {
+  it('that is not built says how it is, and is there without a restart once it is', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'gateway-page-'));
     let said: { status: number; text: string } | undefined;
     const res = {
       writeHead: (status: number) => void (said = { status, text: '' }),
-      end: (text: string) => void (said = { status: said?.status ?? 0, text }),
+      end: (text: string | Buffer) => void (said = { status: said?.status ?? 0, text: String(text) }),
     };
     const context = { req: { headers: {} }, res, requestId: 'r' } as unknown as RequestContext;
-    await adminPage(path.join(folder, 'nothing'))(context, '');
-    await rm(folder, { recursive: true });
+    const answer = adminPage(path.join(folder, 'page'));
+    await answer(context, '');
     expect(said).toEqual({ status: 503, text: expect.stringContaining('npm run build:page') });
+    await mkdir(path.join(folder, 'page'));
+    await writeFile(path.join(folder, 'page', 'index.html'), 'built');
+    await answer(context, '');
+    await rm(folder, { recursive: true });
+    expect(said).toEqual({ status: 200, text: 'built' });
   });
 });

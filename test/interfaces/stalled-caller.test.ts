@@ -1,0 +1,30 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { untilTaken } from '../../interfaces/http/stalled-caller.ts';
+
+const patienceMs = 200;
+let server: Server;
+
+beforeAll(async () => {
+  server = createServer(async (req, res) => {
+    if (req.url === '/slow') await sleep(4 * patienceMs);
+    res.end(req.url, 'latin1');
+    await untilTaken(res, 'finish', patienceMs);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => void server.close());
+
+describe('a caller who takes its answers', () => {
+  it('is not hung up on while the next one on the connection is worked on', async () => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
+    socket.write(request('/fast') + request('/slow', 'connection: close\r\n'));
+    const answers = await text(socket);
+    expect(answers.split('HTTP/1.1 200 OK')).toHaveLength(3);
+    expect(answers).toContain('/slow');
+  });
+});
