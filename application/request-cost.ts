@@ -17,11 +17,16 @@ export const costOf = (ports: ServePorts, facts: Facts, end: RequestEnd): UsageC
 export const costOfCall = (ports: ServePorts, facts: WithRoute, end: RequestEnd): UsageCost =>
   usageCost(observed(end).usage, priceOf(ports, facts, facts.resolved.route.upstreamModel));
 
-/** The price is looked up at the row's time, which is the database's: clocks of replicas differ. */
-const priceOf = (ports: ServePorts, facts: WithRoute, model: string): Price | undefined =>
-  ports.catalogue
-    .snapshot()
-    .prices.priceOf(facts.resolved.provider.pricingProviderId, model, databaseTime(ports, facts));
+/**
+ * The price is looked up at the row's time, which is the database's: clocks of replicas differ. Where a reload has taken
+ * the price away meanwhile, the one that stood beside the route counts: the request was let in by it.
+ */
+function priceOf(ports: ServePorts, facts: WithRoute, model: string): Price | undefined {
+  const { pricingProviderId } = facts.resolved.provider;
+  const at = databaseTime(ports, facts);
+  const present = ports.catalogue.snapshot().prices.priceOf(pricingProviderId, model, at);
+  return present ?? facts.prices.priceOf(pricingProviderId, model, at);
+}
 
 function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): number {
   const now = clock.now();

@@ -1,4 +1,5 @@
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
+import type { PriceCatalogue } from '../domain/money/price-catalogue.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import type { AnswerPath, Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
 import type { Admission } from './ports/ledger.ts';
@@ -20,6 +21,8 @@ interface Reading {
 
 interface Routing {
   readonly resolved: ResolvedRoute;
+  /** Those that were in force together with the route. */
+  readonly prices: PriceCatalogue;
   readonly path: AnswerPath;
   /** Those of the key, its owner and the model; most requests have none. */
   readonly limits: readonly RateLimit[];

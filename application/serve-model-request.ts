@@ -56,7 +56,8 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (E.isLeft(resolved)) return refuse(asked, resolved.left);
     const path = family.answerPath(ask.right, resolved.right, request.requestLogId);
     const limits = limitsOf(request.caller, snapshot, ask.right);
-    const routed: Routed = { ...asked, resolved: resolved.right, path, limits };
+    const { prices } = snapshot;
+    const routed: Routed = { ...asked, resolved: resolved.right, prices, path, limits };
 
     const terms = callTerms(request, ask.right, resolved.right, path);
     const written = await body.prepare(resolved.right, terms);

@@ -37,10 +37,12 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
     const unfit = await unfitProblems(next);
     return unfit.length > 0 ? unfit : shrinks(next);
   };
+  const reconcile = async (next: LoadedConfig): Promise<void> => {
+    if (seeds) await reportSeed(log, await seed.reconcile(seedOf(next)));
+  };
   const reload = async (): Promise<readonly ConfigProblem[]> => {
-    const read = await config.reload(judge);
+    const read = await config.reload(judge, reconcile);
     if (E.isLeft(read)) return read.left;
-    if (seeds) await reportSeed(log, await seed.reconcile(seedOf(read.right)));
     await takenUp();
     const keys = awaitingRestart(started, read.right.config);
     if (keys.length > 0) log.warn({ keys }, 'keys of the configuration that have changed want a restart');

@@ -26,10 +26,14 @@ export interface LiveConfig {
   readonly prices: () => PriceCatalogue;
   readonly resolver: () => Resolver;
   /**
-   * Reads the file again; a bad or empty one, and one that `judge` objects to, changes nothing. Credentials that are gone
-   * from it stay redacted.
+   * Reads the file again; a bad or empty one, and one that `judge` objects to, changes nothing. Nor does one that
+   * `reconcile` does not bring into the database: its prices and secrets would stand beside the routes of the old one.
+   * Credentials that are gone from it stay redacted.
    */
-  readonly reload: (judge: Judge) => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
+  readonly reload: (
+    judge: Judge,
+    reconcile: (next: LoadedConfig) => Promise<void>,
+  ) => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
   /** Redacts a credential that the file does not hold: a token that a provider obtained for itself. */
   readonly conceal: (secret: string) => void;
 }
@@ -74,12 +78,13 @@ export function liveConfig(
     policy: () => current.policy,
     prices: () => current.prices,
     resolver: () => current.resolver,
-    reload: async (judge) => {
+    reload: async (judge, reconcile) => {
       const again = await loadConfig(path, variables);
       if (E.isLeft(again)) return again;
       if (again.right.saysNothing) return E.left([empty]);
       const objections = await judge(again.right);
       if (objections.length > 0) return E.left(objections);
+      await reconcile(again.right);
       const gone = current.loaded.credentials.filter((each) => !again.right.credentials.includes(each));
       former = [...new Set([...gone, ...former])].slice(0, maxFormer);
       current = derive(again.right);

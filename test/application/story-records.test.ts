@@ -51,6 +51,13 @@ describe('a settled request', () => {
     });
   });
 
+  it('has the price in force at its end; where a reload has taken it away, the one beside its route', async () => {
+    const priced = async (reloaded: StoryOptions['reloaded'] & string): Promise<unknown> =>
+      (await new Story({ reloaded }).serve()).ledger.rows[0]?.charge?.cost;
+    expect(await priced('unpriced')).toMatchObject({ pricingStatus: 'priced', cost });
+    expect(await priced('dearer')).toMatchObject({ pricingStatus: 'priced', cost: 20n * cost });
+  });
+
   it('is told to the telemetry as its call upstream and its one outcome', async () => {
     const story = await new Story().serve();
     expect(story.calls).toMatchObject([[{ status: 'success' }, { usage: { totalTokens: 30 } }, undefined]]);

@@ -26,9 +26,11 @@ async function begun(token: string): Promise<LiveConfig> {
   return liveConfig(file, variables, loaded.right, []);
 }
 
+const nowhere = async (): Promise<void> => undefined;
+
 async function rotated(live: LiveConfig, token: string): Promise<void> {
   variables['TOKEN'] = token;
-  expect(E.isRight(await live.reload(async () => []))).toBe(true);
+  expect(E.isRight(await live.reload(async () => [], nowhere))).toBe(true);
 }
 
 const told = (live: LiveConfig, token: string): string =>
@@ -49,5 +51,22 @@ describe('a credential that a reload took away', () => {
     for (let hour = 0; hour < 1000; hour += 1) live.conceal(`obtained-in-hour-${hour}`);
     for (const day of ['monday', 'tuesday', 'wednesday', 'thursday'])
       expect(told(live, `token-of-${day}`)).toBe('wrong key: [REDACTED]');
+  });
+});
+
+describe('a file that could not be brought into the database', () => {
+  it('changes nothing here either', async () => {
+    const live = await begun('token-of-monday');
+    const before = [live.loaded(), live.policy(), live.prices(), live.resolver()];
+    variables['TOKEN'] = 'token-of-tuesday';
+    const lost = new Error('the database went away');
+    await expect(
+      live.reload(
+        async () => [],
+        () => Promise.reject(lost),
+      ),
+    ).rejects.toBe(lost);
+    const after = [live.loaded(), live.policy(), live.prices(), live.resolver()];
+    after.forEach((each, index) => expect(each).toBe(before[index]));
   });
 });

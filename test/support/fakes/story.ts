@@ -100,6 +100,8 @@ export interface StoryOptions {
   readonly models?: readonly Model[];
   readonly provider?: Partial<RoutingProvider>;
   readonly unpriced?: boolean;
+  /** What the model costs once the request has its route: a reload came between. */
+  readonly reloaded?: 'unpriced' | 'dearer';
 }
 
 const policyOf = (over: Partial<ServePolicy>): ServePolicy => ({
@@ -266,7 +268,7 @@ export class Story {
   }
 
   ports(): ServePorts {
-    const { models = [aModel([aRoute()])], unpriced } = this.options;
+    const { models = [aModel([aRoute()])], unpriced, reloaded } = this.options;
     const provider: RoutingProvider = {
       ...aProvider('up'),
       takes: (_, family) => (family === 'messages' || family === 'count_tokens' ? undefined : 'as_written'),
@@ -289,8 +291,16 @@ export class Story {
       provider: (id: string) => (id === 'up' ? provider : undefined),
       prices: priceCatalogue(unpriced === true ? [] : [priced, dearer], []),
     };
+    const present = { ...dearer, upstreamModel: priced.upstreamModel };
+    const later = { ...snapshot, prices: priceCatalogue(reloaded === 'dearer' ? [present] : [], []) };
+    let asked = 0;
     return {
-      catalogue: { snapshot: () => snapshot },
+      catalogue: {
+        snapshot: () => {
+          asked += 1;
+          return reloaded === undefined || asked === 1 ? snapshot : later;
+        },
+      },
       ledger: this.toldLedger(),
       upstream: this.upstream,
       largeBodies: largeBodiesHere(this.upstream),
