@@ -37,6 +37,8 @@ interface Admittance {
   readonly admission: Admission;
   /** The gateway's clock when the admission came, milliseconds since the epoch. */
   readonly admittedAt: number;
+  /** The request id was to be claimed: a reload may have changed whether ids are. */
+  readonly claim: boolean;
 }
 
 type Without<A> = { readonly [K in keyof A]?: undefined };

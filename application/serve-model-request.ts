@@ -64,18 +64,20 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (E.isLeft(written)) return refuse(routed, written.left);
     const prepared: Prepared = { ...routed, terms, prepared: written.right };
 
+    const claim = policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId;
     const admission = await request.telemetry.during('admission', () =>
       ports.ledger.admit({
         requestLogId: request.requestLogId,
         requestId: request.requestId,
         callerChoseRequestId: request.callerChoseRequestId,
         caller: request.caller,
-        claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
+        claim,
         ...(limits.length === 0 ? {} : { limits }),
       }),
     );
     if (E.isLeft(admission)) return refuse(prepared, admission.left);
-    const admitted: Admitted = { ...prepared, admission: admission.right, admittedAt: ports.clock.now() };
+    const admittedAt = ports.clock.now();
+    const admitted: Admitted = { ...prepared, admission: admission.right, admittedAt, claim };
 
     const rejection = admissionRejection(admission.right, policy());
     if (rejection !== undefined) return refuse(admitted, rejection);

@@ -48,7 +48,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
       ? loggedRequest(ports, policy, { facts, end, charged: charge !== undefined, cost, beside })
       : undefined;
-    const released = { release: releaseOf(facts, policy), limited: limitedTokensOf(facts, end) };
+    const released = { release: releaseOf(facts), limited: limitedTokensOf(facts, end) };
     const settled = await recorded(ports, facts, end, { charge, logged, ...released });
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) {
@@ -80,11 +80,8 @@ async function recorded(
 }
 
 /** The claim on its request id ends with the request, and so does what it holds under rate limits. */
-function releaseOf({ admission, request }: Facts, policy: ServePolicy): string | undefined {
-  const claims =
-    admission?.claimed === true && request.callerChoseRequestId && policy.duplicateRequestIds === 'reject';
-  return claims || isHeld(admission) ? request.requestLogId : undefined;
-}
+const releaseOf = ({ admission, claim, request }: Facts): string | undefined =>
+  (claim === true && admission.claimed) || isHeld(admission) ? request.requestLogId : undefined;
 
 const isHeld = (admission: Admission | undefined): boolean =>
   admission?.limits?.kind === 'admitted' && admission.limits.held;

@@ -64,9 +64,17 @@ export const untouched = (limit: RateLimit, at: Date): LimitStanding => ({
   inFlight: 0,
 });
 
-/** In a window that has ended nothing counts any more; what is in flight still is. */
+/**
+ * In a window that has ended nothing counts any more, nor in one that begins later than the next: a clock that was wrong
+ * began it. What is in flight still is.
+ */
 export const standingAt = (standing: LimitStanding, at: Date): LimitStanding =>
-  at < standing.window.until ? standing : { ...untouched(standing.limit, at), inFlight: standing.inFlight };
+  isWindowOf(standing.window, at)
+    ? standing
+    : { ...untouched(standing.limit, at), inFlight: standing.inFlight };
+
+const isWindowOf = ({ from, until }: Window, at: Date): boolean =>
+  at < until && from.getTime() <= minuteOf(at).until.getTime();
 
 /**
  * The verdict of all limits that a request comes under: it is admitted where each has room in each of its measures, and
@@ -88,10 +96,13 @@ const withRequest = (standing: LimitStanding): LimitStanding => ({
   inFlight: standing.inFlight + 1,
 });
 
-/** Tokens are known when a request ends: they count then, in the window of that moment, and may overfill it. */
+/**
+ * Tokens are known when a request ends: they count then, in the window of that moment, and may overfill it; in a window
+ * that begins after it they count no more.
+ */
 export function withTokens(standing: LimitStanding, tokens: number, at: Date): LimitStanding {
   const now = standingAt(standing, at);
-  return { ...now, tokens: now.tokens + tokens };
+  return at < now.window.from ? now : { ...now, tokens: now.tokens + tokens };
 }
 
 const mostOf = ({ terms }: RateLimit, measure: Measure): number | undefined =>

@@ -24,10 +24,13 @@ begin
   end if;
   perform from rate_limit_windows w where w.subject = any (used_subjects) order by w.subject for update;
   update rate_limit_windows w
-  set window_start = greatest(w.window_start, date_trunc('minute', t, 'UTC')),
-      requests = case when w.window_start >= date_trunc('minute', t, 'UTC') then w.requests else 0 end,
-      tokens = case when w.window_start > date_trunc('minute', t, 'UTC') then w.tokens
-                    when w.window_start = date_trunc('minute', t, 'UTC') then w.tokens + u.tokens else u.tokens end
-  from unnest(used_subjects, used_tokens) u(subject, tokens) where w.subject = u.subject;
+  set window_start = case when w.window_start between m.starts and m.next_starts then w.window_start else m.starts end,
+      requests = case when w.window_start between m.starts and m.next_starts then w.requests else 0 end,
+      tokens = case w.window_start when m.starts then w.tokens + u.tokens when m.next_starts then w.tokens
+                                   else u.tokens end
+  from unnest(used_subjects, used_tokens) u(subject, tokens)
+  cross join lateral (select date_trunc('minute', t, 'UTC') as starts,
+                             date_trunc('minute', t, 'UTC') + interval '1 minute' as next_starts) m
+  where w.subject = u.subject;
 end $$;
 comment on function end_rate_limit_holds is 'Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.';

@@ -30,16 +30,20 @@ begin
   perform from rate_limit_windows w where w.subject = any (subjects) order by w.subject for update;
   -- Those who had the locks before have committed: what follows sees what they counted.
   t := gateway_now();
-  select array_agg(greatest(w.window_start, m.starts) order by i.ord),
-         array_agg(case when w.window_start >= m.starts then w.requests else 0 end order by i.ord),
-         array_agg(case when w.window_start >= m.starts then w.tokens else 0 end order by i.ord),
+  select array_agg(case when p.counts then w.window_start else m.starts end order by i.ord),
+         array_agg(case when p.counts then w.requests else 0 end order by i.ord),
+         array_agg(case when p.counts then w.tokens else 0 end order by i.ord),
          array_agg(l.requests_per_minute order by i.ord), array_agg(l.tokens_per_minute order by i.ord),
          array_agg(l.requests_in_flight order by i.ord), array_agg(0 order by i.ord)
     into starts, used_requests, used_tokens, max_requests, max_tokens, max_flights, flights
   from unnest(subjects) with ordinality i(subject, ord)
   cross join lateral (select date_trunc('minute', t, 'UTC') as starts) m
   left join rate_limits l on l.subject = i.subject
-  left join rate_limit_windows w on w.subject = i.subject;
+  left join rate_limit_windows w on w.subject = i.subject
+  -- A minute after the next is of a clock that was wrong.
+  cross join lateral (
+    select w.window_start between m.starts and m.starts + interval '1 minute' as counts
+  ) p;
   if num_nonnulls(variadic max_flights) > 0 then
     flights := rate_limit_flights(subjects, max_flights, json_array_length(limited), t, process);
   end if;

@@ -291,11 +291,26 @@ describe('the two checks of a hard limit', () => {
 });
 
 describe('the claim on a request id', () => {
+  const askOf = ({ caller }: Story) => ({
+    requestLogId: 'another',
+    requestId: 'request-1',
+    callerChoseRequestId: true,
+    caller,
+    claim: true,
+  });
+
   it('is asked for where duplicates are rejected and the caller chose the id, and ends with its request', async () => {
     const story = new Story({ policy: reject, script: fails({ kind: 'transport' }) });
     await story.serve();
     await story.serve();
     expect(story.finished).toMatchObject([{ outcome: 'upstream_error' }, { outcome: 'upstream_error' }]);
+  });
+
+  it('ends with its request also where a reload has come between that allows duplicates', async () => {
+    const allow = (): void => void (story.policy = { ...story.policy, duplicateRequestIds: 'allow' });
+    const story: Story = new Story({ policy: reject, script: { ...says(answer), meanwhile: allow } });
+    await story.serve();
+    expect(await story.ledger.admit(askOf(story))).toMatchObject({ right: { claimed: true } });
   });
 
   it('is held while the request is in flight', async () => {
@@ -317,20 +332,12 @@ describe('the claim on a request id', () => {
   ])('is not asked for %s', async (_, options) => {
     const script = streams(
       [chatText('Hi')],
-      () => inFlight.push(story.ledger.admit(ask)),
+      () => inFlight.push(story.ledger.admit(askOf(story))),
       [chatFinish],
       done,
     );
     const inFlight: ReturnType<Story['ledger']['admit']>[] = [];
     const story: Story = new Story({ ...options, stream: true, script });
-    const { caller } = story;
-    const ask = {
-      requestLogId: 'another',
-      requestId: 'request-1',
-      callerChoseRequestId: true,
-      caller,
-      claim: true,
-    };
     await story.serve();
     expect(await inFlight[0]).toMatchObject({ right: { claimed: true } });
   });

@@ -44,6 +44,18 @@ async function known(): Promise<ReadonlySet<string>> {
   return ids;
 }
 
+it('a process that was there before the clock was put back is one that was there all the time', async () => {
+  await begin();
+  const { process } = ledgers[0]!;
+  await process.beat();
+  await seen(process, 1, -100_000);
+  await process.beat();
+  const [row] = await query<{ there: boolean }>(
+    `select bool_and(unbroken_since <= clock_timestamp()) as there from gateway_processes where process_id = '${process.id}'`,
+  );
+  expect(row?.there).toBe(true);
+});
+
 describe('a claim on a request id', () => {
   it('ends with its process: once it was not seen for 5 seconds by one who was there all the time', async () => {
     await fc.assert(

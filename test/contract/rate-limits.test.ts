@@ -36,6 +36,25 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
+  it('counts no minutes of a clock that was wrong once it is put right, and those of a moment before', async () => {
+    const user = await aUser(query);
+    const limits = [await aLimit(query, { requests: 1 }), await aLimit(query, { tokens: 10 }, 'model')];
+    const ask = () => limitedAsk(user, limits);
+    await clock.standAt('2028-06-03T12:00:00Z');
+    const first = ask();
+    expect(await askTogether(ledger(), [first])).toEqual(['admitted']);
+    await settleTogether(ledger(), [endOf(first, 10)]);
+    await clock.standAt('2028-06-03T11:59:59Z');
+    expect(await askTogether(ledger(), [ask()])).toEqual(['api_key requests, model tokens']);
+    await minute('20:00');
+    const second = ask();
+    expect(await askTogether(ledger(), [second])).toEqual(['admitted']);
+    await clock.standAt('2028-05-01T12:00:00Z');
+    await settleTogether(ledger(), [endOf(second, 7)]);
+    expect(await takenOf(query, limits[1]!)).toMatchObject({ requests: 0, tokens: 7 });
+    await clock.run();
+  });
+
   it('counts a request that one limit refuses under no other', async () => {
     await minute('02:10');
     const user = await aUser(query);

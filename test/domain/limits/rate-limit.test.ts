@@ -70,6 +70,22 @@ describe('the minute of an instant', () => {
     expect(withTokens(full, 3, at)).toMatchObject({ requests: 4, tokens: 12 });
     expect(withTokens(full, 3, new Date('2028-03-15T12:01:00Z'))).toMatchObject({ requests: 0, tokens: 3 });
   });
+
+  it('is that of its minute and of the one before, for clocks are put back by moments, and not of years before', () => {
+    const limit = {
+      subject: { kind: 'user', id: 'a' },
+      terms: { requests: 5, tokens: undefined, inFlight: undefined },
+    } as const;
+    const full = { ...untouched(limit, new Date('2028-03-15T12:01:00Z')), requests: 5, tokens: 9 };
+    const moment = new Date('2028-03-15T12:00:59Z');
+    expect(standingAt(full, moment)).toBe(full);
+    expect(withTokens(full, 3, moment)).toBe(full);
+    for (const before of ['2028-03-15T11:59:59Z', '2026-03-15T12:01:00Z']) {
+      const at = new Date(before);
+      expect(standingAt(full, at)).toEqual(untouched(limit, at));
+      expect(withTokens(full, 3, at)).toMatchObject({ requests: 0, tokens: 3 });
+    }
+  });
 });
 
 describe('the verdict of several limits', () => {
