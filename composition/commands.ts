@@ -158,9 +158,11 @@ async function seedCommand(args: readonly string[]): Promise<number> {
   return withPool(async (pool) => {
     const store = seedStore(pool);
     if (values['allow-shrink'] !== true) await refuseEmpty(loaded, store);
-    const { keptRevoked } = await store.reconcile(seedOf(loaded));
+    const { keptRevoked, keptInactive } = await store.reconcile(seedOf(loaded));
     for (const name of keptRevoked)
       terminal.err(`The key ${name} stays revoked, because an admin revoked it.`);
+    for (const owner of keptInactive)
+      terminal.err(`The owner ${owner} stays inactive, because an admin has ended its activity.`);
     terminal.out(`The database matches ${path.relative('.', file)}.`);
     return 0;
   });

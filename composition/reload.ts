@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Seed, SeedStore } from '../application/ports/seed.ts';
+import type { KeptByAdmins, Seed, SeedStore } from '../application/ports/seed.ts';
 import { shrinkage } from '../application/shrinking.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { LoadedConfig } from '../infrastructure/config/load.ts';
@@ -89,7 +89,9 @@ export const refuseEmpty: StartJudge = async (loaded, seed) => {
     );
 };
 
-export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
+export async function reportSeed(log: Log, { keptRevoked, keptInactive }: KeptByAdmins) {
   for (const name of keptRevoked)
     log.warn({ key: name }, 'a key of the file stays revoked, because an admin revoked it');
+  for (const owner of keptInactive)
+    log.warn({ owner }, 'an owner of the file stays inactive, because an admin has ended its activity');
 }

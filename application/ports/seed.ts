@@ -76,12 +76,20 @@ export interface SeedLoss {
 /** What a seed would disable or revoke, by kind. */
 export type Losses = Readonly<Record<'providers' | 'models' | 'API keys', SeedLoss>>;
 
+/** What admins have decided against the file, which stays. */
+export interface KeptByAdmins {
+  /** Names of keys that an admin revoked. */
+  readonly keptRevoked: readonly string[];
+  /** Owners whose activity an admin has ended, such as `team:platform`. */
+  readonly keptInactive: readonly string[];
+}
+
 export interface SeedStore {
   readonly losses: (seed: Seed) => Promise<Losses>;
   /**
    * Makes the database match the seed, in one transaction under one lock. What is gone from the file: providers,
    * models and routes are disabled, keys born from config revoked, budgets of listed owners deactivated, rate limits
-   * of the file taken away; owners and everything made by admins stay. Returns the names of keys that stay revoked because an admin revoked them.
+   * of the file taken away; owners and everything made by admins stay.
    */
-  readonly reconcile: (seed: Seed) => Promise<{ readonly keptRevoked: readonly string[] }>;
+  readonly reconcile: (seed: Seed) => Promise<KeptByAdmins>;
 }

@@ -29,9 +29,18 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
       const keptRevoked = await reconcileKeys(connection, seed);
       await reconcileLimits(connection, seed);
       await touchState(connection);
-      return { keptRevoked };
+      return { keptRevoked, keptInactive: await inactiveOwners(connection) };
     }),
 });
+
+/** Owners of the file whose activity an admin has ended, as the file names owners. */
+const inactiveOwners = (connection: Connection): Promise<readonly string[]> =>
+  connection.anyFirst(sql.type(row(t.type({ owner: t.string })))`
+    select 'user:' || email as owner from users where from_config and not active
+    union all select 'team:' || team_id from teams where from_config and not active
+    union all select 'service_account:' || service_account_id from service_accounts where from_config and not active
+    order by owner
+  `);
 
 async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<void> {
   const rows = teams.map(({ id, name }) => ({ team_id: id, name }));
@@ -39,8 +48,8 @@ async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<
     insert into teams (team_id, name, from_config)
     select w.team_id, w.name, true from json_to_recordset(${storedJson(rows)}::json) w(team_id text, name text)
     on conflict (team_id) do update
-      set name = excluded.name, active = true, from_config = true, version = teams.version + 1, updated_at = excluded.updated_at
-    where (teams.name, teams.active, teams.from_config) is distinct from (excluded.name, true, true)
+      set name = excluded.name, from_config = true, version = teams.version + 1, updated_at = excluded.updated_at
+    where (teams.name, teams.from_config) is distinct from (excluded.name, true)
   `);
   const ids = teams.map(({ id }) => id);
   await connection.query(sql.unsafe`
@@ -78,10 +87,10 @@ async function reconcileServiceAccounts(connection: Connection, { serviceAccount
     select w.service_account_id, w.name, w.team_id, true
     from json_to_recordset(${storedJson(rows)}::json) w(service_account_id text, name text, team_id text)
     on conflict (service_account_id) do update
-      set name = excluded.name, team_id = excluded.team_id, active = true, from_config = true,
+      set name = excluded.name, team_id = excluded.team_id, from_config = true,
           version = service_accounts.version + 1, updated_at = excluded.updated_at
-    where (service_accounts.name, service_accounts.team_id, service_accounts.active, service_accounts.from_config)
-      is distinct from (excluded.name, excluded.team_id, true, true)
+    where (service_accounts.name, service_accounts.team_id, service_accounts.from_config)
+      is distinct from (excluded.name, excluded.team_id, true)
   `);
   const ids = serviceAccounts.map(({ id }) => id);
   await connection.query(sql.unsafe`

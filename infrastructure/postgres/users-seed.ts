@@ -2,7 +2,7 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import type { Seed } from '../../application/ports/seed.ts';
 import { storedJson } from './stored-text.ts';
 
-/** People as the file has them. */
+/** People as the file has them. Who is active is for admins to say: the file has no word for it. */
 export async function reconcileUsers(connection: CommonQueryMethods, { users }: Seed): Promise<void> {
   const rows = users.map((user) => ({
     email: user.email,
@@ -16,11 +16,11 @@ export async function reconcileUsers(connection: CommonQueryMethods, { users }: 
     from json_to_recordset(${storedJson(rows)}::json)
       w(email text, name text, role text, request_logging_enabled boolean)
     on conflict (email_folded) do update
-      set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
+      set email = excluded.email, name = excluded.name, role = excluded.role,
           request_logging_enabled = excluded.request_logging_enabled, from_config = true,
           version = users.version + 1, updated_at = excluded.updated_at
-    where (users.email, users.name, users.role, users.request_logging_enabled, users.active, users.from_config)
-      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true, true)
+    where (users.email, users.name, users.role, users.request_logging_enabled, users.from_config)
+      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true)
   `);
   const emails = users.map(({ email }) => email.toLowerCase());
   await connection.query(sql.unsafe`

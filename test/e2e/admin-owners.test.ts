@@ -313,8 +313,9 @@ describe('what the file owns of owners', () => {
       const changed = dataOf(await admin('PATCH', `${root}${path}`, { name: 'Changed', active: false }));
       expect(changed).toMatchObject({ name: 'Changed', active: false, from_config: true });
       await replicas[0]!.take(config());
-      expect(await at(path)).toMatchObject({ name: before['name'], active: true, from_config: true });
+      expect(await at(path)).toMatchObject({ name: before['name'], active: false, from_config: true });
       expect(Number((await at(path))['version'])).toBeGreaterThan(Number(changed['version']));
+      await admin('PATCH', `${root}${path}`, { active: true });
     }
     await replicas[0]!.take(config({ service_accounts: [], users: [], api_keys: [] }));
     expect(await at('/service-accounts/ci')).toMatchObject({ active: true, from_config: false });

@@ -220,6 +220,25 @@ describe('what changes while replicas run', () => {
     await everywhere(keys.user, 200);
   });
 
+  it('owners of the file whose activity an admin has ended stay so when the file is taken up again', async () => {
+    await query(`
+      update users set active = false where name = 'A';
+      update teams set active = false where team_id = 'platform';
+      update service_accounts set active = false where service_account_id = 'ci';
+      select gateway_touch()`);
+    await first().take(config());
+    for (const key of [keys.user, keys.team, keys.account]) await everywhere(key, 401);
+    const message = 'an owner of the file stays inactive, because an admin has ended its activity';
+    for (const owner of ['user:a@example.com', 'team:platform', 'service_account:ci'])
+      expect(first().log.lines).toContainEqual({ level: 'warn', fields: { owner }, message });
+    await query(`
+      update users set active = true where name = 'A';
+      update teams set active = true where team_id = 'platform';
+      update service_accounts set active = true where service_account_id = 'ci';
+      select gateway_touch()`);
+    for (const key of [keys.user, keys.team, keys.account]) await everywhere(key, 200);
+  });
+
   it('a key that goes from the file is revoked, and is back with it; one that an admin revoked is not', async () => {
     const all = config()['api_keys'] as { name: string }[];
     await first().take(config({ api_keys: all.filter(({ name }) => name !== 'leaving') }));
