@@ -36,8 +36,12 @@ function hostUrls(url: string): Either<string, HostUrls> {
   const each = hosts.split(',');
   if (each.length > 1 && each.includes('')) return E.left('a host between its commas is empty');
   const urls = each.map((host) => `${before}${host}${after}`);
-  return urls.every((one) => URL.canParse(one)) ? withAttrs(urls) : E.left('it is not a URL');
+  const isWritten = urls.every((one) => URL.canParse(one)) && !/%(?![0-9a-f]{2})/i.test(url);
+  return isWritten ? withAttrs(urls) : E.left(`it is not a URL (${spelling})`);
 }
+
+/** Passwords have these signs. */
+const spelling = 'in a password % is written %25, @ %40, # %23, / %2F and : %3A';
 
 function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
   const params = new URL(urls[0] ?? '').searchParams;

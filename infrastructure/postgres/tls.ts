@@ -25,7 +25,10 @@ interface Tls {
 }
 
 /** Parameters of a URL that are ours to read: what drivers make of them differs from one to the next. */
-const parameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+
+/** What is meant for TLS, however it is spelled: left out in silence, connections would go in the clear. */
+const namesTls = /ssl|tls/i;
 
 /** The trust of this machine, as libpq calls it. */
 const systemTrust = 'system';
@@ -44,7 +47,8 @@ function tlsOf(url: string): Either<string, Tls | undefined> {
   const files = [rootCert, cert, key].some((file) => file !== undefined);
   const mode = given('sslmode') ?? (files ? 'verify-full' : 'disable');
   const known = [...checks.keys()].join(', ');
-  if (params.has('ssl')) return E.left('`ssl` is not read: use `sslmode=verify-full`');
+  const unread = [...params.keys()].find((name) => namesTls.test(name) && !parameters.includes(name));
+  if (unread !== undefined) return E.left(`\`${unread}\` is not read: use \`sslmode=verify-full\``);
   if (!checks.has(mode))
     return E.left(`sslmode must be one of ${known}: nothing else is sure of what it gets`);
   if ((cert === undefined) !== (key === undefined)) return E.left('sslcert and sslkey go together');

@@ -202,6 +202,8 @@ describe('PostgreSQL without TLS', () => {
       /sslmode must be one of disable, no-verify, require, verify-ca, verify-full/,
     ],
     ['ssl', 'ssl=true', /`ssl` is not read: use `sslmode=verify-full`/],
+    ['sslmod', 'sslmod=verify-full', /`sslmod` is not read: use `sslmode=verify-full`/],
+    ['tls', 'TLS=on', /`TLS` is not read: use `sslmode=verify-full`/],
     ['half a certificate', 'sslmode=verify-full&sslcert=/c.pem', /sslcert and sslkey go together/],
     ['a signer that nobody names', 'sslmode=verify-ca', /verify-ca needs sslrootcert/],
     ['another server', 'target_session_attrs=foo', /target_session_attrs must be one of any, read-write/],

@@ -156,6 +156,14 @@ describe('several hosts in the URL of the database', () => {
   });
 });
 
+describe('a URL whose password is not written as in URLs', () => {
+  it.each(['S3C%RET', 'S3CR#ET', 'S3C%', 'a/b'])('is refused with how it is: %s', (password) => {
+    expect(plainHosts(`postgres://gateway:${password}@db.example.com/gateway`)).toMatchObject({
+      left: expect.stringContaining('in a password % is written %25'),
+    });
+  });
+});
+
 describe('a URL of several hosts that cannot be used', () => {
   it.each([
     ['u:secret-of-the-url@a,b/db?target_session_attrs=primary', /must be one of any, read-write, read-only/],
