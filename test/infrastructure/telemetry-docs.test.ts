@@ -156,6 +156,15 @@ describe('deploy/telemetry', () => {
     },
   );
 
+  it.each(['GatewayLosesSpend', 'GatewayInternalErrors'])(
+    'the alert %s fires at the first event, with which its series begins',
+    (name) => {
+      const { expr = '' } = rules.find(({ alert }) => alert === name) ?? {};
+      const [, series = ''] = /increase\((.+?)\[15m\]\)/.exec(expr) ?? [];
+      expect(expr.replaceAll(/\s+/g, ' ')).toContain(`(${series} unless ${series} offset 15m) > 0`);
+    },
+  );
+
   it('the alert GatewayRefusesForLoad counts the refusals for load that are 503, and those alone', () => {
     const { expr = '' } = rules.find(({ alert }) => alert === 'GatewayRefusesForLoad') ?? {};
     const [, outcome = '', unless = ''] = /outcome="(\w+)",error_code!~"([^"]+)"/.exec(expr) ?? [];
