@@ -21,8 +21,11 @@ const isClone = existsSync(new URL('../../main.ts', import.meta.url));
 if (isClone || cluster.isPrimary) enableCompileCache();
 const built = '../../dist';
 const [command] = process.argv.slice(2);
+const serves = command === 'serve' || command === 'quickstart';
+// At the one Node opens a debugger to everybody on the machine, and at the other it ends; who rotates logs sends them.
+if (serves) for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => undefined);
 // A process that serves may die, of its memory too: one that holds nothing watches over it.
-if (cluster.isPrimary && (command === 'serve' || command === 'quickstart')) {
+if (cluster.isPrimary && serves) {
   const { supervise } = isClone
     ? await import('../../composition/supervise.ts')
     : await import(`${built}/composition/supervise.js`);

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { ConfigFile } from '../support/gateway.ts';
@@ -57,6 +58,16 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     serving = await serve('one', config());
   });
   afterAll(() => void serving?.child.kill('SIGKILL'));
+
+  it('does nothing on the signals of log rotations: no debugger, and no end', async () => {
+    const worker = Number(logged(serving, 'listening')[0]?.['pid']);
+    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
+      for (const pid of [serving.child.pid ?? 0, worker]) process.kill(pid, signal);
+    await sleep(500);
+    expect(serving.err()).not.toContain('ebugger');
+    expect(await modelIds(serving.url)).not.toEqual([]);
+    expect(logged(serving, 'a worker died')).toEqual([]);
+  });
 
   it('takes up a good file', async () => {
     const prices = {
