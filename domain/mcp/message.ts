@@ -93,15 +93,18 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
   if (!isString(method) || method === '' || method.length > maxMcpNameChars)
     return refuse('invalid_request', `\`method\` is text of 1 to ${maxMcpNameChars} characters.`);
   if (!isObject(params)) return refuse('invalid_request', '`params` is an object.');
-  if (!('id' in value))
-    return method.startsWith('notifications/')
-      ? E.right({ kind: 'notification', method, params })
-      : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
+  if (!('id' in value)) return notificationOf(method, params);
   const { id } = value;
   return isId(id)
     ? E.right({ kind: 'request', id, method, params })
     : refuse('invalid_request', `\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
 }
+
+/** What has no id is answered by nobody, and judged by no policy. */
+const notificationOf = (method: string, params: JsonObject): Either<McpError, McpMessage> =>
+  method.startsWith('notifications/')
+    ? E.right({ kind: 'notification', method, params })
+    : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
 
 /** The message with other members in its `params`, and the rest of it as the caller wrote it. */
 export function withParams(text: string, changes: JsonObject): string {

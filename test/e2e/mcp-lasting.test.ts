@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -33,13 +34,9 @@ const more = {
 };
 
 beforeAll(async () => {
-  server = await listening(async (req, res) => {
-    if (req.method === 'POST' && req.headers['mcp-param-name'] === undefined) {
-      const { params } = JSON.parse(await textOf(req)) as { params: { clientInfo: { name: string } } };
-      res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': params.clientInfo.name });
-      res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } }));
-      return;
-    }
+  server = await listening((req, res) => {
+    if (req.method === 'POST' && req.headers['mcp-param-name'] === undefined)
+      return void initialised(req, res);
     const name = String(req.headers['mcp-param-name'] ?? req.headers['mcp-session-id']);
     speaking.add(name);
     res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -61,6 +58,13 @@ interface Listening {
   /** What came, once the stream has ended. */
   readonly ended: Promise<string>;
   readonly leave: () => void;
+}
+
+/** The session is called as its client is. */
+async function initialised(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { params } = JSON.parse(await textOf(req)) as { params: { clientInfo: { name: string } } };
+  res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': params.clientInfo.name });
+  res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } }));
 }
 
 /** A busy machine may need longer for the head of an answer than the server may: then the caller asks again. */

@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { untilTaken } from '../../interfaces/http/stalled-caller.ts';
 
@@ -9,11 +8,14 @@ const patienceMs = 200;
 let server: Server;
 
 beforeAll(async () => {
-  server = createServer(async (req, res) => {
-    if (req.url === '/slow') await sleep(4 * patienceMs);
+  const answer: RequestListener = (req, res) => {
     res.end(req.url, 'latin1');
-    await untilTaken(res, 'finish', patienceMs);
-  });
+    void untilTaken(res, 'finish', patienceMs);
+  };
+  server = createServer(
+    (req, res) =>
+      void (req.url === '/slow' ? setTimeout(answer, 4 * patienceMs, req, res) : answer(req, res)),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterAll(() => void server.close());
