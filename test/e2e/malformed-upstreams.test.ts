@@ -328,12 +328,21 @@ describe('a stream that says too much', () => {
     ['a field', `error: {"detail":"x","error":{"message":"Out of ${upstreamToken}."}}\n\n`],
     ['a field without its blank line', `error: {"error":{"message":"Out of ${upstreamToken}."}}`],
     ['plain JSON', `{\n  "error": {\n    "message": "Out of ${upstreamToken}."\n  }\n}\n`],
-  ])('an error beside the events (%s) is why the stream ends early', async (_name, beside) => {
-    for (const before of ['', hello]) {
-      const answer = await ending(before + beside);
-      expectStreamFailure(answer, readStream(answer.bytes), 'Out of [REDACTED].');
-    }
-    const whole = await ending(hello + stop + usageChunk(usage) + beside);
+  ])(
+    'an error beside the events (%s) is a failure, before the finish reason and after it',
+    async (_name, beside) => {
+      for (const before of ['', hello, hello + stop + usageChunk(usage)]) {
+        const answer = await ending(before + beside);
+        expectStreamFailure(answer, readStream(answer.bytes), 'Out of [REDACTED].');
+      }
+    },
+  );
+
+  it('words beside the events are why the stream ends early, and nothing where it is whole', async () => {
+    const words = '{"message":"Out of memory."}\n\n';
+    const answer = await ending(hello + words);
+    expectStreamFailure(answer, readStream(answer.bytes), 'Out of memory.');
+    const whole = await ending(hello + stop + usageChunk(usage) + words);
     expectStreamSuccess(whole, readStream(whole.bytes), usage);
   });
 

@@ -252,8 +252,13 @@ describe('failures are structured, and nothing comes after them', () => {
     expect(outputsOf(machines.sse, [bytes])).toEqual([failure('No.')]);
   });
 
-  it('a failure after the finish is a failure', () => {
-    expect(lastOf(stream([finish('STOP'), { error: { message: 'No.' } }]))).toEqual(failure('No.'));
+  it('a failure after the finish is a failure, also beside the events', () => {
+    const error = { error: { code: 503, message: 'No.', status: 'UNAVAILABLE' } };
+    expect(lastOf(stream([finish('STOP'), error]))).toEqual(failure('No.', 'UNAVAILABLE'));
+    for (const beside of [error, [error]]) {
+      const bytes = [framed('sse', [textOf(finish('STOP'))]), Buffer.from(textOf(beside))];
+      expect(lastOf(outputsOf(machines.sse, bytes))).toEqual(failure('No.', 'UNAVAILABLE'));
+    }
   });
 });
 

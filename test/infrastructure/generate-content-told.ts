@@ -3,7 +3,7 @@ import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
 import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
-import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { type Framing, framed } from '../support/arbitraries/generate-content-streams.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 
@@ -12,7 +12,10 @@ export type Event = StreamEvent<JsonObject>;
 export const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_000_000 };
 export const sanitise = (message: string): string => message.replaceAll('secret', '***');
 const answers = seal(generateContentStream(about, sanitise));
-export const machines = { sse: andThen(sseFrames, answers), array: andThen(jsonArrayFrames, answers) };
+export const machines = {
+  sse: andThen(toldSseFrames(sanitise), answers),
+  array: andThen(jsonArrayFrames, answers),
+};
 
 export const failure = (message: string, code = ''): Event => ({
   kind: 'failed',

@@ -6,7 +6,7 @@ import { isArray, isObject, type Json, type JsonObject } from '../../domain/shar
 import { maxJsonDepth, maxStreamEventBytes, maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { chatFromMessages } from '../../infrastructure/providers/messages-body/stream.ts';
-import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { sseFrames, toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { aMessage, messagesStreams } from '../support/arbitraries/messages-body-streams.ts';
 import { malformedEvents } from '../support/malformed-pieces.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
@@ -14,7 +14,8 @@ import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
 const about = { id: 'chatcmpl-1', model: 'fast', createdSecs: 1700 };
 const namespace = 'cloud_a_platform';
 const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
-const machine = andThen(sseFrames, seal(chatFromMessages({ about, namespace, sanitise })));
+const messagesMachine = seal(chatFromMessages({ about, namespace, sanitise }));
+const machine = andThen(sseFrames, messagesMachine);
 
 const failure = (message: string, status = 502) => ({
   kind: 'failed',
@@ -390,6 +391,16 @@ describe('failures', () => {
     const events = eventsOf(start + hello + event(piece) + stopped('end_turn') + stop);
     expect(events.slice(0, -1)).toEqual(eventsOf(start + hello).slice(0, -1));
     expect(events.at(-1)).toMatchObject(failure('The upstream sent a malformed event.'));
+  });
+
+  it('an error beside the events is a failure, also after the stop reason', () => {
+    const beside = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
+    const told = andThen(toldSseFrames(sanitise), messagesMachine);
+    for (const before of [start + hello, start + hello + stopped('end_turn')])
+      for (const after of ['', `\n\n${stop}`])
+        expect(outputsOf(told, [Buffer.from(before + beside + after)]).at(-1)).toMatchObject(
+          failure('Overloaded'),
+        );
   });
 
   it('a broken connection fails with its reason, unless the answer was complete', () => {

@@ -167,65 +167,90 @@ describe('an event stream in bytes', () => {
 
 describe('what stands beside the events of a stream', () => {
   const sanitise = (words: string): string => words.replaceAll('hunter2', '***');
-  const endingOf = (
-    text: string,
-    ending: Ending = { kind: 'eof' },
-    pieces: readonly Buffer[] = [Buffer.from(text)],
-  ): Ending => {
-    const run = toldSseFrames(sanitise).begin();
-    for (const piece of pieces) run.push(piece);
-    run.end(ending);
-    return run.ending(ending);
+  const told = toldSseFrames(sanitise);
+  /** The frames, and what the ending becomes. */
+  const readTold = (pieces: readonly Buffer[], ending: Ending = { kind: 'eof' }) => {
+    const run = told.begin();
+    const frames = [...pieces.flatMap((piece) => run.push(piece)), ...run.end(ending)];
+    const read = frames.map((frame) => (frame.kind === 'frame' ? [frame.event, frame.data] : frame.kind));
+    return [read, run.ending(ending)] as const;
   };
-  const json = '{"error":{"message":"No hunter2.","code":"no_memory"}}';
-  const told = { kind: 'fault', reason: 'No ***.', labels: { code: 'no_memory' } };
+  const framesIn = (text: string) => readTold([Buffer.from(text)])[0];
+  const endingOf = (text: string, ending?: Ending) => readTold([Buffer.from(text)], ending)[1];
+  const data = [undefined, 'a'];
+  const json = '{"error":{"message":"No.","code":"no_memory"}}';
+  const error = ['error', json];
+  const words = '{"message":"No hunter2.","code":"no_memory"}';
+  const why = { kind: 'fault', reason: 'No ***.', labels: { code: 'no_memory' } };
 
   it.each([
-    ['a field', `data: a\n\nerror: ${json}\n\n`],
+    ['a field', `data: a\n\nerror: ${json}\n\n`, [data, ['error', `{"error":${json}}`]]],
     [
-      'a field without a space, and with other lines',
-      `data: a\r\n\r\nid: 1\r\nerror:${json}\r\nnote\r\n\r\n`,
+      'a field over CRLF, with other lines',
+      `id: 1\r\nerror:${json}\r\nnote\r\n\r\ndata: a\r\n\r\n`,
+      [['error', `{"error":${json}}`], data],
     ],
-    ['a field that the end cuts', `data: a\n\nerror: ${json}`],
-    ['JSON that the end cuts', `data: a\n\n${json}`],
+    ['a field that the end cuts', `data: a\n\nerror: ${json}`, [data, ['error', `{"error":${json}}`]]],
+    ['a field that is text', 'error: out of memory\n\n', [['error', '{"error":"out of memory"}']]],
+    ['a field that is text in JSON', 'error: "out of memory"\n\n', [['error', '{"error":"out of memory"}']]],
+    ['JSON', `data: a\n\n${json}\n\ndata: a\n\n`, [data, error, data]],
+    ['JSON that the end cuts', `data: a\n\n${json}`, [data, error]],
     [
       'JSON over lines',
-      `data: a\n\n{\n  "error": {\n    "message": "No hunter2.",\n    "code": "no_memory"\n  }\n}\n`,
+      'data: a\n\n{\n  "error": {\n    "message": "No.",\n    "code": "no_memory"\n  }\n}\n',
+      [data, error],
     ],
-    ['JSON and nothing else', json],
-    ['JSON before comments and events', `${json}\n\n: ping\n\ndata: a\n\n`],
-    ['JSON under a name', `event: error\n${json}\n\n`],
-  ])('tells why it ended, however the bytes come: %s', (_, text) => {
-    expect(endingOf(text)).toEqual(told);
-    expect(endingOf(text, { kind: 'eof' }, byteByByte(Buffer.from(text)))).toEqual(told);
+    ['JSON and nothing else', json, [error]],
+    ['JSON in a list', `[${json}]\n\n`, [error]],
+    ['JSON under a name', `event: error\n${json}\n\n`, [error]],
+    ['JSON without words', '{"error":{"code":7}}\n\n', [['error', '{"error":{"code":7}}']]],
+  ])('is an event named error, where it tells of one, however the bytes come: %s', (_, text, frames) => {
+    expect(readTold([Buffer.from(text)])).toEqual([frames, { kind: 'eof' }]);
+    expect(readTold(byteByByte(Buffer.from(text)))).toEqual([frames, { kind: 'eof' }]);
+    expect(read(text)).toEqual(frames.filter((frame) => frame === data));
+  });
+
+  it('has the bytes of an event then', () => {
+    const wire = `event: error\ndata: ${json}\n\n`;
+    const frames = outputsOf(told, [Buffer.from(`${json}\n\n`)]);
+    expect(wireOf(frames).toString()).toBe(wire);
+    expect(read(wire)).toEqual([error]);
+  });
+
+  it.each([
+    ['JSON', `data: a\n\n${words}\n\n`],
+    ['JSON that the end cuts', `data: a\n\n${words}`],
+    ['JSON before comments and events', `${words}\n\n: ping\n\ndata: a\n\n`],
+  ])('tells why it ended, where it is words alone, however the bytes come: %s', (_, text) => {
+    expect(readTold([Buffer.from(text)])).toEqual([[data], why]);
+    expect(readTold(byteByByte(Buffer.from(text)))).toEqual([[data], why]);
   });
 
   it('tells it where the connection broke, too, and leaves what else is known of that', () => {
     const broken = { kind: 'fault', reason: 'It broke.', status: 502, faultCode: 'ECONNRESET' } as const;
-    expect(endingOf(json, broken)).toEqual({ ...broken, ...told });
+    expect(endingOf(words, broken)).toEqual({ ...broken, ...why });
     expect(endingOf('data: a\n\n', broken)).toEqual(broken);
   });
 
-  it('is told as text where it is text', () => {
-    expect(endingOf('error: out of hunter2\n\n')).toMatchObject({ reason: 'out of ***' });
-  });
-
   it.each([
-    ['nothing', 'data: a\n\n'],
+    ['nothing', ''],
     ['comments', ': {"error":"m"}\n\n'],
     ['an event that is cut', 'data: {"error":"m"}'],
     ['no JSON', '<html>\n\n'],
-    ['JSON without words', '{"error":{"code":7}}\n\n'],
+    ['JSON without words', '{"code":7}\n\n'],
+    ['an error that is none', 'error: null\n\n'],
     ['more than is read', `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes)}"}`],
     ['more than is read, in whole', `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes)}"}\n\n`],
-  ])('says nothing of the end: %s', (_, text) => {
+    ['what is nested too deeply', `{"error":${'['.repeat(30_000)}${']'.repeat(30_000)}}\n\n`],
+  ])('says nothing: %s', (_, text) => {
+    expect(framesIn(`data: a\n\n${text}`)).toEqual([data]);
     expect(endingOf(text)).toEqual({ kind: 'eof' });
   });
 
   it('changes no event', () => {
     fc.assert(
       fc.property(eventStreamSoup, (bytes) =>
-        isDeepStrictEqual(outputsOf(toldSseFrames(sanitise), [bytes]), outputsOf(sseFrames, [bytes])),
+        isDeepStrictEqual(outputsOf(told, [bytes]), outputsOf(sseFrames, [bytes])),
       ),
     );
   });

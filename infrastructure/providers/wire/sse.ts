@@ -1,7 +1,16 @@
 import { markedBytes } from '../../../domain/shared/byte-order-mark.ts';
 import { addFragment } from '../../../domain/shared/fragments.ts';
-import { type Json, parseJson } from '../../../domain/shared/json.ts';
 import {
+  isAbsent,
+  isArray,
+  isDeeperThan,
+  isObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+} from '../../../domain/shared/json.ts';
+import {
+  maxJsonDepth,
   maxStreamEventBytes,
   maxStreamEventLines,
   maxUpstreamErrorBytes,
@@ -30,7 +39,9 @@ interface Pending {
   closing: boolean;
   /** No byte was read yet: a byte order mark may come. */
   first: boolean;
-  /** What came last beside the events. */
+  /** Whether what stands beside the events is read. */
+  readonly told: boolean;
+  /** What came last there, and is no error. */
   beside: string | undefined;
   over: boolean;
 }
@@ -41,8 +52,8 @@ interface Pending {
  * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
  * Bounded: an event over `maxStreamEventBytes`, or of too many lines or values, ends the stream with `oversize`.
  */
-const framing: StreamMachine<Pending, Buffer, TextFrame> = {
-  start: () => ({ ...nothingPending(), afterCr: false, first: true, beside: undefined, over: false }),
+const framing = (told: boolean): StreamMachine<Pending, Buffer, TextFrame> => ({
+  start: () => ({ ...nothingPending(), afterCr: false, first: true, told, beside: undefined, over: false }),
   step: (pending, chunk) => {
     const frames: TextFrame[] = [];
     if (pending.over) return [pending, frames];
@@ -64,20 +75,23 @@ const framing: StreamMachine<Pending, Buffer, TextFrame> = {
   },
   end: (pending) => {
     const frames: TextFrame[] = [];
-    if (pending.closing && !pending.over) complete(pending, Buffer.alloc(0), frames);
+    if (pending.over) return frames;
+    if (pending.closing) complete(pending, Buffer.alloc(0), frames);
+    else if (pending.told) readBeside(pending, Buffer.concat(pending.fragments), frames);
     return frames;
   },
   holds: ({ size }) => size,
-};
+});
 
-export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing);
+export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing(false));
 
 /**
  * The same of an upstream whose words are passed on: some tell of their failure beside the events, as a field `error`
- * or in plain JSON, and then end the stream. Where it ends early, that is why (rule 35.27).
+ * or in plain JSON. An error there is an event of that name, because it fails the stream wherever it stands (rule
+ * 35.32); other words are why the stream ended, where it ends early (rule 35.27).
  */
 export const toldSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
-  seal({ ...framing, ending: (pending, ending) => toldEnding(pending, ending, sanitise) });
+  seal({ ...framing(true), ending: ({ beside }, ending) => toldEnding(beside, ending, sanitise) });
 
 /** Most chunks are one event: then there is nothing to cut. */
 const part = (chunk: Buffer, from: number, to: number): Buffer =>
@@ -135,7 +149,7 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   Object.assign(pending, nothingPending());
   pending.first = false;
   if (frame !== undefined) frames.push(frame);
-  else if (hasLines) pending.beside = besideEvents(wire) ?? pending.beside;
+  else if (hasLines && pending.told) readBeside(pending, wire, frames);
 }
 
 /** An event with so many lines or values is not worked on. */
@@ -175,31 +189,50 @@ function parseLines(text: string, wire: Buffer): TextFrame | undefined {
 /** Fields of events; a comment has none. */
 const fields: ReadonlySet<string | undefined> = new Set(['data', 'event', 'id', 'retry', '']);
 
-/** The lines that belong to no event, as far as they are read for a message. */
+/** The lines that belong to no event. */
 function besideEvents(block: Buffer): string | undefined {
   const lines = block
-    .toString('utf8', 0, maxUpstreamErrorBytes)
+    .toString()
     .split(/\r\n|\n|\r/)
     .filter((line) => !fields.has(line.split(':', 1)[0]));
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
-function toldEnding(
-  { fragments, size, beside }: Pending,
-  ending: Ending,
-  sanitise: (words: string) => string,
-): Ending {
-  const unfinished = size > maxUpstreamErrorBytes ? undefined : besideEvents(Buffer.concat(fragments));
-  const said = errorIn(unfinished ?? beside);
+function readBeside(pending: Pending, block: Buffer, frames: TextFrame[]): void {
+  const lines = block.length > maxUpstreamErrorBytes ? undefined : besideEvents(block);
+  if (lines === undefined) return;
+  const error = errorIn(lines);
+  if (error === undefined) pending.beside = lines;
+  else frames.push(errorFrame(JSON.stringify(error)));
+}
+
+/** Its bytes are those of an event, because they may be passed on. */
+const errorFrame = (data: string): TextFrame => ({
+  kind: 'frame',
+  event: 'error',
+  data,
+  wire: Buffer.from(`event: error\ndata: ${data}\n\n`),
+});
+
+/** An object with an `error`: words without one may say anything. */
+function errorIn(lines: string): JsonObject | undefined {
+  const field = /^error:(.*)$/m.exec(lines)?.[1];
+  const said = field === undefined ? parseJson(lines) : { error: valueOf(field) };
+  const object = isArray(said) ? said[0] : said;
+  const tells = isObject(object) && !isAbsent(object['error']) && !isDeeperThan(object, maxJsonDepth);
+  return tells ? object : undefined;
+}
+
+function valueOf(field: string): Json {
+  const value = parseJson(field);
+  return value === undefined ? field.trim() : value;
+}
+
+function toldEnding(beside: string | undefined, ending: Ending, sanitise: (words: string) => string): Ending {
+  const said = beside === undefined ? undefined : parseJson(beside);
   if (upstreamMessage(said) === undefined) return ending;
   const { message: reason, labels } = upstreamFailure(said, '', sanitise);
   return ending.kind === 'fault' ? { ...ending, reason, labels } : { kind: 'fault', reason, labels };
-}
-
-function errorIn(lines: string | undefined): Json | undefined {
-  if (lines === undefined) return undefined;
-  const field = /^error:(.*)$/m.exec(lines)?.[1];
-  return field === undefined ? parseJson(lines) : (parseJson(field) ?? { error: field.trim() });
 }
 
 /** By its content type, in lower case. */

@@ -4,7 +4,8 @@ import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { outputsOf } from '../../support/machine-laws.ts';
 
 export const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
-export const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise })));
+export const chatMachine = seal(chatStream({ namespace: 'compat', sanitise }));
+export const machine = andThen(sseFrames, chatMachine);
 
 export const failure = (message: string, status = 502): ChatEvent & { kind: 'failed' } => ({
   kind: 'failed',

@@ -3,11 +3,12 @@ import * as fc from 'fast-check';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
-import type { Ending } from '../../../domain/shared/stream-machine.ts';
+import { andThen, type Ending } from '../../../domain/shared/stream-machine.ts';
+import { toldSseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { aChatScript } from '../../support/arbitraries/chat-streams.ts';
 import { eventStreamSoup } from '../../support/arbitraries/event-streams.ts';
 import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
-import { eventsOf, failure, machine, text, usage } from './chat-stream-told.ts';
+import { chatMachine, eventsOf, failure, machine, sanitise, text, usage } from './chat-stream-told.ts';
 
 /** A failure that the upstream itself told, with the chunk that told it. */
 const told = (message: string, data: string): ChatEvent => ({
@@ -303,6 +304,17 @@ describe('after a finish_reason', () => {
 
   it('an `error` is a failure', () => {
     expect(endOf([text, finish, error, '[DONE]'])).toEqual([2, told('Provider returned error', error)]);
+  });
+
+  it('an `error` beside the events is a failure, also before [DONE], and words alone are none', () => {
+    const told = andThen(toldSseFrames(sanitise), chatMachine);
+    const endOf = (beside: string, ending: Ending) =>
+      outputsOf(told, [Buffer.from(`data: ${text}\n\ndata: ${finish}\n\n${beside}`)], ending).slice(2);
+    for (const ending of [{ kind: 'eof' } as const, reset]) {
+      for (const beside of [error, `${error}\n\n`, `error: ${error}\n\ndata: [DONE]\n\n`])
+        expect(endOf(beside, ending)).toMatchObject([failure('Provider returned error')]);
+      expect(endOf('{"message":"Good bye."}\n\n', ending)).toEqual([done]);
+    }
   });
 
   it('a finish reason twice, an `error` and then [DONE] are one failure', () => {
