@@ -79,11 +79,17 @@ describe('where a provider is called', () => {
   it.each([
     [platformA, 'https://aiplatform.googleapis.com', undefined],
     [{ ...platformA, location: 'us-east5' }, 'https://us-east5-aiplatform.googleapis.com', undefined],
+    [{ ...platformA, location: 'eu' }, 'https://aiplatform.eu.rep.googleapis.com', undefined],
     [{ ...platformA, api_host: 'private.example.com' }, 'private.example.com', undefined],
     [
       platformB,
       'https://bedrock-runtime.eu-west-1.amazonaws.com',
       'https://bedrock-mantle.eu-west-1.api.aws',
+    ],
+    [
+      { ...platformB, region: 'eusc-de-east-1' },
+      'https://bedrock-runtime.eusc-de-east-1.amazonaws.eu',
+      'https://bedrock-mantle.eusc-de-east-1.api.aws',
     ],
     [
       {

@@ -86,6 +86,9 @@ describe('Google-published models use generate-content and stream-generate-conte
   it.each<[string, Partial<CloudAProvider>, string]>([
     ['a location', {}, 'https://europe-west4-aiplatform.googleapis.com/'],
     ['global', { location: 'global' }, 'https://aiplatform.googleapis.com/'],
+    ['the multi-region us', { location: 'us' }, 'https://aiplatform.us.rep.googleapis.com/'],
+    ['the multi-region eu', { location: 'eu' }, 'https://aiplatform.eu.rep.googleapis.com/'],
+    ['a region of the US', { location: 'us-east5' }, 'https://us-east5-aiplatform.googleapis.com/'],
     ['a host', { apiHost: 'private.example.com' }, 'https://private.example.com/'],
     ['a URL', { apiHost: 'http://127.0.0.1:8080/prefix' }, 'http://127.0.0.1:8080/prefix'],
   ])('%s decides where it is asked', (_case, over, url) => {

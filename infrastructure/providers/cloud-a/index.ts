@@ -126,9 +126,14 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
   },
 };
 
+/** Locations of several regions, whose hosts are named in another way. */
+const multiRegions: ReadonlySet<string> = new Set(['us', 'eu']);
+
 /** The platform's own host for a location. */
-const ownHost = (location: string): string =>
-  `https://${location === 'global' ? '' : `${location}-`}aiplatform.googleapis.com`;
+function ownHost(location: string): string {
+  if (multiRegions.has(location)) return `https://aiplatform.${location}.rep.googleapis.com`;
+  return `https://${location === 'global' ? '' : `${location}-`}aiplatform.googleapis.com`;
+}
 
 /** The platform's host for its location, or the host or URL that is configured in its place. */
 function baseUrl({ location, apiHost }: Pick<CloudAProvider, 'location' | 'apiHost'>): URL {

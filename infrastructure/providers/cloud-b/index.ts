@@ -134,10 +134,10 @@ function dialectsOf(
 const modelPath = ({ upstreamModel }: Pick<Route, 'upstreamModel'>): string =>
   `/model/${pathSegment(upstreamModel)}`;
 
-/** The platform's own host of a region. */
+/** The platform's own host of a region; regions of the European sovereign cloud have a domain of their own. */
 const ownHost = (host: StyleRules['host'], region: string): string =>
   host === 'runtime'
-    ? `https://bedrock-runtime.${region}.amazonaws.com`
+    ? `https://bedrock-runtime.${region}.amazonaws.${region.startsWith('eusc-') ? 'eu' : 'com'}`
     : `https://bedrock-mantle.${region}.api.aws`;
 
 /** The runtime styles use one host and signing service name, the endpointb styles another. */
