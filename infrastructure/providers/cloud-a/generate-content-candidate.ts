@@ -3,6 +3,7 @@ import {
   isObject,
   isAbsent,
   isArray,
+  isFilled,
   isString,
   type Json,
   type JsonObject,
@@ -54,11 +55,13 @@ interface Collected {
   readonly others: JsonObject[];
 }
 
-function collect(part: JsonObject, { texts, calls, images, reasoning, others }: Collected): void {
+function collect(part: JsonObject, collected: Collected): void {
+  const { texts, calls, images, reasoning, others } = collected;
   const { thought, thoughtSignature, text, functionCall } = part;
   const signature = isString(thoughtSignature) ? thoughtSignature : undefined;
-  if (!isString(text) && isObject(functionCall)) {
+  if (isObject(functionCall)) {
     calls.push({ call: functionCall, signature });
+    if (isFilled(text)) collect(without(part, 'functionCall', 'thoughtSignature'), collected);
     return;
   }
   const isThought = thought === true && isString(text);

@@ -1,25 +1,23 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
-import { callId, chatCompletion } from '../../../domain/chat/chat-envelope.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
 import {
   isAbsent,
   isDeeperThan,
   type JsonObject,
-  membersOf,
   numberOf,
   parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
-import { PartialArguments } from './generate-content-arguments.ts';
+import { type CandidatePiece, CandidateCalls, signaturesIn } from './generate-content-calls.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import { idOf, isMalformed, callName, type CandidateCall, contentOf } from './generate-content-candidate.ts';
+import { type CandidateContent, contentOf, isMalformed } from './generate-content-candidate.ts';
 import { metadataOf } from './generate-content-metadata.ts';
-import { callSignature } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 /** Makes an upstream's own words fit for the caller. */
@@ -49,37 +47,47 @@ export function generatedCompletion(
   const answer = parseExactObject(text);
   const choices =
     blocked === undefined
-      ? candidatesOf(answer).map((candidate, position) => choiceOf(candidate, position, about, sanitise))
-      : [blockedChoice(blocked.message, sanitise)];
+      ? choicesOf(candidatesOf(answer), about, sanitise)
+      : E.right([blockedChoice(blocked.message, sanitise)]);
+  if (E.isLeft(choices)) return protocolFault(choices.left, billed);
   const usage = chatUsage(answer['usageMetadata']);
-  return E.right(chatCompletion(about, choices, usage === undefined ? {} : { usage }));
+  return E.right(chatCompletion(about, choices.right, usage === undefined ? {} : { usage }));
+}
+
+/** Left is what makes one of them unusable. */
+function choicesOf(
+  candidates: readonly JsonObject[],
+  about: AnswerNames,
+  sanitise: Sanitise,
+): Either<string, readonly JsonObject[]> {
+  const choices: JsonObject[] = [];
+  for (const [position, candidate] of candidates.entries()) {
+    const index = numberOf(candidate['index']) ?? position;
+    const calls = new CandidateCalls(index, about);
+    const content = contentOf(candidate);
+    const pieces = [...content.calls.flatMap((call) => calls.read(call)), ...calls.close()];
+    if (calls.fault !== undefined) return E.left(calls.fault);
+    choices.push(choiceOf(candidate, index, content, pieces, sanitise));
+  }
+  return E.right(choices);
 }
 
 function choiceOf(
   candidate: JsonObject,
-  position: number,
-  about: AnswerNames,
+  index: number,
+  content: CandidateContent,
+  pieces: readonly CandidatePiece[],
   sanitise: Sanitise,
 ): JsonObject {
-  const index = numberOf(candidate['index']) ?? position;
-  const content = contentOf(candidate);
-  const calls = content.calls
-    .filter(({ call }) => callName(call) !== '')
-    .map(({ call, signature }, ordinal) => {
-      const id = idOf(call) ?? callId(about, index, ordinal);
-      return { whole: wholeCall({ call, signature }, id), id, signature };
-    });
-  const signatures = calls.flatMap(({ id, signature }) =>
-    signature === undefined ? [] : [callSignature(id, signature)],
-  );
+  const calls = wholeCalls(pieces);
   const finish = finishReason(reasonOf(candidate) ?? 'STOP', calls.length > 0);
   const message = {
     role: 'assistant',
     content: content.text === '' && calls.length > 0 ? null : content.text,
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ whole }) => whole) }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(content.images.length === 0 ? {} : { images: content.images }),
-    ...metadataOf(content, signatures),
+    ...metadataOf(content, signaturesIn(pieces)),
   };
   return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
 }
@@ -95,15 +103,18 @@ const blockedChoice = (message: string | undefined, sanitise: Sanitise): JsonObj
 export const refusalText = (message: string | undefined, sanitise: Sanitise): string | null =>
   message === undefined ? null : sanitise(message);
 
-const wholeCall = ({ call, signature }: CandidateCall, id: string): JsonObject => ({
-  id,
-  type: 'function',
-  function: { name: callName(call), arguments: wholeArguments(call) },
-  ...signed(signature),
-});
-
-function wholeArguments({ args, partialArgs }: JsonObject): string {
-  const pieces = new PartialArguments();
-  pieces.take(partialArgs);
-  return JSON.stringify(pieces.over(membersOf(args)));
+/** The calls that the pieces make. */
+function wholeCalls(pieces: readonly CandidatePiece[]): readonly JsonObject[] {
+  const calls: CandidatePiece[] = [];
+  for (const piece of pieces) {
+    const before = calls[piece.index] ?? { ...piece, text: '' };
+    const signature = piece.signature ?? before.signature;
+    calls[piece.index] = { ...before, text: before.text + piece.text, signature };
+  }
+  return calls.map(({ id, name = '', text, signature }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: text },
+    ...signed(signature),
+  }));
 }

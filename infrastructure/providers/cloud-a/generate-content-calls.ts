@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { callId } from '../../../domain/chat/chat-envelope.ts';
+import { isFilled, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
+import { maxHeldBackChars } from '../../../domain/shared/limits.ts';
+import { PartialArguments } from './generate-content-arguments.ts';
+import { callName, type CandidateCall, idOf } from './generate-content-candidate.ts';
+import { callSignature } from './generate-content-signatures.ts';
+
+/** What is told of a call at once. */
+export interface CandidatePiece {
+  readonly index: number;
+  readonly id: string;
+  /** In the first piece alone. */
+  readonly name: string | undefined;
+  readonly text: string;
+  readonly signature: string | undefined;
+}
+
+/** A call whose arguments are still coming. */
+interface OpenCall {
+  /** The upstream's own id. */
+  readonly key: string | undefined;
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+  named: boolean;
+  signed: boolean;
+  /** The one that was not told yet. */
+  signature: string | undefined;
+  readonly pieces: PartialArguments;
+  /** Arguments that came whole: a later one replaces one of its name. */
+  readonly args: Map<string, Json | undefined>;
+}
+
+/** A complete call; of its name and arguments no more is kept than shows that they come again. */
+interface CompleteCall {
+  readonly index: number;
+  readonly id: string;
+  readonly digest: string;
+  signed: boolean;
+}
+
+/** The calls of one candidate, in the order in which they begin (rules 17.30, 17.31); it changes as they are read. */
+export class CandidateCalls {
+  count = 0;
+  /** What makes them unusable. */
+  fault: string | undefined;
+  private readonly candidate: number;
+  private readonly about: AnswerNames;
+  /** By the upstream's own id; of those without one a single call is open at a time. */
+  private readonly open = new Map<string | undefined, OpenCall>();
+  /** The open call that was read last. */
+  private last: OpenCall | undefined;
+  private readonly complete = new Map<string, CompleteCall>();
+  /** Characters that the open calls hold. */
+  private held = 0;
+
+  constructor(candidate: number, about: AnswerNames) {
+    this.candidate = candidate;
+    this.about = about;
+  }
+
+  /**
+   * A call comes whole, or in pieces: those with its id, and nameless ones, which go on with the call that was read
+   * last. A whole one that comes again, with its id, name and arguments, adds its signature alone.
+   */
+  read({ call, signature }: CandidateCall): readonly CandidatePiece[] {
+    const open = this.continued(call);
+    if (open !== undefined) return this.goOn(open, call, signature);
+    if (callName(call) === '') return this.nameless(call);
+    const again = this.repeated(call);
+    if (again !== undefined) return signatureOf(again, signature);
+    const before = [...this.closeAt(undefined), ...this.closeAt(idOf(call))];
+    return [...before, ...this.goOn(this.begin(call), call, signature)];
+  }
+
+  /** The model has stopped: calls whose arguments were still coming are complete. */
+  close(): readonly CandidatePiece[] {
+    return [...this.open.values()].map((open) => this.closed(open));
+  }
+
+  private continued(call: JsonObject): OpenCall | undefined {
+    const key = idOf(call);
+    const own = key === undefined ? undefined : this.open.get(key);
+    if (callName(call) === '') return own ?? this.last;
+    return own?.name === callName(call) ? own : undefined;
+  }
+
+  private goOn(open: OpenCall, call: JsonObject, signature: string | undefined): readonly CandidatePiece[] {
+    this.last = open;
+    open.signature = signature ?? open.signature;
+    const goesOn = call['willContinue'] === true;
+    this.takeArguments(open, call, goesOn);
+    if (!goesOn) return [this.closed(open)];
+    return open.named ? [] : [pieceOf(open, '')];
+  }
+
+  private takeArguments({ args, pieces }: OpenCall, call: JsonObject, goesOn: boolean): void {
+    for (const [name, value] of Object.entries(membersOf(call['args']))) args.set(name, value);
+    const before = pieces.chars;
+    if (goesOn) pieces.chars += JSON.stringify(call['args'] ?? null).length;
+    const fits = pieces.take(call['partialArgs']);
+    this.held += pieces.chars - before;
+    if (!fits || this.held > maxHeldBackChars)
+      this.fault ??= 'The upstream sent arguments of a tool call that cannot be put together.';
+  }
+
+  /** Where no call is open it ends none, and arguments would vanish. */
+  private nameless({ args, partialArgs }: JsonObject): readonly CandidatePiece[] {
+    if (Object.keys(membersOf(args)).length > 0 || isFilled(partialArgs))
+      this.fault ??= 'The upstream sent arguments of a tool call that has no name.';
+    return [];
+  }
+
+  private repeated(call: JsonObject): CompleteCall | undefined {
+    const before = this.complete.get(idOf(call) ?? '');
+    if (before === undefined || call['willContinue'] === true) return undefined;
+    return before.digest === digestOf(callName(call), JSON.stringify(membersOf(call['args'])))
+      ? before
+      : undefined;
+  }
+
+  private begin(call: JsonObject): OpenCall {
+    const index = this.count;
+    this.count += 1;
+    const key = idOf(call);
+    const open: OpenCall = {
+      key,
+      index,
+      id: key ?? callId(this.about, this.candidate, index),
+      name: callName(call),
+      named: false,
+      signed: false,
+      signature: undefined,
+      pieces: new PartialArguments(),
+      args: new Map(),
+    };
+    this.open.set(key, open);
+    return open;
+  }
+
+  private closeAt(key: string | undefined): readonly CandidatePiece[] {
+    const open = this.open.get(key);
+    return open === undefined ? [] : [this.closed(open)];
+  }
+
+  /** Arguments are told once they are complete, because until then a later piece may change them. */
+  private closed(open: OpenCall): CandidatePiece {
+    const { key, index, id, name, pieces } = open;
+    this.open.delete(key);
+    if (this.last === open) this.last = undefined;
+    this.held -= pieces.chars;
+    const text = JSON.stringify(pieces.over(Object.fromEntries(open.args)));
+    const piece = pieceOf(open, text);
+    if (key !== undefined)
+      this.complete.set(key, { index, id, digest: digestOf(name, text), signed: open.signed });
+    return piece;
+  }
+}
+
+/** What is to be told now: the name the first time, a signature once. */
+function pieceOf(open: OpenCall, text: string): CandidatePiece {
+  const { index, id, named, name, signature } = open;
+  open.named = true;
+  open.signed ||= signature !== undefined;
+  open.signature = undefined;
+  return { index, id, name: named ? undefined : name, text, signature };
+}
+
+/** The signature of a call that was told without one. */
+function signatureOf(complete: CompleteCall, signature: string | undefined): readonly CandidatePiece[] {
+  if (complete.signed || signature === undefined) return [];
+  complete.signed = true;
+  const { index, id } = complete;
+  return [{ index, id, name: undefined, text: '', signature }];
+}
+
+const digestOf = (name: string, text: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([name, text]))
+    .digest('base64');
+
+/** The signatures in these pieces, as the reasoning metadata has them. */
+export const signaturesIn = (pieces: readonly CandidatePiece[]): readonly JsonObject[] =>
+  pieces.flatMap(({ id, signature }) => (signature === undefined ? [] : [callSignature(id, signature)]));
