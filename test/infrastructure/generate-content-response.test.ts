@@ -5,6 +5,7 @@ import { observeCompletion } from '../../domain/chat/observe-chat.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
 import { malformedCandidates } from '../support/malformed-pieces.ts';
+import { noBlocks } from './generate-content-told.ts';
 
 const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_000_000 };
 const sanitise = (message: string): string => message.replaceAll('secret', '***');
@@ -353,6 +354,14 @@ describe('what is no answer', () => {
     ['an error beside candidates', { ...says([{ text: 'a' }]), error: { message: 'no' } }, 'no'],
     ['nothing', {}, 'The upstream answered without `candidates`.'],
     ['feedback without a reason', { promptFeedback: {} }, 'The upstream answered without `candidates`.'],
+    ...noBlocks.map(
+      (blockReason) =>
+        [
+          `the reason ${JSON.stringify(blockReason)}`,
+          { promptFeedback: { blockReason } },
+          'The upstream answered without `candidates`.',
+        ] as const,
+    ),
     [
       'candidates that are none',
       { candidates: [1, null, 'a'] },

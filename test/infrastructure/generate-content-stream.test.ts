@@ -23,6 +23,7 @@ import {
   lastOf,
   machines,
   mebibyte,
+  noBlocks,
   parts,
   reasonsOf,
   sanitise,
@@ -144,6 +145,28 @@ describe('blocked answers are a normal end', () => {
     ]);
   });
 
+  it('a block is told at the end, and where no candidate has finished alone', () => {
+    const blocked = { promptFeedback: { blockReason: 'OTHER', blockReasonMessage: 'No.' } };
+    const refused = [delta({ refusal: 'No.' }), finished('content_filter'), done];
+    expect(stream([blocked, text('a'), finish('STOP')])).toEqual(stream([text('a'), finish('STOP')]));
+    expect(stream([text('a'), finish('STOP'), blocked])).toEqual(stream([text('a'), finish('STOP')]));
+    for (const events of [
+      [blocked, text('a')],
+      [text('a'), blocked],
+    ])
+      expect(stream(events)).toEqual([delta({ role: 'assistant', content: 'a' }), ...refused]);
+    const other = { candidates: [{ index: 1, content: { parts: [{ text: 'b' }] } }] };
+    expect(lastOf(stream([blocked, other]))).toMatchObject({ kind: 'failed' });
+  });
+
+  it.each(noBlocks)('the reason %j is no block', (blockReason) => {
+    const feedback = { promptFeedback: { blockReason } };
+    expect(stream([feedback])).toEqual([
+      failure('The upstream ended its stream before the answer was complete.'),
+    ]);
+    expect(stream([feedback, text('a'), finish('STOP')])).toHaveLength(3);
+  });
+
   it('what is withheld after text is cut off there', () => {
     expect(stream([text('a'), finish('RECITATION')])).toEqual([
       delta({ role: 'assistant', content: 'a' }),
@@ -245,6 +268,12 @@ describe('failures are structured, and nothing comes after them', () => {
   it.each(malformedCandidates)('a piece that would vanish: %s', (_, candidates) => {
     const told = stream([text('a'), { candidates }, finish('STOP')]);
     expect(told.slice(1)).toEqual([failure('The upstream sent a malformed event.')]);
+  });
+
+  it('[DONE] is the end of a finished or a blocked stream, and nothing comes after it', () => {
+    const blocked = { promptFeedback: { blockReason: 'OTHER' } };
+    for (const events of [[text('a'), finish('STOP')], [blocked]])
+      expect(stream([...events, ' [DONE] ', text('b'), { error: {} }])).toEqual(stream(events));
   });
 
   it('an event named error is one', () => {

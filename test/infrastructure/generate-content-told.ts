@@ -26,6 +26,9 @@ export const failure = (message: string, code = ''): Event => ({
   },
 });
 
+/** Reasons of a prompt's feedback that say that it was not blocked. */
+export const noBlocks = [null, '', 0, 'BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED'];
+
 export const mebibyte = 1024 * 1024;
 
 export const textOf = (event: object | string): string =>

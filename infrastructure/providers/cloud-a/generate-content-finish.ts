@@ -3,6 +3,7 @@ import {
   isAbsent,
   isArray,
   isString,
+  type Json,
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
@@ -35,14 +36,21 @@ export function finishReason(reason: string, called: boolean): string {
   return reason === 'STOP' ? 'stop' : 'content_filter';
 }
 
-/** A prompt that was blocked has no candidates; `message` is its explanation, where there is one. */
-export function blockOf(answer: JsonObject): { readonly message: string | undefined } | undefined {
+/** A prompt that was blocked; `message` is the platform's explanation, where there is one. */
+export interface Block {
+  readonly message: string | undefined;
+}
+
+/** What stands where nothing was blocked: the APIs of the platform spell it in two ways. */
+const noBlock: ReadonlySet<Json> = new Set(['', 'BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED']);
+
+/** A prompt that was blocked has no candidates. */
+export function blockOf(answer: JsonObject): Block | undefined {
   const { promptFeedback: feedback } = answer;
   if (candidatesOf(answer).length > 0 || !isObject(feedback)) return undefined;
   const { blockReason, blockReasonMessage } = feedback;
-  return isAbsent(blockReason)
-    ? undefined
-    : { message: isString(blockReasonMessage) ? blockReasonMessage : undefined };
+  if (isAbsent(blockReason) || noBlock.has(blockReason) || numberOf(blockReason) === 0) return undefined;
+  return { message: isString(blockReasonMessage) ? blockReasonMessage : undefined };
 }
 
 /** A candidate is an object. */

@@ -16,7 +16,7 @@ import type { Ending, StreamMachine } from '../../../domain/shared/stream-machin
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { StreamedChoice } from './generate-content-choice.ts';
-import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
+import { type Block, blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { refusalText } from './generate-content-response.ts';
 import { isMalformed, contentOf } from './generate-content-candidate.ts';
@@ -26,7 +26,7 @@ type Event = StreamEvent<JsonObject>;
 
 /**
  * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
- * success if every candidate had a finish reason. Usage repeats in each event; the last one counts, and is sent once,
+ * success if every candidate had a finish reason; of a prompt that was blocked there may be none. Usage repeats in each event; the last one counts, and is sent once,
  * at the end.
  */
 export const generateContentStream = (
@@ -42,7 +42,7 @@ export const generateContentStream = (
 const maxCandidates = 128;
 
 /** The candidate that stands for a blocked prompt: it was withheld. */
-const withheld = (message: string | undefined): JsonObject => ({
+const withheldBy = ({ message }: Block): JsonObject => ({
   finishReason: 'PROMPT_BLOCKED',
   finishMessage: message,
 });
@@ -57,6 +57,7 @@ class StreamedAnswer {
   private readonly sanitise: (message: string) => string;
   private readonly choices = new Map<number, StreamedChoice>();
   private usage: JsonObject | undefined;
+  private block: Block | undefined;
   private over = false;
 
   constructor(about: AnswerNames, sanitise: (message: string) => string) {
@@ -68,6 +69,7 @@ class StreamedAnswer {
     if (this.over) return [];
     if (frame.kind === 'oversize') return this.fail('The upstream sent an event that is too large.');
     if (frame.data.trim() === '') return [];
+    if (frame.data.trim() === '[DONE]' && this.mayEnd()) return this.end({ kind: 'eof' });
     const event = parseJson(frame.data);
     if (!isObject(event)) return this.fail('The upstream sent a malformed event.');
     if (!isAbsent(event['error']) || frame.event === 'error') {
@@ -77,27 +79,42 @@ class StreamedAnswer {
     if (isDeeperThan(event, maxJsonDepth))
       return this.fail('The upstream sent an event that is nested too deeply.');
     if (isMalformed(event)) return this.fail('The upstream sent a malformed event.');
-    return this.tell(parseExactObject(frame.data));
+    return this.learn(parseExactObject(frame.data));
   }
 
   end(ending: Ending): readonly Event[] {
     if (this.over) return [];
+    const { block } = this;
+    const withheld = block === undefined || this.hasFinish() ? [] : this.tell([withheldBy(block)]);
     if (!this.isFinished()) return this.failed(prematureEnd(ending));
     this.over = true;
     const usage =
       this.usage === undefined ? [] : [writtenChunk(this.chunk([], { usage: this.usage }), false)];
-    return [...usage, { kind: 'done' }];
+    return [...withheld, ...usage, { kind: 'done' }];
+  }
+
+  /** Some proxies add a `[DONE]`, which is no part of this protocol. */
+  private mayEnd(): boolean {
+    return this.isFinished() || this.block !== undefined;
+  }
+
+  private hasFinish(): boolean {
+    return [...this.choices.values()].some(({ finish }) => finish !== undefined);
   }
 
   private isFinished(): boolean {
     return this.choices.size > 0 && [...this.choices.values()].every(({ finish }) => finish !== undefined);
   }
 
-  private tell(event: JsonObject): readonly Event[] {
+  /** That the prompt was blocked is told at the end, because candidates may follow all the same. */
+  private learn(event: JsonObject): readonly Event[] {
     this.usage = chatUsage(event['usageMetadata']) ?? this.usage;
+    this.block ??= blockOf(event);
+    return this.tell(candidatesOf(event));
+  }
+
+  private tell(candidates: readonly JsonObject[]): readonly Event[] {
     const wasFinished = this.isFinished();
-    const blocked = this.choices.size === 0 ? blockOf(event) : undefined;
-    const candidates = blocked === undefined ? candidatesOf(event) : [withheld(blocked.message)];
     const deltas: JsonObject[] = [];
     const finishes: JsonObject[] = [];
     for (const [position, candidate] of candidates.entries()) {
