@@ -393,6 +393,20 @@ describe('failures', () => {
     expect(events.at(-1)).toMatchObject(failure('The upstream sent a malformed event.'));
   });
 
+  it.each([
+    ['no block', ''],
+    ['a block of text', open(1, { type: 'text', text: '' })],
+    ['a call that has ended', open(1, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(1)],
+  ])('arguments where there is %s are a malformed event, and blanks are nothing', (_case, before) => {
+    const piece = (partial_json: string | null) => delta(1, { type: 'input_json_delta', partial_json });
+    const after = stopped('tool_use') + stop;
+    expect(eventsOf(start + before + piece('{"a":') + after).at(-1)).toMatchObject(
+      failure('The upstream sent a malformed event.'),
+    );
+    for (const nothing of ['', ' \n', null])
+      expect(eventsOf(start + before + piece(nothing) + after)).toEqual(eventsOf(start + before + after));
+  });
+
   it('an error beside the events is a failure, also after the stop reason', () => {
     const beside = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
     const told = andThen(toldSseFrames(sanitise), messagesMachine);

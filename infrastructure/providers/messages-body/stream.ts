@@ -181,12 +181,18 @@ class Translation {
       if (type === 'text_delta') return this.say(text);
       if (type === 'thinking_delta') return this.think(index, { thinking });
       if (type === 'signature_delta') return this.think(index, { signature });
-      if (type === 'input_json_delta' && block?.kind === 'call') return this.argue(block, json);
+      if (type === 'input_json_delta') return this.readArguments(block, json);
     }
     const exact = exactMember(data, 'delta');
     if (type === 'citations_delta' && !isAbsent(exact['citation']))
       return this.native({ citations: [exact['citation']] });
     this.native({ blocks: [{ index, delta: exact }] });
+  }
+
+  /** Arguments that belong to no call would vanish. */
+  private readArguments(block: Extract<Block, { kind: 'call' }> | undefined, text: Json | undefined): void {
+    if (block !== undefined) return this.argue(block, text);
+    if (isString(text) && text.trim() !== '') this.fail('The upstream sent a malformed event.');
   }
 
   private argue(block: Extract<Block, { kind: 'call' }>, text: Json | undefined): void {
