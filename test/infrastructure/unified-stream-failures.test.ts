@@ -130,6 +130,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     ['a tool without an id', start(2, { toolUse: { name: 'f' } })],
     ['a tool without a name', start(2, { toolUse: { toolUseId: 'a' } })],
     ['a tool that is none', start(2, { toolUse: 1 })],
+    ['a tool without anything', start(2, { toolUse: {} })],
     ['a block that begins twice', tool(1, 'b', 'g')],
     ['a stop of no block', eventFrame('contentBlockStop', {})],
     ['a stop without a reason', eventFrame('messageStop', {})],
@@ -149,6 +150,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     ['text', text('a')],
     ['a role', started],
     ['a tool', tool(1, 'a', 'f')],
+    ['arguments', input(0, '{}')],
     ['a bad frame', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])],
   ])('after the stop, so does %s', (_, bytes) => {
     expect(told([started, stop(), bytes, metadata()])).toEqual([role, { finish: 'stop' }, malformed]);

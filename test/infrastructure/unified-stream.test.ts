@@ -177,6 +177,23 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
+  it('empty arguments are nothing, also where no tool is under way', () => {
+    const empty = input(0, '');
+    expect(
+      told([
+        started,
+        empty,
+        tool(0, 'a', 'f'),
+        input(0, '{}'),
+        stopped(0),
+        empty,
+        stop('tool_use'),
+        empty,
+        text(''),
+      ]),
+    ).toEqual([role, called(0, 'a', 'f'), argued(0, '{}'), { finish: 'tool_calls' }, 'done']);
+  });
+
   it('calls are waited for, also where the model says that its turn has ended', () => {
     expect(told([started, tool(0, 'a', 'f'), stopped(0), stop('end_turn')])).toContainEqual({
       finish: 'tool_calls',
@@ -295,6 +312,21 @@ describe('a converse stream as a chat stream', () => {
       'done',
     ]);
   });
+
+  it.each([[{}], [{ reasoningContent: {} }], [{ reasoningContent: null }]])(
+    'a block that begins with nothing is what its deltas are: %j',
+    (block) => {
+      const frames = [
+        text('a'),
+        delta(1, { reasoningContent: { text: 'hm' } }),
+        stopped(0),
+        stop('max_tokens'),
+      ];
+      expect(told([started, start(0, block), start(1, block), ...frames])).toEqual(
+        told([started, ...frames]),
+      );
+    },
+  );
 
   it('what the stop repeats after itself changes nothing', () => {
     expect(told([started, stop(), stopped(0), stop('max_tokens')])).toEqual([

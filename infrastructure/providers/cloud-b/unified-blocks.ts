@@ -33,6 +33,7 @@ export class UnifiedBlocks {
     const at = blockIndex(event);
     const { start } = event;
     if (at === undefined || !isObject(start) || this.started.has(at)) return undefined;
+    if (saysNothing(start)) return [];
     if (this.started.size >= maxTranslatedToolCalls) return undefined;
     const { toolUse } = start;
     if (!isObject(toolUse) || isServerTool(toolUse)) {
@@ -40,7 +41,10 @@ export class UnifiedBlocks {
       this.started.set(at, { kind: 'foreign' });
       return [ownMetadata({ blocks: [{ index: at, start }] })];
     }
-    const { toolUseId, name } = toolUse;
+    return this.call(at, toolUse);
+  }
+
+  private call(at: number, { toolUseId, name }: JsonObject): Deltas {
     if (!isString(toolUseId) || !isString(name) || this.calls >= maxTranslatedToolCalls) return undefined;
     const index = this.calls;
     this.calls += 1;
@@ -77,13 +81,20 @@ export class UnifiedBlocks {
   private argument(at: number, toolUse: Json | undefined): Deltas {
     const block = this.started.get(at);
     const input = isObject(toolUse) ? toolUse['input'] : undefined;
-    if (block === undefined || !isString(input)) return undefined;
+    if (!isString(input)) return undefined;
+    if (block === undefined) return input === '' ? [] : undefined;
     if (block.kind === 'foreign') return foreignDeltas(at, { toolUse });
     if (input === '') return [];
     block.argued = true;
     return [callDelta({ index: block.index, function: { arguments: input } })];
   }
 }
+
+/** Blocks of text and reasoning need no start, and one without a word says no more. */
+const saysNothing = ({ reasoningContent, ...rest }: JsonObject): boolean =>
+  isEmpty(rest) && (isAbsent(reasoningContent) || (isObject(reasoningContent) && isEmpty(reasoningContent)));
+
+const isEmpty = (object: JsonObject): boolean => Object.keys(object).length === 0;
 
 function blockIndex({ contentBlockIndex }: JsonObject): number | undefined {
   const index = numberOf(contentBlockIndex);

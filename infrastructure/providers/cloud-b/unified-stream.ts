@@ -152,7 +152,7 @@ class ConverseAnswer {
     const event = payloadOf(payload);
     if (event === undefined) return fail(this.answer, malformed);
     if (type === 'metadata') return this.metadata(event);
-    return this.answer.phase === 'stopped' ? this.afterStop(type) : this.within(type, event);
+    return this.answer.phase === 'stopped' ? this.afterStop(type, event) : this.within(type, event);
   }
 
   private within(type: string, event: JsonObject): readonly ChatEvent[] {
@@ -171,9 +171,11 @@ class ConverseAnswer {
     }
   }
 
-  /** Content after the stop is malformed, because callers have the end already and would lose it. */
-  private afterStop(type: string): readonly ChatEvent[] {
-    return type === 'contentBlockStop' || type === 'messageStop' ? [] : fail(this.answer, malformed);
+  /** Content after the stop is malformed, because callers have the end already and would lose it; nothing is none. */
+  private afterStop(type: string, event: JsonObject): readonly ChatEvent[] {
+    if (type === 'contentBlockStop' || type === 'messageStop') return [];
+    const isEmpty = type === 'contentBlockDelta' && this.answer.blocks.delta(event)?.length === 0;
+    return isEmpty ? [] : fail(this.answer, malformed);
   }
 
   /** The role comes once, and first, also where the upstream forgets it. */
