@@ -34,21 +34,41 @@ const failures: ReadonlySet<string> = new Set([
   'cancelled',
 ]);
 
-/** Stop reasons of which a `finish_reason` says less: a translation to chat keeps them in the provider's metadata. */
-const beyondChat: ReadonlySet<Json | undefined> = new Set([
+/** Stop reasons that a `finish_reason` says in full; the last two are converse's own. */
+const inChat: ReadonlySet<string> = new Set([
+  'end_turn',
+  'max_tokens',
+  'tool_use',
+  'refusal',
+  'guardrail_intervened',
+  'content_filtered',
+]);
+
+/**
+ * The stop reason, if chat has no word for it: a translation to chat keeps it in the provider's metadata, also one that
+ * nobody knows yet.
+ */
+export const stopBeyondChat = (stopReason: Json | undefined): string | undefined =>
+  isString(stopReason) && stopReason !== '' && !inChat.has(stopReason) ? stopReason : undefined;
+
+/** Those that messages callers know. */
+const inMessages: ReadonlySet<Json | undefined> = new Set([
   'stop_sequence',
   'model_context_window_exceeded',
   'pause_turn',
+  'compaction',
 ]);
 
-/** The stop reason, if chat has no word for it. */
-export const stopBeyondChat = (stopReason: Json | undefined): string | undefined =>
-  isString(stopReason) && beyondChat.has(stopReason) ? stopReason : undefined;
+const knownStop = (stopReason: Json | undefined): string | undefined =>
+  isString(stopReason) && inMessages.has(stopReason) ? stopReason : undefined;
 
-/** The one that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. */
+/**
+ * The one that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. Others than messages callers
+ * know are passed over, because a chat upstream may have words of its own there.
+ */
 export function keptStop({ provider_metadata: metadata }: JsonObject): string | undefined {
   if (!isObject(metadata)) return undefined;
-  const kept = Object.values(metadata).map((own) => stopBeyondChat(membersOf(own)['stop_reason']));
+  const kept = Object.values(metadata).map((own) => knownStop(membersOf(own)['stop_reason']));
   return kept.find((stop) => stop !== undefined);
 }
 
@@ -69,5 +89,5 @@ export function stopReason(
   if (failures.has(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
   if (answer.refused || filtered.test(reason)) return E.right('refusal');
   const meant = stopReasons.get(reason) ?? (answer.called ? 'tool_use' : 'end_turn');
-  return E.right(meant === 'tool_use' ? meant : (answer.kept ?? stopBeyondChat(reason) ?? meant));
+  return E.right(meant === 'tool_use' ? meant : (answer.kept ?? knownStop(reason) ?? meant));
 }

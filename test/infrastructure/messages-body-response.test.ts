@@ -135,6 +135,17 @@ describe('a whole message as a chat completion', () => {
     ]);
   });
 
+  it.each(['pause_turn', 'compaction', 'a_new_one'])(
+    'the stop reason %s, for which chat has no word, is kept with the answer',
+    (stop_reason) => {
+      expect(told(message([], { stop_reason }))['provider_metadata']).toEqual({
+        [namespace]: { stop_reason },
+      });
+      for (const said of ['end_turn', 'max_tokens', 'tool_use', 'refusal', '', null])
+        expect(told(message([], { stop_reason: said }))).not.toHaveProperty('provider_metadata');
+    },
+  );
+
   it('a refusal is explained, and what else is told of the answer as a whole stands beside it', () => {
     const refused = {
       stop_reason: 'refusal',

@@ -152,6 +152,16 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(finishesOf(eventsOf(start + hello + stopped(reason) + stop))).toEqual([finish]);
   });
 
+  it.each(['pause_turn', 'compaction', 'a_new_one'])(
+    'the stop reason %s, for which chat has no word, is kept with the chunk that finishes',
+    (reason) => {
+      const chunks = chunksOf(eventsOf(start + hello + stopped(reason) + stop));
+      expect(chunks.flatMap((chunk) => chunk['provider_metadata'] ?? [])).toEqual([
+        { [namespace]: { stop_reason: reason } },
+      ]);
+    },
+  );
+
   it('a reason that nobody knows, with a call in the answer, asks for the tool', () => {
     const called = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(0);
     expect(finishesOf(eventsOf(start + called + stopped('a_new_one') + stop))).toEqual(['tool_calls']);

@@ -168,20 +168,22 @@ describe('a converse answer as a chat completion', () => {
     ['model_context_window_exceeded', 'length'],
     ['guardrail_intervened', 'content_filter'],
     ['content_filtered', 'content_filter'],
+    ['refusal', 'content_filter'],
     ['something_new', 'stop'],
   ])('the stop reason %s finishes with %s', (stopReason, reason) => {
     expect(choiceOf(answer([{ text: 'a' }], { stopReason })).finish_reason).toBe(reason);
   });
 
-  it.each(['stop_sequence', 'model_context_window_exceeded'])(
+  it.each(['stop_sequence', 'model_context_window_exceeded', 'something_new'])(
     'the stop reason %s, for which chat has no word, is kept with the answer',
     (stopReason) => {
       expect(completion(answer([{ text: 'a' }], { stopReason }))['provider_metadata']).toEqual({
         cloud_b_platform: { stop_reason: stopReason },
       });
-      expect(completion(answer([{ text: 'a' }], { stopReason: 'end_turn' }))).not.toHaveProperty(
-        'provider_metadata',
-      );
+      for (const told of ['end_turn', 'max_tokens', 'refusal', 'guardrail_intervened', 'content_filtered'])
+        expect(completion(answer([{ text: 'a' }], { stopReason: told }))).not.toHaveProperty(
+          'provider_metadata',
+        );
     },
   );
 

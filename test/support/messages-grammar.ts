@@ -19,6 +19,7 @@ export const stopReasons = [
   'stop_sequence',
   'tool_use',
   'pause_turn',
+  'compaction',
   'refusal',
   'model_context_window_exceeded',
 ] as const;

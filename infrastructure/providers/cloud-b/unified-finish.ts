@@ -9,6 +9,7 @@ const finishReasons: ReadonlyMap<string, string> = new Map([
   ['model_context_window_exceeded', 'length'],
   ['guardrail_intervened', 'content_filter'],
   ['content_filtered', 'content_filter'],
+  ['refusal', 'content_filter'],
 ]);
 
 /** The model made something that the platform could not read: what there is of the answer is no answer. */

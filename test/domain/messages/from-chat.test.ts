@@ -342,6 +342,7 @@ describe('stop_reason', () => {
       'model_context_window_exceeded',
     ],
     ['pause_turn', 'stop', 'pause_turn', 'tool_use'],
+    ['compaction', 'stop', 'compaction', 'tool_use'],
     ['end_turn', 'length', 'max_tokens', 'max_tokens'],
     ['anything', 'stop', 'end_turn', 'tool_use'],
     [7, 'stop', 'end_turn', 'tool_use'],
