@@ -30,6 +30,36 @@ describeMachineLaws('sseFrames', {
   },
 });
 
+/** Event streams, and words beside their events. */
+const toldSoup = fc
+  .array(
+    fc.oneof(
+      eventStreamSoup,
+      fc
+        .constantFrom(
+          'error: out\n\n',
+          'error:',
+          '{"error":{"message":"m"}}',
+          '{"message":"m"}\r\n\r\n',
+          '\n\n',
+        )
+        .map((text) => Buffer.from(text)),
+    ),
+    { maxLength: 6 },
+  )
+  .map((pieces) => Buffer.concat(pieces));
+
+describeMachineLaws('toldSseFrames', {
+  machine: toldSseFrames(String),
+  streams: toldSoup,
+  isTerminal: ({ kind }) => kind === 'oversize',
+  endless: {
+    piece: Buffer.alloc(1024 * 1024, 'error: '),
+    pushes: 3 * (maxStreamEventBytes / (1024 * 1024)),
+    outputs: [{ kind: 'oversize' }],
+  },
+});
+
 const framesOf = (text: string | Buffer): readonly TextFrame[] => outputsOf(sseFrames, [Buffer.from(text)]);
 
 /** Frames without their bytes. */
