@@ -2,7 +2,7 @@ import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import { type CallPiece, madeUpId, meansNoArguments, saysNothing } from './chat-answer.ts';
+import { type CallPiece, inputOf, madeUpId, meansNoArguments, saysNothing } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
 /** A chunk is the messages event itself; its `type` is the name that it has on the wire. */
@@ -22,13 +22,16 @@ const blockCost = 64;
 /**
  * Writes content blocks one after the other, whatever order their pieces come in. What belongs to the open block
  * goes out at once. A block that comes behind it waits until the open one has ended: text and thinking end as soon
- * as something else begins, a call when its arguments are complete, or with the answer.
+ * as something else begins, a call when its arguments are complete, or with the answer. Arguments that are no object
+ * never are, and wait until then themselves.
  */
 export class BlockWriter {
   /** Why the answer cannot be written any further. */
   fault: string | undefined;
   /** A call was written. */
   called = false;
+  /** The arguments of one were cut off. */
+  cutOff = false;
   private readonly answerId: string;
   private index = -1;
   private open: Block | undefined;
@@ -47,8 +50,7 @@ export class BlockWriter {
     }
     const last = this.waiting.at(-1);
     if (last?.kind === kind) {
-      last.held += text;
-      this.held += text.length;
+      this.hold(last, text);
     } else {
       this.waiting.push({ kind, held: text });
       this.held += text.length + blockCost;
@@ -61,27 +63,35 @@ export class BlockWriter {
     this.held += call.learn(piece);
     const text = saysNothingMore(call, piece) ? '' : piece.text;
     call.argue(text);
-    if (call.phase === 'closed') {
-      if (text.trim() !== '') this.fault = 'The upstream went on with a tool call that was complete.';
+    if (call.arguments.goesOn) {
+      this.fault = 'The upstream went on with a tool call that was complete.';
       return;
     }
-    if (call.phase === 'open') {
-      if (text !== '') this.delta(call.kind, text);
-    } else {
-      this.wait(call, text);
-    }
+    if (call.phase === 'closed') return;
+    if (call.phase === 'new') this.wait(call);
+    if (call.phase === 'waiting' || call.arguments.isOther) this.hold(call, text);
+    else if (text !== '') this.delta(call.kind, text);
     if (this.waiting.length > 0) this.advance();
     this.judge();
   }
 
-  private wait(call: StreamedCall, text: string): void {
-    if (call.phase === 'new') {
-      call.phase = 'waiting';
-      this.waiting.push(call);
-      this.held += blockCost;
-    }
-    call.held += text;
+  private wait(call: StreamedCall): void {
+    call.phase = 'waiting';
+    this.waiting.push(call);
+    this.held += blockCost;
+  }
+
+  private hold(block: Block, text: string): void {
+    block.held += text;
     this.held += text.length;
+  }
+
+  /** What is held of a block. */
+  private release(block: Block): string {
+    const { held } = block;
+    this.held -= held.length;
+    block.held = '';
+    return held;
   }
 
   /** Nothing comes any more: whatever waits is complete. */
@@ -123,9 +133,8 @@ export class BlockWriter {
     this.open = block;
     this.index += 1;
     this.emit({ type: 'content_block_start', index: this.index, content_block: this.startOf(block) });
-    const { held } = block;
-    this.held -= held.length + blockCost;
-    block.held = '';
+    this.held -= blockCost;
+    const held = block.kind === 'tool_use' && block.arguments.isOther ? '' : this.release(block);
     if (held !== '') this.delta(block.kind, held);
   }
 
@@ -150,9 +159,17 @@ export class BlockWriter {
 
   private close(): void {
     if (this.open === undefined) return;
-    if (this.open.kind === 'tool_use') this.open.phase = 'closed';
+    if (this.open.kind === 'tool_use') this.endCall(this.open);
     this.open = undefined;
     this.emit({ type: 'content_block_stop', index: this.index });
+  }
+
+  /** Arguments that are no object are told when all of them are there, as in a whole answer. */
+  private endCall(call: StreamedCall): void {
+    const { begun, complete, isOther } = call.arguments;
+    if (isOther) this.delta(call.kind, JSON.stringify(inputOf(this.release(call))));
+    else this.cutOff ||= begun && !complete;
+    call.phase = 'closed';
   }
 }
 

@@ -43,6 +43,7 @@ export function fromChatCompletion(
   ];
   const stop = stopReason(finish_reason, {
     called: calls.length > 0,
+    cutOff: false,
     refused: refusal !== '',
     kept: keptStop(completion),
   });

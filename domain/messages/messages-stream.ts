@@ -102,9 +102,10 @@ class Translation {
   private complete(): readonly MessagesEvent[] {
     const { writer, finish, refused, untold, keptStop: kept } = this;
     writer.finish();
-    const stop = stopReason(finish, { called: writer.called, refused, kept });
+    const { called, cutOff } = writer;
+    const stop = stopReason(finish, { called, cutOff, refused, kept });
     if (E.isLeft(stop)) return this.over([failed(stop.left)]);
-    if (untold !== undefined && !this.hasText && !writer.called) return this.over([failed(wordless(untold))]);
+    if (untold !== undefined && !this.hasText && !called) return this.over([failed(wordless(untold))]);
     writer.emit({
       type: 'message_delta',
       delta: { stop_reason: stop.right, stop_sequence: null },

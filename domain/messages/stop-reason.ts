@@ -74,13 +74,15 @@ export function keptStop({ provider_metadata: metadata }: JsonObject): string | 
 
 /**
  * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop` and reasons that nobody
- * knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool. One that was kept
- * says more.
+ * knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool. A call that was cut
+ * off is not to be run, and some say so even of one that their limit has cut off. One that was kept says more.
  */
 export function stopReason(
   finish: Json | undefined,
   answer: {
     readonly called: boolean;
+    /** The arguments of a call were cut off. */
+    readonly cutOff: boolean;
     readonly refused: boolean;
     readonly kept: string | undefined;
   },
@@ -89,5 +91,6 @@ export function stopReason(
   if (failures.has(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
   if (answer.refused || filtered.test(reason)) return E.right('refusal');
   const meant = stopReasons.get(reason) ?? (answer.called ? 'tool_use' : 'end_turn');
-  return E.right(meant === 'tool_use' ? meant : (answer.kept ?? knownStop(reason) ?? meant));
+  if (meant === 'tool_use') return E.right(answer.cutOff ? 'max_tokens' : meant);
+  return E.right(answer.kept ?? knownStop(reason) ?? meant);
 }

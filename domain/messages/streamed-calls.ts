@@ -7,25 +7,38 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** Watches the text of a JSON object go by, and knows when it is complete. */
+/** What may stand around a JSON value. */
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** Watches the arguments of a call go by, and knows when the object that they should be is complete. */
 class ObjectText {
   begun = false;
   complete = false;
+  /** They begin as anything but an object. */
+  isOther = false;
+  /** More came behind the object. */
+  goesOn = false;
   private depth = 0;
   private inString = false;
   private escaped = false;
 
   see(text: string): void {
-    this.begun ||= text.trim() !== '';
-    for (let at = 0; at < text.length; at += 1) {
+    for (let at = 0; at < text.length && !this.isOther && !this.goesOn; at += 1) {
       const code = text.charCodeAt(at);
       if (this.inString) this.seeInString(code);
-      else if (code === quote) this.inString = true;
-      else if (code === openBrace || code === openBracket) this.depth += 1;
-      else if (code === closeBrace || code === closeBracket) {
-        this.depth -= 1;
-        if (this.depth === 0) this.complete = true;
-      }
+      else if (!blanks.has(code)) this.seeToken(code);
+    }
+  }
+
+  private seeToken(code: number): void {
+    this.isOther = !this.begun && code !== openBrace;
+    this.begun = true;
+    this.goesOn = this.complete;
+    if (code === quote) this.inString = true;
+    else if (code === openBrace || code === openBracket) this.depth += 1;
+    else if (code === closeBrace || code === closeBracket) {
+      this.depth -= 1;
+      if (this.depth === 0) this.complete = true;
     }
   }
 
@@ -45,7 +58,7 @@ export class StreamedCall {
   id = '';
   name = '';
   signature: string | undefined;
-  /** Arguments that wait until the call's block is open. */
+  /** Arguments that wait until the call's block is open, or, where they are no object, until it ends. */
   held = '';
   phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
   /** Its place among the calls of the answer, in the order in which they appeared. */

@@ -96,6 +96,30 @@ describe('blocks come one after the other', () => {
       [called(piece(0, '{', f, 'f')), called(piece(1, '{}', g, 'g'))],
       ['tool_use f', '{', '.', 'tool_use g', '{}', '.'],
     ],
+    [
+      'arguments that are no object are told at the end of the call, as in a whole answer',
+      [
+        called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1}"')),
+        says({ content: 'a' }),
+        called(piece(1, '[{}', g, 'g'), piece(1, '] ')),
+      ],
+      [
+        'tool_use f',
+        JSON.stringify({ _raw_arguments: '"{\\"a\\":1}"' }),
+        '.',
+        'text',
+        'a',
+        '.',
+        'tool_use g',
+        '{"_raw_arguments":"[{}] "}',
+        '.',
+      ],
+    ],
+    [
+      'arguments that say null in pieces',
+      [called(piece(0, 'nu', f, 'f'), piece(0, 'll'))],
+      ['tool_use f', '{}', '.'],
+    ],
     ['a call without arguments', [called(piece(0, '', f, 'f'))], ['tool_use f', '.']],
     [
       'arguments of null',
@@ -275,6 +299,10 @@ describe('what waits is bounded', () => {
       ],
     ],
     [
+      'arguments that are no object',
+      Array.from({ length: pushes }, () => called(piece(0, `7${million}`, { id: 'a' }, 'f'))),
+    ],
+    [
       'arguments of a call that has no name yet',
       Array.from({ length: pushes }, () => called(piece(0, million, { id: 'a' }))),
     ],
@@ -331,9 +359,9 @@ describe('what waits is bounded', () => {
   it('what waited and went out does not count any more', () => {
     const inputs = Array.from({ length: 2 * pushes }, (_, at) => [
       called(piece(2 * at, '{', { id: `a${at}` }, 'f')),
-      called(piece(2 * at + 1, `"${million}`, { id: `b${at}` }, 'g')),
+      called(piece(2 * at + 1, `{"a":"${million}`, { id: `b${at}` }, 'g')),
       called(piece(2 * at, '}')),
-      called(piece(2 * at + 1, '"{}')),
+      called(piece(2 * at + 1, '"}')),
     ]).flat();
     expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
   });

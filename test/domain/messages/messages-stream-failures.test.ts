@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import { aStreamedAnswer } from '../../support/arbitraries/messages.ts';
+import { anObjectText, aStreamedAnswer } from '../../support/arbitraries/messages.ts';
 import { outputsOf } from '../../support/machine-laws.ts';
 import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
 import { grammarFault } from '../../support/messages-grammar.ts';
@@ -14,6 +15,7 @@ import {
   finishes,
   machine,
   piece,
+  said,
   says,
   toldOf,
 } from './messages-stream-told.ts';
@@ -124,15 +126,50 @@ describe('a failure never looks finished', () => {
     );
   });
 
-  it('a call that goes on after it was complete cannot be told', () => {
-    const events = eventsOf([
-      called(piece(0, '{}', { id: 'a' }, 'f')),
-      called(piece(1, '{', { id: 'b' }, 'g')),
-      called(piece(0, '{"a":1}')),
-      called(piece(1, '}')),
-      done,
-    ]);
+  const f = { id: 'a' };
+
+  it.each<[string, readonly ChatEvent[]]>([
+    [
+      'behind it another one has begun',
+      [called(piece(0, '{}', f, 'f')), called(piece(1, '{', { id: 'b' }, 'g')), called(piece(0, '{"a":1}'))],
+    ],
+    ['it is the last one', [called(piece(0, '{}', f, 'f')), called(piece(0, '{"a":1}'))]],
+    ['it does so in one piece', [called(piece(0, '{"a":1}\n{"b":2}', f, 'f'))]],
+    ['it has no name yet', [called(piece(0, '{"a":1}', f)), called(piece(0, ','))]],
+  ])('a call that goes on after it was complete cannot be told: %s', (_, inputs) => {
+    const events = eventsOf([...inputs, called(piece(1, '}')), finishes('tool_calls'), done]);
     expect(events.at(-1)).toEqual(failure('The upstream went on with a tool call that was complete.'));
     expect(grammarFault(toldOf(events))).toBeUndefined();
+  });
+});
+
+describe('a call whose arguments are cut off', () => {
+  const f = { id: 'a' };
+  const cut = '{"path":"/srv","only_older_than_days":30,"pattern":"*.tm';
+
+  it.each([['tool_calls'], ['function_call'], ['stop'], ['eos'], ['length']])(
+    'ends with max_tokens, and is no call to be run (%s)',
+    (reason) => {
+      const call = called(piece(0, cut, f, 'delete_files'));
+      for (const behind of [[], [called(piece(1, '{}', { id: 'b' }, 'g'))], [says({ content: 'a' })]])
+        expect(said(call, ...behind, finishes(reason)).stop).toBe('max_tokens');
+      expect(said(called(piece(1, '{}', { id: 'b' }, 'g')), call, finishes(reason)).stop).toBe('max_tokens');
+    },
+  );
+
+  it('is refused where the answer is', () => {
+    expect(said(called(piece(0, cut, f, 'f')), finishes('content_filter')).stop).toBe('refusal');
+  });
+
+  it('is always told from one that is complete, wherever it was cut and however it comes', () => {
+    fc.assert(
+      fc.property(anObjectText, fc.nat(), fc.nat(), (text, at, cutAt) => {
+        const kept = text.slice(0, 1 + (at % text.length));
+        const half = cutAt % (kept.length + 1);
+        const pieces = [kept.slice(0, half), kept.slice(half)].map((each) => called(piece(0, each)));
+        const { stop } = said(called(piece(0, '', f, 'f')), ...pieces, finishes('tool_calls'));
+        expect(stop).toBe(kept === text ? 'tool_use' : 'max_tokens');
+      }),
+    );
   });
 });

@@ -326,6 +326,40 @@ describe('for any answer', () => {
     );
   });
 
+  it('what is no arguments of a call is told as in a whole answer, however it is cut', () => {
+    const anyText = fc.oneof(
+      fc.json({ maxDepth: 2 }),
+      fc.constantFrom(
+        'null',
+        ' null',
+        '"{\\"a\\":1}"',
+        '[{"a":1}]',
+        '7',
+        'true',
+        '\\{',
+        '\u00a0{}',
+        '\ufeff{}',
+      ),
+    );
+    fc.assert(
+      fc.property(
+        anyText.filter((text) => !text.trimStart().startsWith('{')),
+        fc.nat(),
+        (text, at) => {
+          const cut = at % text.length;
+          const pieces = [text.slice(0, cut), text.slice(cut)].map((each) => called(piece(0, each)));
+          const { calls, stop } = said(called(piece(0, '', { id: 'a' }, 'f')), ...pieces);
+          const call = { id: 'a', function: { name: 'f', arguments: text } };
+          const whole = fromChatCompletion({ choices: [{ message: { tool_calls: [call] } }] }, about);
+          const message = E.isRight(whole) ? whole.right : {};
+          const [use] = message['content'] as readonly JsonObject[];
+          expect(JSON.parse(calls[0]?.args || '{}')).toEqual(use?.['input']);
+          expect(stop).toBe(message['stop_reason']);
+        },
+      ),
+    );
+  });
+
   it('words without meaning are told in order all the same, or as a failure', () => {
     fc.assert(
       fc.property(aChunkSoup, fc.boolean(), (chunks, ends) => {
