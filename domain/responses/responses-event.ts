@@ -1,4 +1,5 @@
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isBareError } from '../upstream/bare-error.ts';
 
 /** What one payload of a responses stream is, judged by its name, its type and the status inside. */
 export type Judgement =
@@ -46,9 +47,13 @@ export function judge(eventName: string | undefined, payload: JsonObject): Judge
   const name = own ?? type;
   if (type === 'error') return name === 'error' ? 'failure' : 'conflict';
   if (!isAbsent(payload['error']) || name === 'error') return 'error';
+  if (!isResponseEvent(type) && isBareError(payload)) return 'error';
   if (isChatChunk(payload)) return 'chat';
   return name === type ? judgeResponse(type ?? '', payload['response']) : 'conflict';
 }
+
+/** An event of the protocol, in which `code` and its like are no signs of an error. */
+const isResponseEvent = (type: string | undefined): boolean => type?.startsWith('response.') === true;
 
 const isChatChunk = ({ object, type, choices }: JsonObject): boolean =>
   (isString(object) && object.startsWith('chat.completion')) || (!isString(type) && isArray(choices));

@@ -115,7 +115,9 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
-    ...(isObject(status) ? [{ message: status['status_msg'] ?? null }] : []),
+    ...(isObject(status) && numberOf(status['status_code']) !== 0
+      ? [{ message: status['status_msg'] ?? null }]
+      : []),
     // https://www.rfc-editor.org/rfc/rfc9457, where there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];

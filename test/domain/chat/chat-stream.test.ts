@@ -215,6 +215,14 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['a type alone', '{"type":"error","message":"m"}', 'm'],
     ['a code beside it', '{"code":50505,"message":"overloaded","data":null}', 'overloaded'],
     ['details', '{"detail":"gone"}', 'gone'],
+    [
+      'a list of them',
+      '{"errors":[{"message":"boom hunter2","code":7003}],"success":false,"result":null}',
+      'boom [REDACTED]',
+    ],
+    ['a code of another name', '{"error_code":"INTERNAL ERROR","message":"boom"}', 'boom'],
+    ['words alone', '{"message":"Internal Server Error"}', 'Internal Server Error'],
+    ['a type that says so', '{"message":"m","type":"server_error","param":null,"code":null}', 'm'],
     ['a status', '{"choices":[],"base_resp":{"status_code":1008,"status_msg":"no balance"}}', 'no balance'],
   ])('a top-level error keeps the sanitised message of the upstream: %s', (_, data, message) => {
     expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([told(message, data)]);
@@ -249,7 +257,11 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}'],
     ['{"choices":[],"code":7,"message":"m"}'],
     ['{"code":7}'],
-    ['{"message":"m"}'],
+    ['{"id":"c","object":"chat.completion.chunk","message":"queued"}'],
+    ['{"type":"status","message":"queued"}'],
+    ['{"message":"m","usage":{"prompt_tokens":1,"completion_tokens":1}}'],
+    ['{"base_resp":{"status_code":0,"status_msg":"success"}}'],
+    ['{"errors":[],"success":true}'],
   ])('an `error` that says nothing is none: %s', (data) => {
     expect(endOf([data, finish])).toEqual([2, done]);
   });

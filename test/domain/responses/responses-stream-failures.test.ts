@@ -60,6 +60,16 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['an event named error of another type', 'event: error\ndata: {"type":"x","message":"m"}\n\n', 'm'],
     ['without a message', 'data: {"error":{"code":500}}\n\n', 'The upstream reported an error.'],
     ['with a secret', 'data: {"error":{"message":"bad key hunter2"}}\n\n', 'bad key [REDACTED]'],
+    [
+      'without an envelope',
+      'data: {"object":"error","message":"bad key hunter2","type":"InternalServerError","code":500}\n\n',
+      'bad key [REDACTED]',
+    ],
+    ['by a type that says so', 'data: {"message":"hunter2","type":"server_error"}\n\n', '[REDACTED]'],
+    ['as details', 'data: {"detail":"hunter2"}\n\n', '[REDACTED]'],
+    ['in a list', 'data: {"errors":[{"message":"hunter2"}]}\n\n', '[REDACTED]'],
+    ['in words alone', 'event: status\ndata: {"message":"hunter2"}\n\n', '[REDACTED]'],
+    ['in a response without a type', 'data: {"response":{"error":{"message":"hunter2"}}}\n\n', '[REDACTED]'],
   ])(
     'a top-level error is told in the gateway’s event, with the upstream’s message: %s',
     (_, block, message) => {

@@ -134,6 +134,8 @@ describe('event names and JSON payloads are preserved', () => {
     ['a keep-alive', event({ type: 'keepalive', sequence_number: 3 })],
     ['an error of null', event({ type: 'response.created', error: null })],
     ['choices beside a type', event({ type: 'vendor.vote', choices: [] })],
+    ['code beside words', event({ type: 'response.vendor_code.done', code: 'x = 1', message: 'm' })],
+    ['words of a vendor’s own', event({ type: 'vendor.status', message: 'queued' })],
     ['a failed item', event({ type: 'response.output_item.done', item: { status: 'failed' } })],
     ['a failed call', event({ type: 'response.mcp_call.failed', item_id: 'mcp_1' })],
   ])('%s', (_, block) => {

@@ -62,6 +62,7 @@ describe('the upstream’s own message', () => {
     ['{error: ["…"]}', { error: ['m', 'n'] }, 'm'],
     ['{base_resp}', { base_resp: { status_code: 1004, status_msg: 'm' } }, 'm'],
     ['errors that are none', { errors: [], message: {}, base_resp: { status_code: 0 } }, undefined],
+    ['a status of success', { base_resp: { status_code: 0, status_msg: 'success' } }, undefined],
     ['other fields', { title: 'm', reason: 'm', faults: [{ message: 'm' }] }, undefined],
   ])('%s', (_, body, message) => {
     expect(upstreamMessage(body)).toBe(message);
