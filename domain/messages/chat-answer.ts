@@ -65,14 +65,18 @@ export const wordless = (field: string): string =>
 /** The text with which the model refuses. */
 export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
 
-/** The reasoning of a message or delta, from its own field or from `provider_metadata.<provider>.reasoning`. */
+/**
+ * The reasoning of a message or delta: from its own field, from the blocks in `reasoning_details`, or from
+ * `provider_metadata.<provider>.reasoning`.
+ */
 export function reasoningOf(message: JsonObject): string {
   for (const field of reasoningFields) {
     const value = message[field];
     if (isString(value) && value !== '') return value;
   }
-  const metadata = message['provider_metadata'];
-  if (!isObject(metadata)) return '';
+  const { reasoning_details: details, provider_metadata: metadata } = message;
+  const detailed = thinkingIn(details, 2);
+  if (detailed !== '' || !isObject(metadata)) return detailed;
   return Object.values(metadata)
     .map((own) => (isObject(own) ? thinkingIn(own['reasoning'], 4) : ''))
     .join('');

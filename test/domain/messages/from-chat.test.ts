@@ -202,6 +202,24 @@ describe('what the model says', () => {
       [thinking('hm')],
     ],
     [
+      'reasoning in details alone, but for what is encrypted',
+      {
+        content: 'a',
+        reasoning: null,
+        reasoning_details: [
+          { type: 'reasoning.summary', summary: 'h', format: 'f', index: 0 },
+          { type: 'reasoning.encrypted', data: 'AAAA', id: 'r', index: 1 },
+          { type: 'reasoning.text', text: 'm', signature: 's', index: 2 },
+        ],
+      },
+      [thinking('hm'), text('a')],
+    ],
+    [
+      'details of reasoning without words',
+      { content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'AAAA' }, 7, { text: null }] },
+      [text('a')],
+    ],
+    [
       'reasoning that is told twice',
       { reasoning: 'hm', reasoning_details: [{ text: 'hm' }] },
       [thinking('hm')],

@@ -50,6 +50,16 @@ describe('blocks come one after the other', () => {
       ['text', 'a', '.', 'thinking', 'r', '.', 'text', 'b', '.'],
     ],
     [
+      'reasoning in details alone',
+      [
+        says({ reasoning_details: [{ type: 'reasoning.text', text: 'h', index: 0 }] }),
+        says({ reasoning: '', reasoning_details: [{ type: 'reasoning.summary', summary: 'm', index: 0 }] }),
+        says({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'AAAA', index: 1 }] }),
+        says({ reasoning_details: [{ type: 'reasoning.text', signature: 's', index: 0 }], content: 'a' }),
+      ],
+      ['thinking', 'h', 'm', '.', 'text', 'a', '.'],
+    ],
+    [
       'text after a call',
       [called(piece(0, '{}', f, 'f')), says({ content: 'a' }), says({ content: 'b' })],
       ['tool_use f', '{}', '.', 'text', 'a', 'b', '.'],
