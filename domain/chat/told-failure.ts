@@ -1,5 +1,5 @@
 import { isAbsent, isObject, isString, type JsonObject, numberOf, objectsOf } from '../shared/json.ts';
-import { isBareError, isNamedError } from '../upstream/bare-error.ts';
+import { isBareError, isNamedError, saysError } from '../upstream/error-shapes.ts';
 import { upstreamMessage } from '../upstream/upstream-words.ts';
 
 /**
@@ -7,12 +7,19 @@ import { upstreamMessage } from '../upstream/upstream-words.ts';
  * in a choice, or, as text alone, in `x_groq`, where it says why a stream was stopped early.
  */
 export function toldFailure(answer: JsonObject): JsonObject | undefined {
-  if (!isAbsent(answer['error']) || isNamedError(answer) || failsAlone(answer)) return answer;
-  for (const { error } of objectsOf(answer['choices'])) if (isObject(error)) return { error };
+  const { choices, error, usage } = answer;
+  const told = objectsOf(choices);
+  const failed = told.length > 0 || !isAbsent(usage) ? saysError(error) : !isAbsent(error);
+  if (failed || isNamedError(answer) || failsAlone(answer)) return answer;
+  for (const choice of told) if (isFailed(choice)) return { error: choice['error'] ?? null };
   const groq = answer['x_groq'];
   const reason = isObject(groq) ? groq['error'] : undefined;
   return isString(reason) && reason !== '' ? { error: reason } : undefined;
 }
+
+/** A choice that has failed says why in an object, or in any form beside a finish reason that says that it has. */
+const isFailed = ({ error, finish_reason }: JsonObject): boolean =>
+  finish_reason === 'error' ? !isAbsent(error) : isObject(error) && saysError(error);
 
 /** Where an answer should be there is a status that is none of success, with words for it, or an error without an envelope. */
 function failsAlone(answer: JsonObject): boolean {

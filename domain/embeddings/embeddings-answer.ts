@@ -4,6 +4,7 @@ import { embeddingUsage } from '../ledger/usage.ts';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
 import { type Observation, observation } from '../upstream/observation.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { saysError } from '../upstream/error-shapes.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 
 /** Reads an upstream's list of embeddings, which goes out as it came. An error body under status 200 is an error. */
@@ -14,11 +15,12 @@ export function readEmbeddings(
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
-  if (isAbsent(value['error']) && isArray(value['data'])) return E.right(value);
-  const message = isAbsent(value['error'])
+  const { data, error, usage } = value;
+  if (isArray(data) && !saysError(error)) return E.right(value);
+  const message = isAbsent(error)
     ? 'The upstream answered without `data`.'
     : 'The upstream reported an error.';
-  return protocolFault(upstreamFailure(value, message, sanitise), value['usage']);
+  return protocolFault(upstreamFailure(value, message, sanitise), usage);
 }
 
 /** Missing embedding token counts yield `usage_missing`. */

@@ -1,5 +1,5 @@
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
-import { isBareError } from '../upstream/bare-error.ts';
+import { isBareError, saysError } from '../upstream/error-shapes.ts';
 
 /** What one payload of a responses stream is, judged by its name, its type and the status inside. */
 export type Judgement =
@@ -46,14 +46,16 @@ export function judge(eventName: string | undefined, payload: JsonObject): Judge
   const type = isString(payload['type']) ? payload['type'] : own;
   const name = own ?? type;
   if (type === 'error') return name === 'error' ? 'failure' : 'conflict';
-  if (!isAbsent(payload['error']) || name === 'error') return 'error';
-  if (!isResponseEvent(type) && isBareError(payload)) return 'error';
+  if (name === 'error' || tellsError(type, payload)) return 'error';
   if (isChatChunk(payload)) return 'chat';
   return name === type ? judgeResponse(type ?? '', payload['response']) : 'conflict';
 }
 
-/** An event of the protocol, in which `code` and its like are no signs of an error. */
-const isResponseEvent = (type: string | undefined): boolean => type?.startsWith('response.') === true;
+/** In an event of the protocol an empty `error` is none, and `code` and its like are no signs of one. */
+const tellsError = (type: string | undefined, payload: JsonObject): boolean =>
+  type?.startsWith('response.') === true
+    ? saysError(payload['error'])
+    : !isAbsent(payload['error']) || isBareError(payload);
 
 const isChatChunk = ({ object, type, choices }: JsonObject): boolean =>
   (isString(object) && object.startsWith('chat.completion')) || (!isString(type) && isArray(choices));
@@ -64,5 +66,5 @@ function judgeResponse(type: string, response: Json | undefined): Judgement {
   if (expected === undefined) return failedStatuses.has(status) ? 'conflict' : 'event';
   if (statuses.has(status) && status !== expected) return 'conflict';
   if (failedStatuses.has(expected)) return 'failure';
-  return isObject(response) && isAbsent(response['error']) ? 'terminal' : 'conflict';
+  return isObject(response) && !saysError(response['error']) ? 'terminal' : 'conflict';
 }

@@ -115,13 +115,17 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
-    ...(isObject(status) && numberOf(status['status_code']) !== 0
-      ? [{ message: status['status_msg'] ?? null }]
-      : []),
+    ...refusalIn(status),
     // https://www.rfc-editor.org/rfc/rfc9457, where there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];
 }
+
+/** A status of success has words too, which are none of a failure. */
+const refusalIn = (status: Json | undefined): readonly JsonObject[] =>
+  isObject(status) && numberOf(status['status_code']) !== 0
+    ? [{ message: status['status_msg'] ?? null }]
+    : [];
 
 /** Errors of fields that one message names. */
 const maxFieldErrors = 3;

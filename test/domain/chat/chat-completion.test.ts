@@ -72,6 +72,9 @@ describe('an upstream’s unary answer', () => {
     ['{"choices":[{"message":{"content":"a","reasoning_content":"hm"}}]}'],
     ['{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}'],
     ['{"choices":[{"message":null},{"text":"a"},null,7]}'],
+    ...['""', '{}', 'false', '[]', '{"code":null,"message":""}'].map((empty) => [
+      `{"choices":[{"message":{"content":"a"},"error":${empty}}],"error":${empty}}`,
+    ]),
     ['{"choices":[{"message":{"content":"a"},"error":null}],"x_groq":{"id":"r","error":""}}'],
   ])('goes out as it came when no rule touches it: %s', (text) => {
     expect(sent(text)).toBe('as it came');

@@ -236,8 +236,18 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ],
     [
       'in a choice, without words',
-      '{"choices":[{"delta":{},"error":{}}]}',
+      '{"choices":[{"delta":{},"error":{"code":1}}]}',
       'The upstream reported an error.',
+    ],
+    [
+      'in a choice that has failed, empty',
+      '{"choices":[{"delta":{},"finish_reason":"error","error":{}}]}',
+      'The upstream reported an error.',
+    ],
+    [
+      'in a choice that has failed, as a text',
+      '{"choices":[{"delta":{},"finish_reason":"error","error":"boom hunter2"}]}',
+      'boom [REDACTED]',
     ],
     ['in another choice', '{"choices":[null,{"delta":{}},{"index":1,"error":{"message":"m"}}]}', 'm'],
     [
@@ -252,6 +262,12 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
   it.each([
     ['{"choices":[],"error":null}'],
     ['{"choices":[{"index":0,"error":null},{"index":0,"error":""}],"x_groq":{"id":"r","error":null}}'],
+    ...['""', '{}', 'false', '[]', '{"code":null,"message":""}'].flatMap((empty) => [
+      [`{"choices":[{"index":0,"delta":{}}],"error":${empty}}`],
+      [`{"choices":[{"index":0,"delta":{},"error":${empty}}]}`],
+      [`{"choices":[],"usage":{"prompt_tokens":1},"error":${empty}}`],
+    ]),
+    ['{"choices":[{"index":0,"error":"deprecated"}]}'],
     ['{"choices":[],"x_groq":{"error":""}}'],
     ['{"choices":[],"x_groq":"error"}'],
     ['{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}'],

@@ -15,6 +15,10 @@ describe('an upstream’s embeddings', () => {
       { object: 'list', data: [{ index: 0, embedding: 'AAAA' }], usage: { total_tokens: 1 } },
     ],
     ['no vectors', { data: [] }],
+    ...['', {}, false, [], { code: null, message: '' }].map((error): [string, object] => [
+      `an error of ${JSON.stringify(error)}`,
+      { data: [], error },
+    ]),
     ['an error of null', { data: [], error: null }],
   ])('are read: %s', (_, answer) => {
     expect(read(JSON.stringify(answer))).toEqual(E.right(answer));
@@ -26,6 +30,7 @@ describe('an upstream’s embeddings', () => {
     ['null', 'null', 'The upstream answered with something that is not a JSON object.'],
     ['an empty object', '{}', 'The upstream answered without `data`.'],
     ['data that is no list', '{"data":{"embedding":[]}}', 'The upstream answered without `data`.'],
+    ['an empty error and no data', '{"error":{}}', 'The upstream reported an error.'],
     ['an error body', '{"error":{"message":"No such model."}}', 'No such model.'],
     ['an error beside data', '{"error":"m","data":[]}', 'm'],
     ['an error without words', '{"error":{"code":5},"data":[]}', 'The upstream reported an error.'],

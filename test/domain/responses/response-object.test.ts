@@ -14,6 +14,10 @@ describe('an upstream’s unary response', () => {
     ['a status that nobody knows', { status: 'complete', output: [] }],
     ['no status', { output: [] }],
     ['one that is queued to be fetched later', { status: 'queued', background: true, output: [] }],
+    ...['', {}, false, [], { code: null, message: '' }].map((error): [string, object] => [
+      `an error of ${JSON.stringify(error)}`,
+      { status: 'completed', error, output: [] },
+    ]),
     ['an error of null', { status: 'completed', error: null, output: [] }],
     ['unknown members', { status: 'completed', output: [{ type: 'program' }], x: { y: 1 } }],
   ])('is read: %s', (_, response) => {
@@ -32,6 +36,7 @@ describe('an upstream’s unary response', () => {
       'The upstream answered without `output`.',
     ],
     ['output that is no list', '{"output":"Hi"}', 'The upstream answered without `output`.'],
+    ['an empty error and no output', '{"error":{}}', 'The upstream reported an error.'],
     ['an error body', '{"error":{"message":"No such model."}}', 'No such model.'],
     ['an error beside output', '{"error":{"message":"m"},"output":[],"status":"completed"}', 'm'],
     ['an error that is a text', '{"error":"overloaded","output":[]}', 'overloaded'],

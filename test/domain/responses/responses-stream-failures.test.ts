@@ -59,6 +59,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ],
     ['an event named error of another type', 'event: error\ndata: {"type":"x","message":"m"}\n\n', 'm'],
     ['without a message', 'data: {"error":{"code":500}}\n\n', 'The upstream reported an error.'],
+    ['empty, and without a type', 'data: {"error":{}}\n\n', 'The upstream reported an error.'],
     ['with a secret', 'data: {"error":{"message":"bad key hunter2"}}\n\n', 'bad key [REDACTED]'],
     [
       'without an envelope',

@@ -136,6 +136,10 @@ describe('event names and JSON payloads are preserved', () => {
     ['choices beside a type', event({ type: 'vendor.vote', choices: [] })],
     ['code beside words', event({ type: 'response.vendor_code.done', code: 'x = 1', message: 'm' })],
     ['words of a vendor’s own', event({ type: 'vendor.status', message: 'queued' })],
+    ...['', {}, false, [], { code: null, message: '' }].map((error): [string, string] => [
+      `an error of ${JSON.stringify(error)}`,
+      event({ type: 'response.created', error, response: response('in_progress', { error }) }),
+    ]),
     ['a failed item', event({ type: 'response.output_item.done', item: { status: 'failed' } })],
     ['a failed call', event({ type: 'response.mcp_call.failed', item_id: 'mcp_1' })],
   ])('%s', (_, block) => {
@@ -203,6 +207,7 @@ describe('conflicting status and type is one failure, without [DONE]', () => {
 
   it.each([
     ['a response with an error of null', { ...response('completed'), error: null }],
+    ['a response with an empty error', { ...response('completed'), error: {} }],
     ['a response without output', { id: 'resp_1' }],
     ['an empty response', {}],
   ])('and so is %s', (_, inside) => {

@@ -1,5 +1,12 @@
-import { isAbsent, isFilled, isString, type JsonObject } from '../shared/json.ts';
+import { isAbsent, isFilled, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
 import { upstreamMessage } from './upstream-words.ts';
+
+/**
+ * Whether an `error` beside an answer says anything. Some upstreams send the field always, and mean nothing by an empty
+ * text, an empty list, an object without a filled member, or false.
+ */
+export const saysError = (error: Json | undefined): boolean =>
+  isObject(error) ? Object.values(error).some(isFilled) : isFilled(error) && error !== false;
 
 /** What upstreams put beside the words of an error that has no envelope, and beside nothing else. */
 const signs = ['code', 'error_code', 'errors', 'detail'] as const;
