@@ -43,6 +43,11 @@ export class BlockWriter {
     this.answerId = answerId;
   }
 
+  /** Nothing was said yet. */
+  isEmpty(): boolean {
+    return this.index < 0 && this.waiting.length === 0;
+  }
+
   say(kind: Prose['kind'], text: string): void {
     if (this.open?.kind === kind && this.waiting.length === 0) {
       this.delta(kind, text);

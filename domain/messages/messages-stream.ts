@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
-import { isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
@@ -73,7 +73,7 @@ class Translation {
   see(event: ChatEvent): readonly MessagesEvent[] {
     if (this.phase === 'over') return [];
     if (event.kind === 'failed') return this.over([{ kind: 'failed', error: event.error }]);
-    if (event.kind === 'chunk' && isMalformedChat(event.chunk, 'delta'))
+    if (event.kind === 'chunk' && isMalformedChat(event.chunk, this.memberOf(event.chunk)))
       return this.over([failed('The upstream sent a malformed event.')]);
     this.begin();
     if (event.kind === 'done') return this.complete();
@@ -119,9 +119,14 @@ class Translation {
     this.keptStop = keptStop(chunk) ?? this.keptStop;
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;
-    const { delta, finish_reason } = choice;
+    const { [this.memberOf(chunk)]: delta, finish_reason } = choice;
     if (isObject(delta)) this.readDelta(delta);
     if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
+  }
+
+  /** Some upstreams stream the whole message in one chunk; behind deltas it says once more what they said. */
+  private memberOf({ choices }: JsonObject): 'delta' | 'message' {
+    return this.writer.isEmpty() && isAbsent(firstChoice(choices)?.['delta']) ? 'message' : 'delta';
   }
 
   private readDelta(delta: JsonObject): void {

@@ -255,6 +255,36 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.'],
     ],
     [
+      'a whole message in one chunk',
+      [
+        says({ role: 'assistant', content: '' }),
+        chunkEvent({
+          object: 'chat.completion',
+          choices: [
+            {
+              index: 0,
+              message: {
+                role: 'assistant',
+                reasoning: 'r',
+                content: 'a',
+                tool_calls: [piece(0, '{}', f, 'f')],
+              },
+              finish_reason: 'tool_calls',
+            },
+          ],
+        }),
+      ],
+      ['thinking', 'r', '.', 'text', 'a', '.', 'tool_use f', '{}', '.'],
+    ],
+    [
+      'a whole message behind its deltas',
+      [
+        says({ content: 'a' }),
+        chunkEvent({ choices: [{ index: 0, message: { content: 'a' }, finish_reason: 'stop' }] }),
+      ],
+      ['text', 'a', '.'],
+    ],
+    [
       'other choices are passed over',
       [
         chunkEvent({
