@@ -7,7 +7,7 @@ import { type GatewayError, overloaded, shuttingDown } from '../domain/shared/ga
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEnd } from '../domain/shared/stream-event.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
-import { type UpstreamFault, upstreamError } from '../domain/upstream/upstream-fault.ts';
+import { type UpstreamFault, upstreamError, withoutMessagesType } from '../domain/upstream/upstream-fault.ts';
 import { type CallerAnswer, callerAnswer } from './caller-answer.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
 import type { AnswerPath, HeldMemory, ModelAnswer } from './model-request.ts';
@@ -104,7 +104,7 @@ async function unanswered(
   { fault, observation }: Unanswered,
 ): Promise<ModelAnswer> {
   departure.over();
-  const error = facts.redaction.fit(upstreamError(fault));
+  const error = facts.redaction.fit(callersError(fault, facts.path));
   const end = ends.failed(departure.early(), error, {
     status: facts.ask.stream ? 'stream_start_error' : 'provider_error',
     statusCode: error.upstream?.upstreamStatus,
@@ -114,6 +114,9 @@ async function unanswered(
   await settle(end);
   return refusal(end, error);
 }
+
+const callersError = (fault: UpstreamFault, { translation }: AnswerPath): GatewayError =>
+  translation === undefined ? upstreamError(fault) : withoutMessagesType(upstreamError(fault));
 
 /** A caller that was cut off gets the reason. After a client disconnect nobody reads the error, so any will do. */
 const refusal = (end: Called, error: GatewayError): ModelAnswer => ({

@@ -4,7 +4,7 @@ import type { ChatEvent } from '../chat/chat-stream.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
-import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
+import { prematureEnd, streamFailure, withoutMessagesType } from '../upstream/upstream-fault.ts';
 import { isMalformedChat } from './answer-shape.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
@@ -27,7 +27,7 @@ import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 /**
  * A chat stream in the words of the messages family: `message_start`, blocks one after the other, `message_delta`
  * with the stop reason and the last usage seen, and `message_stop`, which is held back until the ledger row is
- * committed. There is no `[DONE]` here. A failure passes as it is, a malformed piece is one, and what either cut off
+ * committed. There is no `[DONE]` here. A failure passes, a malformed piece is one, and what either cut off
  * never looks finished.
  */
 export const messagesStream = (
@@ -72,7 +72,8 @@ class Translation {
 
   see(event: ChatEvent): readonly MessagesEvent[] {
     if (this.phase === 'over') return [];
-    if (event.kind === 'failed') return this.over([{ kind: 'failed', error: event.error }]);
+    if (event.kind === 'failed')
+      return this.over([{ kind: 'failed', error: withoutMessagesType(event.error) }]);
     if (event.kind === 'chunk' && isMalformedChat(event.chunk, this.memberOf(event.chunk)))
       return this.over([failed('The upstream sent a malformed event.')]);
     this.begin();

@@ -122,6 +122,14 @@ function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undef
   return rest;
 }
 
+/** The error of an upstream of another family: what it calls a type is none of the messages API (rule 35.13). */
+export function withoutMessagesType(error: GatewayError): GatewayError {
+  const { upstream } = error;
+  return upstream?.labels === undefined
+    ? error
+    : { ...error, upstream: { ...upstream, ...labelled(withoutType(upstream.labels)) } };
+}
+
 /** A fault found in a stream that had already begun; its status is for the logs. */
 export const streamFailure = (message: string, status = 502, labels?: UpstreamLabels): GatewayError =>
   failed(status, message, { labels });

@@ -129,6 +129,18 @@ describe('a refusal', () => {
   });
 });
 
+describe('what an upstream calls its failure', () => {
+  it('is told with the type of an upstream that speaks the messages body, and of no other', async () => {
+    const labels = { code: 'c', messagesType: 'bad_request_error' };
+    const script = fails({ kind: 'status', status: 400, message: 'No.', headers: {}, labels });
+    const translated = await new Story({ family: 'messages', script }).serve();
+    expect(errorOf(translated.answer)?.upstream?.labels).toEqual({ code: 'c' });
+    const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
+    const native = await new Story({ family: 'messages', script, provider }).serve();
+    expect(errorOf(native.answer)?.upstream?.labels).toEqual(labels);
+  });
+});
+
 describe('words with a secret in them', () => {
   const withAll = secrets.join(' and ');
   /** A field is named by a key of the caller's body, which may be a key in the other sense, and no URL. */

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
+import type { UpstreamLabels } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import { streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { anObjectText, aStreamedAnswer } from '../../support/arbitraries/messages.ts';
 import { outputsOf } from '../../support/machine-laws.ts';
 import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
@@ -36,7 +38,14 @@ describe('a failure never looks finished', () => {
       'content_block_delta',
       'error',
     ]);
-    expect((events.at(-1) as typeof failed).error).toBe(failed.error);
+  });
+
+  it('keeps what the upstream calls it, but for a type, which is none of the messages API', () => {
+    const named = (labels: UpstreamLabels) => streamFailure('gone', 502, labels);
+    const error = named({ code: 'c', param: 'p', messagesType: 'bad_request_error' });
+    expect(eventsOf([{ kind: 'failed', error }])).toEqual([
+      { kind: 'failed', error: named({ code: 'c', param: 'p' }) },
+    ]);
   });
 
   it('may be all there is', () => {
