@@ -10,8 +10,6 @@ const stopReasons: ReadonlyMap<string, string> = new Map([
   ['max_output_tokens', 'max_tokens'],
   ['time_limit', 'max_tokens'],
   ['model_context_window_exceeded', 'model_context_window_exceeded'],
-  ['tool_calls', 'tool_use'],
-  ['function_call', 'tool_use'],
   ['refusal', 'refusal'],
   ['guardrail_intervened', 'refusal'],
   ['sensitive', 'refusal'],
@@ -73,8 +71,9 @@ export function keptStop({ provider_metadata: metadata }: JsonObject): string | 
 }
 
 /**
- * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop` and reasons that nobody
- * knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool. A call that was cut
+ * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop`, `tool_calls` and reasons that
+ * nobody knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool, and some
+ * `tool_calls` where they have called none. A call that was cut
  * off is not to be run, and some say so even of one that their limit has cut off. One that was kept says more.
  */
 export function stopReason(
@@ -90,7 +89,7 @@ export function stopReason(
   const reason = isString(finish) ? finish.toLowerCase() : '';
   if (failures.has(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
   if (answer.refused || filtered.test(reason)) return E.right('refusal');
-  const meant = stopReasons.get(reason) ?? (answer.called ? 'tool_use' : 'end_turn');
-  if (meant === 'tool_use') return E.right(answer.cutOff ? 'max_tokens' : meant);
-  return E.right(answer.kept ?? knownStop(reason) ?? meant);
+  const meant = stopReasons.get(reason);
+  if (meant === undefined && answer.called) return E.right(answer.cutOff ? 'max_tokens' : 'tool_use');
+  return E.right(answer.kept ?? knownStop(reason) ?? meant ?? 'end_turn');
 }

@@ -312,8 +312,8 @@ describe('stop_reason', () => {
   it.each<[Json, string, string]>([
     ['stop', 'end_turn', 'tool_use'],
     ['length', 'max_tokens', 'max_tokens'],
-    ['tool_calls', 'tool_use', 'tool_use'],
-    ['function_call', 'tool_use', 'tool_use'],
+    ['tool_calls', 'end_turn', 'tool_use'],
+    ['function_call', 'end_turn', 'tool_use'],
     ['content_filter', 'refusal', 'refusal'],
     ['', 'end_turn', 'tool_use'],
     [null, 'end_turn', 'tool_use'],

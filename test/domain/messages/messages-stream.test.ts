@@ -146,6 +146,7 @@ describe('the end', () => {
     ['length', [finishes('length')], 'max_tokens'],
     ['tool_calls', [call, finishes('tool_calls')], 'tool_use'],
     ['function_call', [says({ function_call: { name: 'f' } }), finishes('function_call')], 'tool_use'],
+    ['tool_calls without any call', [says({ content: 'a' }), finishes('tool_calls')], 'end_turn'],
     ['content_filter', [finishes('content_filter')], 'refusal'],
     ['a reason that nobody knows', [finishes('eos')], 'end_turn'],
     ['model_length', [finishes('model_length')], 'max_tokens'],
