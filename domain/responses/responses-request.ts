@@ -11,7 +11,7 @@ import {
 } from '../shared/field-shapes.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, type Json, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
+import { isFilled, isObject, type Json, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
@@ -36,6 +36,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   return E.right(
     generationRequest('responses', document, model.right, {
       tools: objectsOf(tools),
+      laterTools: below('input', placeIn(input, placeOfTools)),
       visual: below('input', placeIn(input, placeOfVisual)),
       format: membersOf(text)['format'],
       fields: { json_schema: 'text.format' },
@@ -55,6 +56,12 @@ export const responsesShapes: FieldShapes = [
   ['stream', aBoolean],
   ['tools', anArrayOfObjects],
 ];
+
+/** Items of a conversation that bring tools: those that were found for the model, and those that a caller adds. */
+const toolItems: ReadonlySet<Json | undefined> = new Set(['additional_tools', 'tool_search_output']);
+
+const placeOfTools = ({ type, tools }: JsonObject): Place =>
+  toolItems.has(type) && isFilled(tools) ? '.tools' : undefined;
 
 /** Items that show something whatever else they hold: a screenshot, or an image that was made. */
 const visualItems: ReadonlySet<Json | undefined> = new Set(['computer_call_output', 'image_generation_call']);

@@ -1,6 +1,7 @@
 import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import { isObject, type Json, type JsonObject } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
+import type { Place } from '../shared/place.ts';
 import type { Capability, CapabilityFields } from './capabilities.ts';
 
 /** A reading view over the caller's untouched body, of a family whose answers a model writes. */
@@ -19,6 +20,8 @@ export interface GenerationRequest {
 /** What each family says in words of its own. */
 interface Asked {
   readonly tools: readonly JsonObject[];
+  /** Where it brings tools besides, in the conversation. */
+  readonly laterTools?: Place;
   /** Where it shows the model something; undefined: nowhere. */
   readonly visual: string | undefined;
   /** The format that the answer must have. */
@@ -31,12 +34,12 @@ export function generationRequest(
   family: 'chat_completions' | 'responses',
   document: JsonDocument,
   model: string,
-  { tools, visual, format, fields }: Asked,
+  { tools, laterTools, visual, format, fields }: Asked,
 ): GenerationRequest {
   const stream = document.value['stream'] === true;
   const needs: Capability[] = [family];
   if (stream) needs.push('stream');
-  if (tools.length > 0) needs.push('tools');
+  if (tools.length > 0 || laterTools !== undefined) needs.push('tools');
   if (visual !== undefined) needs.push('vision');
   if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
   return {
@@ -44,7 +47,11 @@ export function generationRequest(
     model,
     stream,
     needs,
-    fields: visual === undefined ? fields : { ...fields, vision: visual },
+    fields: {
+      ...fields,
+      ...(tools.length > 0 || laterTools === undefined ? {} : { tools: laterTools }),
+      ...(visual === undefined ? {} : { vision: visual }),
+    },
     exposedToolCount: tools.length,
     mcpTools: offeredMcpTools(tools),
   };

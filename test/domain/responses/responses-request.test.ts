@@ -99,6 +99,13 @@ describe('what a responses request needs of a route', () => {
     ['stream: true', { stream: true }, ['responses', 'stream']],
     ['a function', { tools: [{ type: 'function', name: 'f' }] }, ['responses', 'tools']],
     ['a hosted tool', { tools: [{ type: 'web_search' }] }, ['responses', 'tools']],
+    ...['additional_tools', 'tool_search_output'].map((type): [string, object, string[]] => [
+      `tools of the item ${type}`,
+      { input: [{ type, tools: [{ type: 'function', name: 'f' }] }] },
+      ['responses', 'tools'],
+    ]),
+    ['an item without tools', { input: [{ type: 'tool_search_output', tools: [] }] }, ['responses']],
+    ['an item that tells of tools', { input: [{ type: 'mcp_list_tools', tools: [{}] }] }, ['responses']],
     ['empty tools', { tools: [], include: [] }, ['responses']],
     ['tool_choice without tools', { tool_choice: 'auto' }, ['responses']],
     [
@@ -171,6 +178,9 @@ describe('what a responses request needs of a route', () => {
     for (const item of [{ outputs: [image] }, { output: image }])
       expect(requestOf({ input: [item] }).fields.vision).toMatch(/^input\[0\]\.output(?:s\[0\])?$/);
     expect(requestOf({ input: [{ type: 'computer_call_output' }] }).fields.vision).toBe('input[0]');
+    const input = [{}, { type: 'additional_tools', tools: [{}] }];
+    expect(requestOf({ input }).fields.tools).toBe('input[1].tools');
+    expect(requestOf({ input, tools: [{}] }).fields.tools).toBeUndefined();
   });
 });
 
