@@ -19,6 +19,17 @@ export function reportedUsage(answer: JsonObject): Json | undefined {
   return isObject(groq) ? (groq['usage'] ?? undefined) : undefined;
 }
 
+/**
+ * Usage of a stream after one more chunk: the last that was reported counts (rule 36.13), but for one without counts
+ * behind one that has them.
+ */
+export function streamedUsage(before: Json | undefined, chunk: JsonObject): Json | undefined {
+  const reported = reportedUsage(chunk);
+  if (isAbsent(reported)) return before;
+  const isWorse = generationUsage(reported) === undefined && generationUsage(before) !== undefined;
+  return isWorse ? before : reported;
+}
+
 export function observeCompletion(completion: JsonObject): Observation {
   let invokedToolCount = 0;
   for (const { message } of objectsOf(completion['choices']))
@@ -39,15 +50,14 @@ const isLegacyCall = (call: Json | undefined): call is JsonObject =>
 const isNamed = ({ function: of }: JsonObject): boolean =>
   isObject(of) && isString(of['name']) && of['name'] !== '';
 
-/** Watches a chat stream beside the pipeline: chunks are only read. Usage repeated in a stream: the last one counts. */
+/** Watches a chat stream beside the pipeline: chunks are only read. */
 export class ChatObserver implements StreamObserver {
   private usage: Json | undefined;
   /** Calls by choice and index, each with its id. */
   private readonly calls = new Map<string, string | undefined>();
 
   see(chunk: JsonObject): void {
-    const reported = reportedUsage(chunk);
-    if (!isAbsent(reported)) this.usage = reported;
+    this.usage = streamedUsage(this.usage, chunk);
     const choices = chunk['choices'];
     if (!isArray(choices)) return;
     for (const choice of choices) if (isObject(choice)) this.seeDelta(choice);
@@ -64,15 +74,20 @@ export class ChatObserver implements StreamObserver {
 
   /**
    * Pieces of one call share its index, but some upstreams give every parallel call the same: one that is named begins
-   * another where its id is another one. A call without an index comes whole, and its id tells it.
+   * another where its id is another one. A call without an index is told by its id, or without one begins with its name.
    */
   private seeCall(choice: number, call: JsonObject): void {
     const index = numberOf(call['index']);
     const id = isString(call['id']) ? call['id'].slice(0, 128) : undefined;
     const at = `${choice}:${index}`;
-    if (index === undefined) this.count(`${choice}:${id === undefined ? `#${this.calls.size}` : `id:${id}`}`);
+    if (index === undefined) this.countUnnumbered(choice, id, isNamed(call));
     else if (id && isNamed(call) && (this.calls.get(at) || id) !== id) this.count(`${at}:${id}`);
     else this.count(at, id);
+  }
+
+  private countUnnumbered(choice: number, id: string | undefined, named: boolean): void {
+    if (id) this.count(`${choice}:id:${id}`);
+    else if (named || this.calls.size === 0) this.count(`${choice}:#${this.calls.size}`);
   }
 
   private count(call: string, id?: string): void {

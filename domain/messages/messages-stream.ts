@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { reportedUsage } from '../chat/observe-chat.ts';
+import { streamedUsage } from '../chat/observe-chat.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
@@ -116,7 +116,7 @@ class Translation {
   }
 
   private read(chunk: JsonObject): void {
-    this.usage = reportedUsage(chunk) ?? this.usage;
+    this.usage = streamedUsage(this.usage, chunk);
     this.keptStop = keptStop(chunk) ?? this.keptStop;
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;

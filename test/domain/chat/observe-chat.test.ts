@@ -52,7 +52,8 @@ describe('usage of an answer', () => {
       false,
     ],
     ['then null', [{ usage: usage(3, 5) }, { usage: null }], tokens(3, 5), false],
-    ['then unusable', [{ usage: usage(3, 5) }, { usage: { prompt_tokens: -1 } }], undefined, true],
+    ['then unusable', [{ usage: usage(3, 5) }, { usage: { prompt_tokens: -1 } }], tokens(3, 5), false],
+    ['then empty', [{ usage: usage(3, 5) }, { usage: {} }], tokens(3, 5), false],
     ['unusable, then usable', [{ usage: {} }, { usage: usage(3, 5) }], tokens(3, 5), false],
   ])('usage repeated in a stream: the last one counts: %s', (_, chunks, expected, unusable) => {
     expect(observedStream(chunks)).toMatchObject({ usage: expected, usageUnusable: unusable });
@@ -142,9 +143,20 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     ['whole calls told apart by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
     [
       'whole calls without anything to tell them apart',
-      [piece({ function: {} }), piece({ function: {} })],
+      [piece({ function: { name: 'f' } }), piece({ id: '', function: { name: 'f' } })],
       2,
     ],
+    [
+      'calls in pieces that have neither an index nor an id',
+      [
+        piece({ function: { name: 'f', arguments: '{' } }),
+        piece({ function: { arguments: '"a":1' } }),
+        piece({ id: '', function: { name: '', arguments: '}' } }),
+        piece({ function: { name: 'g', arguments: '{}' } }),
+      ],
+      2,
+    ],
+    ['a call of which no name is told', [piece({ function: { arguments: '{}' } })], 1],
     [
       'a legacy call in pieces',
       [

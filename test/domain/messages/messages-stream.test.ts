@@ -209,6 +209,7 @@ describe('the end', () => {
         chunkEvent({ usage: { prompt_tokens: 3, completion_tokens: 1 } }),
         chunkEvent({ usage: { prompt_tokens: 3, completion_tokens: 5 } }),
         chunkEvent({ usage: null }),
+        chunkEvent({ usage: {} }),
       ],
       [3, 0, 5],
     ],
