@@ -60,11 +60,13 @@ export class ChatObserver implements StreamObserver {
     this.usage = streamedUsage(this.usage, chunk);
     const choices = chunk['choices'];
     if (!isArray(choices)) return;
-    for (const choice of choices) if (isObject(choice)) this.seeDelta(choice);
+    // Some upstreams stream the whole message in one chunk; behind deltas it says once more what they said.
+    const member = this.calls.size === 0 ? 'message' : 'delta';
+    for (const choice of choices)
+      if (isObject(choice)) this.seeDelta(choice, choice['delta'] ?? choice[member]);
   }
 
-  private seeDelta(choice: JsonObject): void {
-    const delta = choice['delta'];
+  private seeDelta(choice: JsonObject, delta: Json | undefined): void {
     if (!isObject(delta)) return;
     const of = numberOf(choice['index']) ?? 0;
     if (isLegacyCall(delta['function_call'])) this.count(`${of}:function_call`);

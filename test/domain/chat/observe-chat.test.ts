@@ -156,6 +156,16 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       ],
       2,
     ],
+    [
+      'whole messages in one chunk',
+      [{ choices: [0, 1].map((index) => ({ index, message: { tool_calls: [{ id: 'a' }, { id: 'b' }] } })) }],
+      4,
+    ],
+    [
+      'a whole message behind its deltas',
+      [piece({ index: 0, id: 'a' }), { choices: [{ message: { tool_calls: [{ id: 'a' }] } }] }],
+      1,
+    ],
     ['a call of which no name is told', [piece({ function: { arguments: '{}' } })], 1],
     [
       'a legacy call in pieces',
