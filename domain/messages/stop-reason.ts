@@ -71,10 +71,10 @@ export function keptStop({ provider_metadata: metadata }: JsonObject): string | 
 }
 
 /**
- * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop`, `tool_calls` and reasons that
- * nobody knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool, and some
- * `tool_calls` where they have called none. A call that was cut
- * off is not to be run, and some say so even of one that their limit has cut off. One that was kept says more.
+ * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop`, `tool_calls` and reasons
+ * that nobody knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool, and some
+ * `tool_calls` where they have called none. A call that was cut off is not to be run: some say `tool_calls` even where
+ * their limit has cut it off. A stop reason that was kept says more.
  */
 export function stopReason(
   finish: Json | undefined,

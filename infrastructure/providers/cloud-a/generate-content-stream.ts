@@ -26,8 +26,8 @@ type Event = StreamEvent<JsonObject>;
 
 /**
  * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
- * success if every candidate had a finish reason; of a prompt that was blocked there may be none. Usage repeats in each event; the last one counts, and is sent once,
- * at the end.
+ * success if every candidate had a finish reason; of a prompt that was blocked there may be none. Usage repeats in each
+ * event; the last one counts, and is sent once, at the end.
  */
 export const generateContentStream = (
   about: AnswerNames,
