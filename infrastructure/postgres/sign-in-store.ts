@@ -28,6 +28,11 @@ export const signInStore = (pool: DatabasePool): SignIns => ({
         select s.state_sha256 from oidc_sign_ins s where s.begun_at <= ${oldest}
         limit ${tidiedAtOnce} for update skip locked)
     `);
+    await pool.query(sql.unsafe`
+      delete from oidc_sign_ins where state_sha256 in (
+        select s.state_sha256 from oidc_sign_ins s order by s.begun_at
+        limit (select greatest(0, count(*) - ${maxSignIns - 1}) from oidc_sign_ins) for update skip locked)
+    `);
     // Those that begin at the same moment do not see each other: they are as few as the gate of sign-ins lets in.
     const begun = await pool.maybeOne(sql.type(row(t.type({ return_to: t.string })))`
       insert into oidc_sign_ins (state_sha256, browser_sha256, return_to, address, begun_at)
@@ -35,7 +40,6 @@ export const signInStore = (pool: DatabasePool): SignIns => ({
       where (select count(*) from (
                select 1 from oidc_sign_ins s where s.address = ${address} and s.begun_at > ${oldest}
                limit ${maxSignInsOfAddress}) here) < ${maxSignInsOfAddress}
-        and (select count(*) from (select 1 from oidc_sign_ins limit ${maxSignIns}) there) < ${maxSignIns}
       returning return_to
     `);
     return begun !== null;
