@@ -23,6 +23,7 @@ import {
   numberOf,
   objectsOf,
   membersOf,
+  isTexts,
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
@@ -83,11 +84,7 @@ export function readConversation(
 }
 
 const aNumber: ValueShape = ['a number', (value) => numberOf(value) !== undefined, { type: 'number' }];
-const strings: ValueShape = [
-  'an array of strings',
-  (value) => isArray(value) && value.every(isString),
-  { type: 'array', items: { type: 'string' } },
-];
+const strings: ValueShape = ['an array of strings', isTexts, { type: 'array', items: { type: 'string' } }];
 
 /** Fields that the gateway reads. */
 export const messagesShapes: FieldShapes = [

@@ -31,6 +31,10 @@ export const membersOf = (value: Json | undefined): JsonObject => (isObject(valu
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];
 
+/** Whether a value is a list of texts and of nothing else. */
+export const isTexts = (value: Json | undefined): value is readonly string[] =>
+  isArray(value) && value.every(isString);
+
 /** Takes each text in a value, as deep as it goes; keys are none. */
 export function eachText(value: Json, take: (text: string) => void): void {
   if (isString(value)) take(value);

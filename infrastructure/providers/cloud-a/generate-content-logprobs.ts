@@ -1,16 +1,13 @@
-import { isObject, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-
-const recordsIn = (value: Json | undefined): readonly JsonObject[] =>
-  isArray(value) ? value.filter(isObject) : [];
+import { isObject, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
 /** The tokens that were chosen and those that were likely, where the upstream gives them. */
 export function logprobsOf({ logprobsResult }: JsonObject): JsonObject | null {
   if (!isObject(logprobsResult)) return null;
   const { chosenCandidates, topCandidates } = logprobsResult;
-  const likely = recordsIn(topCandidates);
-  const content = recordsIn(chosenCandidates).map((chosen, position) => ({
+  const likely = objectsOf(topCandidates);
+  const content = objectsOf(chosenCandidates).map((chosen, position) => ({
     ...tokenOf(chosen),
-    top_logprobs: recordsIn(likely[position]?.['candidates']).map(tokenOf),
+    top_logprobs: objectsOf(likely[position]?.['candidates']).map(tokenOf),
   }));
   return { content, refusal: null };
 }

@@ -8,6 +8,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  isTexts,
 } from '../../../domain/shared/json.ts';
 import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -28,8 +29,6 @@ type Reader = (value: Json, path: string) => Either<GatewayError, Json>;
 const camel = (name: string): string =>
   name.replaceAll(/_([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 
-const isStringArray = (value: Json): value is readonly string[] => isArray(value) && value.every(isString);
-
 const anObject: Reader = (value, path) =>
   isObject(value) ? E.right(value) : E.left(fieldError(path, 'must be an object.'));
 
@@ -43,7 +42,7 @@ const someObjects: Reader = (value, path) =>
 
 /** Words of the platform are in capitals; clients write them in either case. */
 const words: Reader = (value, path) =>
-  isStringArray(value)
+  isTexts(value)
     ? E.right(value.map((word) => word.toUpperCase()))
     : E.left(fieldError(path, 'must be an array of strings.'));
 

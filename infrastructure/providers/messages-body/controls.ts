@@ -11,14 +11,13 @@ import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
   isAbsent,
-  isArray,
   isObject,
   isPositiveInteger,
   isString,
-  type Json,
   type JsonObject,
   membersOf,
   numberOf,
+  isTexts,
 } from '../../../domain/shared/json.ts';
 import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
@@ -104,8 +103,6 @@ export function stopMember({ stop, stop_sequences: own }: JsonObject): Members {
   if (!isAbsent(own) && !isDeepStrictEqual(asked, own)) return E.left(disagreement('stop_sequences', 'stop'));
   return E.right(asked.length === 0 ? {} : { stop_sequences: asked });
 }
-
-const isTexts = (value: Json): value is readonly string[] => isArray(value) && value.every(isString);
 
 /** `output_config`, with the schema of `response_format` in it where the upstream takes one. */
 export function outputConfigMember(body: JsonObject, rules: BodyRules): Members {

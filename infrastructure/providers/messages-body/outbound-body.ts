@@ -3,14 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { UpstreamCall } from '../../../application/ports/upstream.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import {
-  deepMerge,
-  isAbsent,
-  isArray,
-  isString,
-  type Json,
-  type JsonObject,
-} from '../../../domain/shared/json.ts';
+import { deepMerge, isAbsent, type Json, type JsonObject, isTexts } from '../../../domain/shared/json.ts';
 import { withReasoning } from './reasoning.ts';
 import type { BodyRules } from './rules.ts';
 
@@ -69,8 +62,7 @@ const listed = /^[\x21-\x2b\x2d-\x7e]+$/;
 /** The caller's own `anthropic_beta` is copied through, into a header what one can hold. */
 function ownBetas(value: Json | undefined, inHeader: boolean): Either<GatewayError, readonly string[]> {
   if (isAbsent(value)) return E.right([]);
-  if (!isArray(value) || !value.every(isString))
-    return E.left(fieldError('anthropic_beta', 'must be an array of strings.'));
+  if (!isTexts(value)) return E.left(fieldError('anthropic_beta', 'must be an array of strings.'));
   return inHeader && !value.every((beta) => listed.test(beta))
     ? E.left(
         fieldError(
