@@ -244,11 +244,11 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
 
 /** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
-  let reportedAt = 0;
+  let reportedAt = Number.NEGATIVE_INFINITY;
   return () => {
     const bytes = journal.size();
-    if (bytes === 0 || Date.now() - reportedAt < journalReportMs) return;
-    reportedAt = Date.now();
+    if (bytes === 0 || performance.now() - reportedAt < journalReportMs) return;
+    reportedAt = performance.now();
     log.warn({ bytes, max_bytes: journal.maxBytes }, 'records wait in the journal');
   };
 }
@@ -256,13 +256,13 @@ function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): ()
 /** Says that payload bodies were shed, now and then for as long as more are. */
 function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () => void {
   let reported = 0;
-  let reportedAt = 0;
+  let reportedAt = Number.NEGATIVE_INFINITY;
   return () => {
     const { shed, queuedBytes } = counts();
-    if (shed === reported || Date.now() - reportedAt < journalReportMs) return;
+    if (shed === reported || performance.now() - reportedAt < journalReportMs) return;
     log.warn({ shed: shed - reported, queued_bytes: queuedBytes }, 'payload bodies were not kept');
     reported = shed;
-    reportedAt = Date.now();
+    reportedAt = performance.now();
   };
 }
 

@@ -38,8 +38,9 @@ export function behindAnswers<A>(
       writing ??= write();
     },
     close: async (withinMs) => {
-      const deadline = Date.now() + withinMs;
-      while (isWriting() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+      const deadline = performance.now() + withinMs;
+      while (isWriting() && performance.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, 10));
     },
   };
 }

@@ -98,8 +98,8 @@ class Writer {
 
   async close(withinMs: number): Promise<void> {
     this.closing = true;
-    const deadline = Date.now() + withinMs;
-    while (this.writing !== undefined && Date.now() < deadline)
+    const deadline = performance.now() + withinMs;
+    while (this.writing !== undefined && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 10));
   }
 

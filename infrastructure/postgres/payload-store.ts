@@ -121,10 +121,10 @@ class PayloadWriter {
   }
 
   async close(withinMs: number): Promise<void> {
-    const deadline = Date.now() + withinMs;
+    const deadline = performance.now() + withinMs;
     this.closing = true;
     this.endOfGathering?.();
-    while ((this.isMaking() || this.writing) && Date.now() < deadline)
+    while ((this.isMaking() || this.writing) && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 10));
     this.shed += this.toMake.length + this.beingMade + this.waiting();
   }
