@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { foldEmail } from '../../domain/identity/password.ts';
 import { throttle } from '../../domain/identity/login-throttle.ts';
 import { readCode, usableSteps, type UsedCode } from '../../domain/identity/second-factor.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
@@ -97,7 +98,7 @@ export function proving(ports: ProofPorts): Prove {
   const inLine = loginLine();
   return async (login, asked, then) => {
     if (!ports.passwordLogin()) return E.left(passwordsAreOff);
-    const line = { ...login, account: login.email.toLowerCase() };
+    const line = { ...login, account: foldEmail(login.email) };
     return (
       (await inLine(line, (turns) => attempt(ports, login, asked, turns, then))) ?? E.left(tooManyLogins)
     );

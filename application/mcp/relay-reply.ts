@@ -169,17 +169,16 @@ function relayedFrame(
   { wire, data }: Extract<McpFrame, { readonly kind: 'event' }>,
   seen: { isResumable: boolean; isAnswered: boolean },
 ): string | Uint8Array | McpError {
-  const lines = otherLines(wire);
-  seen.isResumable ||= lines.some((line) => line.startsWith('id:'));
-  const shownLines = lines.map((line) => withoutSecrets(line, terms.secrets()));
-  const isShown = shownLines.every((line, index) => line === lines[index]);
-  if (data === '') return isShown ? wire : eventOf(shownLines, []);
+  const head = headOf(wire);
+  seen.isResumable ||= /^id:/m.test(head);
+  const shownHead = withoutSecrets(head, terms.secrets());
+  if (data === '') return shownHead === head ? wire : `${shownHead}\n`;
   const shown = shownMessage(terms, call, server, data);
   if (E.isLeft(shown)) return shown.left;
   const { text, isResponse } = shown.right;
   seen.isAnswered ||= isResponse;
   if (text === '') return noEvent;
-  return text === data && isShown ? wire : eventOf(shownLines, text.split('\n'));
+  return text === data && shownHead === head ? wire : eventOf(shownHead, text);
 }
 
 /**
@@ -199,11 +198,13 @@ const noEvent = ':\n\n';
 const textOf = (wire: Uint8Array): string => new TextDecoder().decode(wire);
 
 /** The lines of an event but for its data: its id and its name. */
-const otherLines = (wire: Uint8Array): readonly string[] =>
+const headOf = (wire: Uint8Array): string =>
   textOf(wire)
     .split(/\r\n|\n|\r/)
-    .filter((line) => line !== '' && !line.startsWith('data'));
+    .filter((line) => line !== '' && !line.startsWith('data'))
+    .map((line) => `${line}\n`)
+    .join('');
 
 /** The event with other data, which may have several lines as before. */
-const eventOf = (lines: readonly string[], data: readonly string[]): string =>
-  [...lines, ...data.map((line) => `data: ${line}`), '', ''].join('\n');
+const eventOf = (head: string, data: string): string =>
+  `${head}data: ${data.replaceAll('\n', '\ndata: ')}\n\n`;

@@ -21,7 +21,7 @@ export function toldFailure(answer: JsonObject): JsonObject | undefined {
 const isFailed = ({ error, finish_reason }: JsonObject): boolean =>
   finish_reason === 'error' ? !isAbsent(error) : isObject(error) && saysError(error);
 
-/** Where an answer should be there is a status that is none of success, with words for it, or an error without an envelope. */
+/** In the place of an answer stands an error without an envelope, or a status that is none of success, with its words. */
 function failsAlone(answer: JsonObject): boolean {
   const { choices, base_resp: status } = answer;
   if (objectsOf(choices).length > 0) return false;

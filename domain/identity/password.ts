@@ -30,6 +30,9 @@ const isItself = (character: string): boolean => {
   return small === character || small.toUpperCase() === character;
 };
 
+/** Addresses that differ in the case of letters alone are one person's. */
+export const foldEmail = (address: string): string => address.toLowerCase();
+
 /** The form in which a password is hashed: the same characters, however a keyboard composes them. */
 export const typedPassword = (password: string): string => password.normalize('NFC');
 

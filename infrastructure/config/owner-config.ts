@@ -1,5 +1,6 @@
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { parseKey, type PresentedKey } from '../../domain/identity/api-key.ts';
+import { foldEmail } from '../../domain/identity/password.ts';
 import type { Amount10000 } from '../../domain/money/money.ts';
 import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
 import { displayName, email, id, modelId, timeZone } from './formats.ts';
@@ -179,9 +180,6 @@ export function toApiKey(wire: TypeOf<typeof apiKeyCodec>): ApiKeyConfig {
     limits: toLimits(wire.limits),
   };
 }
-
-/** Addresses that differ in case alone are one user. */
-export const foldEmail = (address: string): string => address.toLowerCase();
 
 /** `user:EMAIL`, `team:ID` or `service_account:ID`; undefined for anything else. */
 export function parseOwner(owner: string): KeyOwnerConfig | undefined {

@@ -23,7 +23,7 @@ const pageRows = 1000;
  */
 const aroundMs = 3 * 3_600_000;
 
-/** Number of the advisory lock of an export, which its transaction holds: the objects of two at once would be of two readings. */
+/** Number of the advisory lock that an export holds: the objects of two at once would be of two readings. */
 const exportLock = 4_071_771_015;
 
 /** A page and a look are short; counting the request logs of a day takes as long as there are many. */

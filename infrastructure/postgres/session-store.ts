@@ -166,7 +166,8 @@ export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({
   begin: async (email, address) => {
     await pool.query(sql.unsafe`
       delete from login_attempts where (account_sha256, address) in (
-        select l.account_sha256, l.address from login_attempts l where l.first_at <= ${windowStart} or l.first_at >= ${windowEnd}
+        select l.account_sha256, l.address from login_attempts l
+        where l.first_at <= ${windowStart} or l.first_at >= ${windowEnd}
         limit ${tidiedAtOnce} for update skip locked)
     `);
     const tries = await pool.one(sql.type(row(triesRow))`
@@ -174,15 +175,14 @@ export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({
         insert into login_attempts as a (account_sha256, address, attempts, first_at)
         values (${accountOf(email)}, ${address}, 1, gateway_now())
         on conflict on constraint login_attempts_pkey do update set
-          attempts = case when a.first_at > ${windowStart} and a.first_at < ${windowEnd} then least(a.attempts, 1000000) + 1 else 1 end,
-          first_at = case when a.first_at > ${windowStart} and a.first_at < ${windowEnd} then a.first_at else excluded.first_at end
+          attempts = case when ${countsStill('a')} then least(a.attempts, 1000000) + 1 else 1 end,
+          first_at = case when ${countsStill('a')} then a.first_at else excluded.first_at end
         returning account_sha256, address, attempts, first_at
       )
       select w.attempts as here, w.first_at as first_here_at, gateway_now() as now, w.attempts + (
                select least(coalesce(sum(least(o.attempts, ${maxTriesHere})), 0), 1000000)::integer
                from login_attempts o
-               where o.account_sha256 = w.account_sha256 and o.address <> w.address and o.first_at > ${windowStart}
-                 and o.first_at < ${windowEnd}
+               where o.account_sha256 = w.account_sha256 and o.address <> w.address and ${countsStill('o')}
              ) as anywhere
       from tried w
     `);
@@ -203,6 +203,12 @@ export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({
 const windowStart = sql.fragment`gateway_now() - ${throttleWindowMs} * interval '1 millisecond'`;
 /** What began later is of a clock that was wrong: by moments clocks are put back all the time. */
 const windowEnd = sql.fragment`gateway_now() + interval '1 minute'`;
+
+/** Whether the tries of a row count still. */
+const countsStill = (tries: 'a' | 'o') => {
+  const firstAt = sql.identifier([tries, 'first_at']);
+  return sql.fragment`(${firstAt} > ${windowStart} and ${firstAt} < ${windowEnd})`;
+};
 
 /** Folded as accounts are, so that another case of letters is no other account. */
 const accountOf = (email: string) => sql.fragment`sha256(convert_to(lower(${email}), 'UTF8'))`;

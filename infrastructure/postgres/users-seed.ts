@@ -1,5 +1,6 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { Seed } from '../../application/ports/seed.ts';
+import { foldEmail } from '../../domain/identity/password.ts';
 import { storedJson } from './stored-text.ts';
 
 /** People as the file has them. Who is active is for admins to say: the file has no word for it. */
@@ -22,7 +23,7 @@ export async function reconcileUsers(connection: CommonQueryMethods, { users }: 
     where (users.email, users.name, users.role, users.request_logging_enabled, users.from_config)
       is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true)
   `);
-  const emails = users.map(({ email }) => email.toLowerCase());
+  const emails = users.map(({ email }) => foldEmail(email));
   await connection.query(sql.unsafe`
     update users set from_config = false, version = version + 1
     where from_config and email_folded <> all (${sql.array(emails, 'text')})

@@ -1,4 +1,4 @@
-import { isEmail } from '../../../domain/identity/password.ts';
+import { foldEmail, isEmail } from '../../../domain/identity/password.ts';
 import { idShape, isDisplayName, maxIdChars, maxNameChars } from '../../../domain/identity/owner-names.ts';
 import { type Input, input } from './inputs.ts';
 
@@ -16,11 +16,11 @@ export const ownerIdInput: Input<string> = input(
   (given) => (typeof given === 'string' && idShape.test(given) ? given : undefined),
 );
 
-/** Addresses that differ in case alone are one person. */
+/** An e-mail address, as accounts are known by it. */
 export const emailInput: Input<string> = input(
   'must be an e-mail address',
   { type: 'string', format: 'email' },
-  (given) => (typeof given === 'string' && isEmail(given) ? given.toLowerCase() : undefined),
+  (given) => (typeof given === 'string' && isEmail(given) ? foldEmail(given) : undefined),
 );
 
 const versionShape = /^[1-9]\d{0,8}$/;
