@@ -21,16 +21,13 @@ export function fanOut(
   decodeMany: (parts: readonly PartAnswer[]) => Either<UpstreamFault, WholeAnswer>,
 ): UpstreamExecution {
   const open = new Set<Exchange>();
-  let over = false;
   let accepted = false;
   let deadlineAt = Number.POSITIVE_INFINITY;
   const cancel = (): void => {
-    over = true;
     for (const exchange of open) exchange.cancel();
   };
 
   const one = async (request: WrittenPart): Promise<Reply> => {
-    if (over) return E.left({ kind: 'transport' });
     const exchange = send(request, { stream: false, decode: (body) => E.right({ value: {}, text: body }) });
     // All of them together last as long as one may.
     deadlineAt = Math.min(deadlineAt, exchange.deadlineAt);
