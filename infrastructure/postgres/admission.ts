@@ -244,14 +244,11 @@ function admissions(
   const accounted = new Set(result.accounted);
   const unclaimed = new Set(result.unclaimed);
   const unwritable = result.read_only || process.unwritable() !== undefined;
-  return asks.map(({ requestLogId, caller, claim }, index) => {
+  return asks.map(({ requestLogId, caller }, index) => {
     const budget = budgets.get(scopeOf(caller));
     const limits = verdicts[index];
     // Whoever must be judged before anything completes is not sent upstream to be refused afterwards.
-    if (unwritable && budget?.terms.hardLimit === true) {
-      if (limits !== undefined || (claim && !unclaimed.has(requestLogId))) process.release(requestLogId);
-      return E.left(storeUnavailable());
-    }
+    if (unwritable && budget?.terms.hardLimit === true) return E.left(storeUnavailable());
     return E.right({
       alreadyAccounted: accounted.has(requestLogId),
       claimed: !unclaimed.has(requestLogId),
