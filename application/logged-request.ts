@@ -29,7 +29,7 @@ interface Ended {
 
 /** The summary row of a request that has ended, before anybody has judged its charge. */
 export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: Ended): LoggedRequest {
-  const { facts, end, charged, cost } = ended;
+  const { facts, end, cost } = ended;
   const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
   const metadata = logMetadata(
     facts.family,
@@ -41,7 +41,7 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
   return {
     caller: facts.request.caller,
     log: summary(ports, facts, end, metadata, referencedIn(facts, policy)),
-    blockedCostUsd: charged && money !== undefined ? toUsd(money) : undefined,
+    blockedCostUsd: money === undefined ? undefined : toUsd(money),
   };
 }
 
@@ -58,7 +58,7 @@ function accountingOf(
   { end, charged, beside: costs }: Ended,
   money: Picodollars | undefined,
 ): JsonObject | undefined {
-  const seen = charged ? undefined : seenCost(end, money);
+  const seen = charged ? undefined : seenCost(money);
   const { beside } = observed(end);
   if (beside === undefined) return seen;
   const { compaction, advisor } = beside;
@@ -73,8 +73,8 @@ const withCost = (used: JsonObject, cost: Picodollars | undefined): JsonObject =
   cost === undefined ? used : { ...used, cost_usd: toUsd(cost) };
 
 /** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */
-const seenCost = (end: RequestEnd, money: Picodollars | undefined): JsonObject | undefined =>
-  observed(end).usage === undefined || money === undefined ? undefined : { unbilled_cost_usd: toUsd(money) };
+const seenCost = (money: Picodollars | undefined): JsonObject | undefined =>
+  money === undefined ? undefined : { unbilled_cost_usd: toUsd(money) };
 
 /** Where a caller can put any text, it is cleaned of secrets first, and cut off after that. */
 function summary(
