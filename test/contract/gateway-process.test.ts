@@ -8,7 +8,8 @@ import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledg
 import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
-import { aRecord, aUser, admitted, anAsk, pricedAt, unit } from './ledger-bench.ts';
+import { aRecord, aUser, admitted, anAsk, holder, pricedAt, unit, untilWaiting } from './ledger-bench.ts';
+import { aLimit, limitedAsk, takenOf } from './limits-bench.ts';
 import { tcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
@@ -98,6 +99,59 @@ describe('a claim on a request id', () => {
   });
 });
 
+describe('what is to be released', () => {
+  it('is also what a request holds under rate limits and claims, which was let in and then refused', async () => {
+    const { process, ledger } = aProcess(pool);
+    const caller = await aUser(query, { amount: unit });
+    const limit = await aLimit(query, { inFlight: 9 });
+    process.failed(fullDisk);
+    const requestId = randomUUID();
+    const both = limitedAsk(caller, [limit], { requestId, callerChoseRequestId: true, claim: true });
+    for (const ask of [limitedAsk(caller, [limit]), both, anAsk(caller, { claim: true })])
+      expect(await ledger.admit(ask)).toMatchObject({ left: { code: 'store_unavailable' } });
+    const left = async () => [(await takenOf(query, limit)).held, await query('select from request_claims')];
+    expect(await left()).toEqual([2, [{}, {}]]);
+    await process.beat();
+    expect(await left()).toEqual([0, []]);
+  });
+
+  it('is kept where it comes while a beat is under way, and goes with the next', async () => {
+    const { process } = aProcess(pool);
+    const [early, late] = [randomUUID(), randomUUID()];
+    await claimed([early, late]);
+    const held = await holder(database.url());
+    await held.query('lock table write_probes in access exclusive mode');
+    process.release(early);
+    const beating = process.beat();
+    await untilWaiting(query, 1, 'relation');
+    process.release(late);
+    await held.commit();
+    await beating;
+    expect(await query('select request_log_id as id from request_claims')).toEqual([{ id: late }]);
+    await process.beat();
+    expect(await query('select from request_claims')).toEqual([]);
+  });
+
+  it('is kept of 10,000 requests, and those beyond them expire', async () => {
+    const { process } = aProcess(pool);
+    const ids = Array.from({ length: 10_001 }, () => randomUUID());
+    await claimed(ids);
+    for (const id of ids) process.release(id);
+    await process.beat();
+    expect(await query('select request_log_id as id from request_claims')).toEqual([{ id: ids.at(-1) }]);
+  });
+});
+
+/** Claims that nobody else ends. */
+const claimed = (requestLogIds: readonly string[]) =>
+  query(
+    `insert into request_claims select request_digest(id::text), 'user:x', id, now() + interval '1 hour', null
+     from unnest($1::uuid[]) id`,
+    [requestLogIds],
+  );
+
+const fullDisk = Object.assign(new Error('No space left on device'), { code: '53100' });
+
 /** As a full disk: neither these tables nor a probe get room. */
 const fill = `
   create function full_disk() returns trigger language plpgsql as
@@ -129,6 +183,20 @@ describe('a database that takes no rows', () => {
     expect(await process.check()).toBeUndefined();
     expect(told).toEqual(['disk_full', 'disk_full', undefined]);
     expect(await admissions()).toEqual([true, true]);
+  });
+
+  it('is one still where a statement fails while a probe that began before succeeds', async () => {
+    const { process } = aProcess(pool);
+    const held = await holder(database.url());
+    await held.query('lock table write_probes in access exclusive mode');
+    const beating = process.beat();
+    await untilWaiting(query, 1, 'relation');
+    process.failed(fullDisk);
+    await held.commit();
+    await beating;
+    expect(process.unwritable()).toBe('disk_full');
+    await process.beat();
+    expect(process.unwritable()).toBeUndefined();
   });
 
   it('that only reads is seen by the admission itself, and by a beat', async () => {
