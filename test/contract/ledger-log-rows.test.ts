@@ -117,12 +117,21 @@ describe('log rows', () => {
     expect(await logRow(whole.log.requestLogId)).toMatchObject({ latency_ms: 7, first_token_ms: null });
   });
 
-  it('of a blocked request stay one row when it is settled again', async () => {
+  it('of a blocked request stay one row, which says so, when it is settled again', async () => {
     const user = await aUser(query, { amount: 0n });
     const record = aRecord(user, 1n);
     expect([await settle(record), await settle(record)]).toEqual([['blocked'], ['blocked']]);
-    const logs = await query('select from request_logs where request_id = $1', [record.charge.requestId]);
-    expect(logs).toHaveLength(1);
+    const logs = await query(
+      'select status_code, error_code, metadata_json from request_logs where request_id = $1',
+      [record.charge.requestId],
+    );
+    expect(logs).toEqual([
+      {
+        status_code: 429,
+        error_code: 'budget_exceeded',
+        metadata_json: { operation: 'chat_completions', accounting: { blocked_cost_usd: '0.5' } },
+      },
+    ]);
   });
 
   it('that are there already stay as they are, and those beside them are written and counted', async () => {
