@@ -5,7 +5,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { SettlementRecord } from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
+import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
+import { type LedgerPlace, oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
+import { ledgerOn } from '../../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { createDatabase, withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -208,6 +212,39 @@ describe('a database that is lost', () => {
     for (const record of records.slice(0, 2)) expect(await rowsOf(query, record)).toEqual([1, 1]);
     expect(await rowsOf(query, records[2]!)).toEqual([0, 1]);
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
+  });
+
+  it('is asked three times for an answer that is lost, and counts once', async () => {
+    const pool = await openPool(database.url(), 2);
+    let toLose = 0;
+    let asked = 0;
+    const whole = oneDatabase(pool)('');
+    const lossy: LedgerPlace = {
+      ...whole,
+      ask: async (statement) => {
+        const answer = await whole.ask(statement);
+        asked += 1;
+        if (asked <= toLose) throw new Error('Connection terminated unexpectedly');
+        return answer;
+      },
+    };
+    const ledger = ledgerOn(() => lossy, {
+      closeOnBlock: () => false,
+      mailReady: () => false,
+      journal: async () => false,
+      claimSeconds: () => 60,
+      onFault: () => undefined,
+      process: gatewayProcess(pool, { onWriting: () => undefined }),
+    });
+    const user = await aUser(query, { amount: 10n });
+    const settleLosing = async (answers: number) => {
+      [toLose, asked] = [answers, 0];
+      return [wordOf(await ledger.settle(aRecord(user, unit))), asked];
+    };
+    expect(await settleLosing(2)).toEqual(['recorded', 3]);
+    expect(await settleLosing(3)).toEqual(['store_unavailable', 3]);
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
+    await pool.end();
   });
 
   it('comes back after a restart of the server, wherever the restart met the settlements', async () => {
