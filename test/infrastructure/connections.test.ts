@@ -152,6 +152,21 @@ describe('the connections of a process', () => {
     );
   });
 
+  it('are given back unused by who has waited too long for one', async () => {
+    const { connections, atTheDoor, opened } = underTest(1);
+    let begun = false;
+    const work = async (): Promise<void> => void (begun = true);
+    await expect(connections.use(work, 1)).rejects.toBeInstanceOf(AnswerTooLate);
+    atTheDoor.shift()?.enter();
+    await settled();
+    expect([begun, opened[0]?.isOpen(), connections.counts()]).toEqual([
+      false,
+      true,
+      { used: 0, idle: 1, waiting: 0 },
+    ]);
+    await connections.end();
+  });
+
   it('are closed at the end, those that are in use when they come back; who waits is told', async () => {
     const { connections, atTheDoor, take } = underTest(1);
     const [first, second] = [take(), take()];
