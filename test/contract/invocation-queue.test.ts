@@ -7,6 +7,7 @@ import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { holder, untilWaiting } from './ledger-bench.ts';
 import { tcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
@@ -81,6 +82,24 @@ describe('the queue of records', () => {
     while ((await kept('away')) === 0) await new Promise((resolve) => setTimeout(resolve, 50));
     await queue.close(5000);
     expect(queue.counts()).toMatchObject({ kept: 1, shed: 0 });
+    await far.end();
+    await proxy.close();
+  });
+
+  it('keeps a record once whose answer was lost', async () => {
+    const proxy = await tcpProxy();
+    const far = await openPool(proxy.to(database.url()), 1);
+    const queue = invocationQueue(far, { onFault: () => undefined, onDefect: () => undefined });
+    const held = await holder(database.url());
+    await held.query('select pg_advisory_xact_lock(4071771014)');
+    queue.add(() => record('lost'), 0);
+    await untilWaiting(query, 1);
+    proxy.cut();
+    // The server goes on with the statement whose client is gone, and the second try waits behind it.
+    await untilWaiting(query, 2);
+    await held.commit();
+    await queue.close(5000);
+    expect([await kept('lost'), queue.counts()]).toEqual([1, { kept: 1, shed: 0, slimmed: 0 }]);
     await far.end();
     await proxy.close();
   });
