@@ -1,0 +1,111 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { DatabasePool } from 'slonik';
+import type { Ledger } from '../../application/ports/ledger.ts';
+import { keyUse, notingKeys } from '../../infrastructure/postgres/key-use.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aLog, aRecord, aUser, holder, userIdOf } from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+let pool: DatabasePool;
+beforeAll(async () => {
+  pool = await openPool(database.url(), 2);
+});
+afterAll(async () => pool.end());
+
+const at = (day: string): number => Date.parse(`${day}T23:59:59.999Z`);
+
+/** Keys of one user. */
+async function someKeys(count: number): Promise<readonly string[]> {
+  const userId = userIdOf(await aUser(query));
+  const made = await query<{ id: string }>(
+    `insert into api_keys (public_id, secret_sha256, name, user_id)
+     select gen_random_uuid()::text, $1, 'k', $2 from generate_series(1, $3::integer) returning api_key_id as id`,
+    [randomBytes(32), userId, count],
+  );
+  return made.map(({ id }) => id);
+}
+
+const daysOf = async (ids: readonly string[]) =>
+  (
+    await query<{ day: string | null }>(
+      'select last_used_on::text as day from api_keys where api_key_id = any ($1) order by api_key_id',
+      [ids],
+    )
+  ).map(({ day }) => day);
+
+describe('the day on which a key was last used', () => {
+  it('is that of the last use in UTC, and never goes back, whichever replica writes first', async () => {
+    const [id = ''] = await someKeys(1);
+    const [use, other] = [keyUse(pool), keyUse(pool)];
+    for (const day of ['2028-02-28', '2028-02-29', '2028-02-27']) use.note(id, at(day));
+    other.note(id, at('2028-02-28'));
+    await use.write();
+    await other.write();
+    expect(await daysOf([id])).toEqual(['2028-02-29']);
+    other.note(id, at('2028-03-01'));
+    await other.write();
+    expect(await daysOf([id])).toEqual(['2028-03-01']);
+  });
+
+  it('is written of thousands of keys at once, and of those that are gone no longer', async () => {
+    const ids = await someKeys(2_500);
+    const use = keyUse(pool);
+    for (const id of [randomUUID(), ...ids]) use.note(id, at('2028-02-29'));
+    await use.write();
+    expect(new Set(await daysOf(ids))).toEqual(new Set(['2028-02-29']));
+    await query(`update api_keys set last_used_on = '2028-01-01' where api_key_id = any ($1)`, [ids]);
+    // It is known to be in the table, so nothing waits.
+    for (const id of ids) use.note(id, at('2028-02-29'));
+    await use.write();
+    expect(new Set(await daysOf(ids))).toEqual(new Set(['2028-01-01']));
+  });
+
+  it('waits for nobody: what another statement holds is written the next time', async () => {
+    const [held = '', free = ''] = (await someKeys(2)).toSorted();
+    const use = keyUse(pool);
+    for (const id of [held, free]) use.note(id, at('2028-02-29'));
+    const other = await holder(database.url());
+    await other.query('select from api_keys where api_key_id = $1 for update', [held]);
+    await use.write();
+    expect(await daysOf([held, free])).toEqual([null, '2028-02-29']);
+    await other.commit();
+    await use.write();
+    expect(await daysOf([held, free])).toEqual(['2028-02-29', '2028-02-29']);
+  });
+
+  it('that comes while an earlier one is written waits for the next time', async () => {
+    const [id = ''] = await someKeys(1);
+    const use = keyUse(pool);
+    use.note(id, at('2028-02-28'));
+    const writing = use.write();
+    use.note(id, at('2028-02-29'));
+    await writing;
+    await use.write();
+    expect(await daysOf([id])).toEqual(['2028-02-29']);
+  });
+
+  it('is noted of requests that were settled, charged or logged alone, and of no others', async () => {
+    const noted: string[] = [];
+    let isLost = false;
+    const lost = { code: 'store_unavailable', message: 'lost' } as const;
+    const inner: Ledger = {
+      admit: async () => E.left(lost),
+      settle: async () => (isLost ? E.left(lost) : E.right({ kind: 'recorded' })),
+    };
+    const ledger = notingKeys(inner, { note: (apiKeyId) => void noted.push(apiKeyId) }, () => 0);
+    const caller = await aUser(query);
+    const { apiKeyId } = caller;
+    const bare = { charge: undefined, logged: undefined, release: undefined, deferrableTo: undefined };
+    await ledger.settle({ ...aRecord(caller, 1n), logged: undefined });
+    await ledger.settle({ ...bare, logged: aLog(caller) });
+    await ledger.settle(bare);
+    isLost = true;
+    await ledger.settle(aRecord(caller, 1n));
+    expect(noted).toEqual([apiKeyId, apiKeyId]);
+  });
+});

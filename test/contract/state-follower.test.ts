@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { DatabasePool } from 'slonik';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { Freshness, StateFollower, touchState } from '../../infrastructure/postgres/state-follower.ts';
+import { eventually } from '../e2e/traces.ts';
+import { withDatabase } from '../support/database.ts';
+
+const database = withDatabase();
+let follower: StateFollower | undefined;
+let pool: DatabasePool | undefined;
+afterEach(async () => {
+  await follower?.stop();
+  await pool?.end();
+});
+
+/** What a follower of the database's state does at each change, and when the state was last known to be current. */
+async function following(onChange: (time: number) => Promise<void>) {
+  const opened = await openPool(database.url(), 2);
+  pool = opened;
+  const confirmed: number[] = [];
+  const faults: unknown[] = [];
+  let changes = 0;
+  class Told extends Freshness {
+    override confirm(at: number): void {
+      confirmed.push(at);
+      super.confirm(at);
+    }
+  }
+  const freshness = new Told();
+  follower = new StateFollower(opened, {
+    freshness,
+    onChange: () => onChange((changes += 1)),
+    onFault: (error) => void faults.push(error),
+    onFollowed: () => undefined,
+  });
+  await follower.start();
+  return { follower, confirmed, faults, freshness, changes: () => changes, touch: () => touchState(opened) };
+}
+
+describe('the state that a replica follows', () => {
+  it('is as fresh as the look at it was, however long it took to read', async () => {
+    let began = 0;
+    const { confirmed, freshness } = await following(async () => {
+      began = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    });
+    expect(confirmed[0]).toBeLessThanOrEqual(began);
+    expect(freshness.isFresh()).toBe(true);
+  });
+
+  it('is read again at the next look where reading it failed, and is not taken for current', async () => {
+    const { changes, faults, confirmed, touch } = await following(async (time) => {
+      if (time === 2) throw new Error('not read');
+    });
+    await touch();
+    await eventually(() => (faults.length > 0 ? true : undefined));
+    const known = confirmed.length;
+    await eventually(() => (confirmed.length > known ? true : undefined));
+    expect([changes(), faults]).toEqual([3, [new Error('not read')]]);
+  });
+
+  it('is never read twice at once: who asks for it anew waits for the look that is under way', async () => {
+    const reading = Promise.withResolvers<void>();
+    const {
+      follower: followed,
+      changes,
+      touch,
+    } = await following(async (time) => {
+      if (time === 2) await reading.promise;
+    });
+    await touch();
+    await eventually(() => (changes() === 2 ? true : undefined));
+    const refreshed = followed.refresh();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(changes()).toBe(2);
+    reading.resolve();
+    await refreshed;
+    expect(changes()).toBe(3);
+  });
+});
