@@ -93,6 +93,26 @@ describe('a settled request', () => {
     expect(await statusAfter('2019-12-30T00:00:00Z', 2)).toBe('priced');
   });
 
+  it('is priced by no earlier time than its admission, where the clock is set back meanwhile', async () => {
+    const script: Script = { ...says(answer), meanwhile: () => (story.now = 0) };
+    const story: Story = new Story({ script });
+    await story.serve();
+    expect(story.ledger.rows[0]?.charge.cost.pricingStatus).toBe('priced');
+  });
+
+  it('tells the records of tool calls of itself where it has tools, and what those of servers take of its context', async () => {
+    const policy = { allowedOwners: [], allowedTools: undefined, deniedTools: [] };
+    const toldBy = async (...names: readonly string[]) => {
+      const tools = names.map((name) => ({ type: 'function', function: { name } }));
+      const story = new Story({ asks: { tools }, policy: { mcpServers: [{ id: 'files', policy }] } });
+      const { linked, overheads } = await story.serve();
+      return [linked.length, overheads.map(({ serverCount, toolCount }) => [serverCount, toolCount])];
+    };
+    expect(await toldBy()).toEqual([0, []]);
+    expect(await toldBy('weather')).toEqual([1, []]);
+    expect(await toldBy('weather', 'files__read', 'files__write')).toEqual([1, [[1, 2]]]);
+  });
+
   it('counts no tools where its family has none', async () => {
     const script = says({ usage: { prompt_tokens: 3, total_tokens: 3 } });
     const story = await new Story({ family: 'embeddings', script }).serve();

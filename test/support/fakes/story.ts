@@ -17,6 +17,7 @@ import type {
 } from '../../../application/model-request.ts';
 import type { ServePolicy, ServePorts } from '../../../application/serve-ports.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
+import type { LinkedRequest, TokenOverheadRecord } from '../../../application/ports/mcp-invocations.ts';
 import type { HeldByPayload, KeptPayload } from '../../../application/ports/payloads.ts';
 import type { FinishedRequest, RequestTelemetry } from '../../../application/ports/telemetry.ts';
 import { serveModelRequest } from '../../../application/serve-model-request.ts';
@@ -141,6 +142,8 @@ export class Story {
   readonly finished: FinishedRequest[] = [];
   readonly calls: Parameters<ReturnType<RequestTelemetry['upstream']>['ended']>[] = [];
   readonly payloads: Kept[] = [];
+  readonly linked: LinkedRequest[] = [];
+  readonly overheads: TokenOverheadRecord[] = [];
   readonly link = new FakeLink();
   readonly caller: Caller;
   /** The gateway's clock. */
@@ -311,6 +314,8 @@ export class Story {
         },
       },
       clock: { now: () => this.now, newId: () => randomUUID() },
+      invocationLinks: { logged: (request) => void this.linked.push(request) },
+      mcpOverheads: { put: (record) => void this.overheads.push(record) },
     };
   }
 
