@@ -125,7 +125,6 @@ class OutboundStream {
   private translated(events: readonly StreamEvent<JsonObject>[]): readonly Chunk[] {
     const chunks: Chunk[] = [];
     for (const event of events) {
-      if (this.end !== undefined) break;
       for (const each of this.translation?.push(event) ?? []) {
         if (each.kind === 'chunk') chunks.push(each);
         else this.end = each;

@@ -250,6 +250,21 @@ describe('a stream', () => {
     expect(story.refusedWith).toBe('upstream_error');
   });
 
+  it('is complete however large its held event is, and with as much behind that as may wait', async () => {
+    const large = { ...responsesCompleted, wire: Buffer.alloc(maxHeldBytes + 1) };
+    const most = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes) };
+    const script = streams([large], [most], done);
+    const story = await new Story({ family: 'responses', stream: true, script }).serve();
+    expect(story.upstream.orders).not.toContain('cancel');
+    expect(story.sentKinds).toEqual(['held chunk', 'chunk', 'done']);
+  });
+
+  it('whose upstream tells its failure behind a held event ends with these words, without that event', async () => {
+    const script = streams([responsesCompleted], [responsesFailed('It is too hot.')], failedAsTold);
+    const story = await new Story({ family: 'responses', stream: true, script }).serve();
+    expect(story.sentKinds).toEqual(['chunk', 'failed']);
+  });
+
   it('that its translation ends is not listened to any longer, and fails by the translation’s word', async () => {
     const calls = Array.from({ length: 1025 }, (_, index) => ({
       index,
