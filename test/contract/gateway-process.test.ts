@@ -199,6 +199,24 @@ describe('a database that takes no rows', () => {
     expect(process.unwritable()).toBeUndefined();
   });
 
+  it('is one until it has room for a batch, though there is room for a page', async () => {
+    await query(`
+      create function nearly_full() returns trigger language plpgsql as $$ begin
+        if (select count(*) from added) > 100 then
+          raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+        end if;
+        return null;
+      end $$;
+      create trigger nearly_full after insert on write_probes referencing new table as added
+        for each statement execute function nearly_full()`);
+    const { process } = aProcess(pool);
+    expect(await process.check()).toBeUndefined();
+    process.failed(fullDisk);
+    expect(await process.check()).toBe('disk_full');
+    await query('drop function nearly_full() cascade');
+    expect(await process.check()).toBeUndefined();
+  });
+
   it('that only reads is seen by the admission itself, and by a beat', async () => {
     const one = await openPool(database.url(), 1);
     const { process, ledger } = aProcess(one);

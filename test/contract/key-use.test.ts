@@ -47,6 +47,10 @@ describe('the day on which a key was last used', () => {
     await use.write();
     await other.write();
     expect(await daysOf([id])).toEqual(['2028-02-29']);
+    // What another one has written does not wait any more.
+    await query('update api_keys set last_used_on = null where api_key_id = $1', [id]);
+    await other.write();
+    expect(await daysOf([id])).toEqual([null]);
     other.note(id, at('2028-03-01'));
     await other.write();
     expect(await daysOf([id])).toEqual(['2028-03-01']);
@@ -87,6 +91,28 @@ describe('the day on which a key was last used', () => {
     await writing;
     await use.write();
     expect(await daysOf([id])).toEqual(['2028-02-29']);
+  });
+
+  it('waits of 50,000 keys, and is known of about as many', async () => {
+    const [first = '', late = ''] = await someKeys(2);
+    const use = keyUse(pool);
+    const day = at('2028-02-29');
+    const days = () => Promise.all([daysOf([first]), daysOf([late])]);
+    use.note(first, day);
+    for (let more = 1; more < 50_000; more += 1) use.note(randomUUID(), day);
+    use.note(late, day);
+    await use.write();
+    expect(await days()).toEqual([['2028-02-29'], [null]]);
+    use.note(late, day);
+    await use.write();
+    expect(await days()).toEqual([['2028-02-29'], ['2028-02-29']]);
+    await query('update api_keys set last_used_on = null where api_key_id = $1', [first]);
+    // By now more are known than need be, and they are forgotten with the next that is written.
+    for (const id of [randomUUID(), first]) {
+      use.note(id, day);
+      await use.write();
+    }
+    expect(await daysOf([first])).toEqual(['2028-02-29']);
   });
 
   it('is noted of requests that were settled, charged or logged alone, and of no others', async () => {

@@ -77,4 +77,22 @@ describe('the state that a replica follows', () => {
     await refreshed;
     expect(changes()).toBe(3);
   });
+
+  it('is followed until the look that is under way is over', async () => {
+    const reading = Promise.withResolvers<void>();
+    const {
+      follower: followed,
+      changes,
+      touch,
+    } = await following(async (time) => {
+      if (time === 2) await reading.promise;
+    });
+    await touch();
+    await eventually(() => (changes() === 2 ? true : undefined));
+    const stopped = followed.stop().then(() => 'stopped');
+    const waited = new Promise((resolve) => setTimeout(resolve, 100, 'still reading'));
+    expect(await Promise.race([stopped, waited])).toBe('still reading');
+    reading.resolve();
+    expect(await stopped).toBe('stopped');
+  });
 });
