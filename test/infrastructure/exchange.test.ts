@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Pool } from 'undici';
+import { chatStream } from '../../domain/chat/chat-stream.ts';
+import { overloaded } from '../../domain/shared/gateway-error.ts';
+import { maxUpstreamBodyBytes } from '../../domain/shared/limits.ts';
+import { andThen, seal } from '../../domain/shared/stream-machine.ts';
+import { Deadlines } from '../../infrastructure/providers/deadlines.ts';
+import { Exchange, type ExchangeOptions } from '../../infrastructure/providers/exchange.ts';
+import { connectionPool } from '../../infrastructure/providers/executor.ts';
+import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { timed } from '../support/undisturbed.ts';
+
+const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
+const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise: (words) => words })));
+
+let server: Server | undefined;
+let pool: Pool | undefined;
+afterEach(async () => {
+  await pool?.destroy();
+  server?.close();
+});
+
+/** An exchange with a server that says what the test says, and leaves its connection open. */
+async function exchangeWith(says: (socket: Socket) => void, over: Partial<ExchangeOptions> = {}) {
+  const closed = Promise.withResolvers<void>();
+  server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('close', () => closed.resolve());
+    socket.once('data', () => says(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  pool = connectionPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), timeouts);
+  const exchange = new Exchange({
+    stream: false,
+    decode: () => E.left({ kind: 'protocol', message: 'Not to be read.' }),
+    events: () => machine.begin(),
+    sanitise: (words) => words,
+    deadlines: new Deadlines(),
+    hold: () => undefined,
+    ...timeouts,
+    ...over,
+  });
+  pool.dispatch({ method: 'POST', path: '/', body: '{}' }, exchange);
+  return { exchange, closed: closed.promise };
+}
+
+const chunked = (head: string): string => `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n${head}\r\n`;
+const asChunk = (bytes: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+
+describe('an exchange with an upstream', () => {
+  it('that says nothing for the longest time did not finish in time, though it might still have begun', async () => {
+    const { exchange, closed } = await exchangeWith(() => undefined, { totalMs: 200 });
+    expect(await exchange.reply).toEqual(E.left({ kind: 'timeout', phase: 'total' }));
+    await closed;
+  });
+
+  it('that begins when the process is about to end lasts no longer than the others', async () => {
+    const deadlines = new Deadlines();
+    deadlines.endAll(200);
+    const { exchange, closed } = await exchangeWith(() => undefined, { deadlines });
+    expect(await exchange.reply).toEqual(E.left({ kind: 'timeout', phase: 'total' }));
+    await closed;
+  });
+
+  it('whose answer finds no room holds nothing any longer, and the rest of it is not waited for', async () => {
+    const held: number[] = [];
+    const { exchange, closed } = await exchangeWith((socket) => socket.write(`${chunked('')}3\r\nabc\r\n`), {
+      hold: (bytes) => {
+        held.push(bytes);
+        return bytes > 0 ? overloaded : undefined;
+      },
+    });
+    expect(await exchange.reply).toEqual(E.left({ kind: 'no_room' }));
+    expect(held).toEqual([3, 0]);
+    await closed;
+  });
+
+  it('is cut off where its compressed answer goes on and nothing comes out of it', async () => {
+    // A gzip head, then blocks of the format that hold nothing.
+    const head = Buffer.from([31, 139, 8, 0, 0, 0, 0, 0, 0, 3]);
+    const nothing = Buffer.alloc(5 * 200_000);
+    for (let at = 0; at < nothing.length; at += 5) nothing.set([0, 0, 0, 255, 255], at);
+    let sent = 0;
+    const { exchange, closed } = await exchangeWith((socket) => {
+      socket.write(chunked('content-encoding: gzip\r\n'));
+      socket.write(asChunk(head));
+      const more = (): void => {
+        sent += nothing.length;
+        if (sent < 2 * maxUpstreamBodyBytes) socket.write(asChunk(nothing), more);
+      };
+      more();
+    });
+    expect(await exchange.reply).toEqual(
+      E.left({ kind: 'protocol', message: 'The upstream sent an answer that is too large.' }),
+    );
+    await closed;
+  });
+});
+
+describe('a stream of an upstream that leaves its connection open', () => {
+  const streaming = async (body: string, withinMs = Number.POSITIVE_INFINITY) => {
+    const { exchange, closed } = await exchangeWith(
+      (socket) =>
+        socket.write(
+          Buffer.concat([
+            Buffer.from(chunked('content-type: text/event-stream\r\n')),
+            asChunk(Buffer.from(body)),
+          ]),
+        ),
+      { stream: true },
+    );
+    const reply = await exchange.reply;
+    if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('It is no stream.');
+    const { forward, endWithin } = reply.right;
+    endWithin(withinMs);
+    return timed(async () => {
+      const end = await forward(
+        () => undefined,
+        () => undefined,
+      );
+      await closed;
+      return end;
+    });
+  };
+
+  it('is cut off as soon as it has failed', async () => {
+    const { value, ms } = await streaming('data: {"error":{"message":"no"}}\n\n');
+    expect(value.kind).toBe('failed');
+    expect(ms).toBeLessThan(900);
+  });
+
+  it('is let go of a second after its last event', async () => {
+    const { value, ms, allMs } = await streaming('data: [DONE]\n\n');
+    expect(value.kind).toBe('done');
+    expect(allMs).toBeGreaterThan(950);
+    expect(ms).toBeLessThan(5000);
+  });
+
+  it('has begun to answer, and did not finish, where it is not waited for any longer', async () => {
+    const { value } = await streaming(': thinking\n\n', 100);
+    expect(value).toMatchObject({ error: { message: 'The upstream did not finish in time.' } });
+  });
+});
