@@ -6,6 +6,7 @@ import { serveUnion } from '../../application/mcp/serve-union.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
 import type { McpAsk, McpFrame, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { AllowedOwner } from '../../domain/mcp/server-policy.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
@@ -56,6 +57,11 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     upstreams: {
       servers: () => servers,
       send: async (server, ask) => {
+        if (server.id === 'silent' && ask.text?.includes('"id":') === true)
+          return new Promise((resolve) => {
+            const error: McpError = { code: 'upstream_unreachable', message: 'Nobody waits.' };
+            ask.signal.addEventListener('abort', () => resolve(E.left(error)));
+          });
         // Nobody takes an answer to what a server asks.
         if (ask.text?.includes('"error":') === true) {
           refused.push(ask.text);
@@ -85,7 +91,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     secrets: () => secretsOf([]),
     beat: () => () => undefined,
   });
-  const ask = async (method: string, params: JsonObject = {}) => {
+  const post = async (message: JsonObject): Promise<McpAnswer> => {
     const caller: Caller = {
       apiKeyId: 'k',
       allowedModels: [],
@@ -111,10 +117,12 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
       memory: { hold: (bytes) => (held += bytes) <= room, holdUnfinished: () => true },
       telemetry: { traceContext: {}, sent: () => undefined, ended: () => undefined },
     };
-    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    return answerIn(await union.post(request, E.right(text)));
+    return union.post(request, E.right(JSON.stringify({ jsonrpc: '2.0', ...message })));
   };
-  return { ask, asked, records, refused };
+  const ask = async (method: string, params: JsonObject = {}) =>
+    answerIn(await post({ id: 1, method, params }));
+  const cancel = () => post({ method: 'notifications/cancelled', params: { requestId: 1 } });
+  return { ask, asked, cancel, records, refused };
 }
 
 async function answerIn(answer: McpAnswer) {
@@ -231,6 +239,18 @@ describe('a list of the union', () => {
       20_000,
     );
     expect((await ask('tools/list')).error.data.error_code).toBe('overloaded');
+  });
+
+  it('that is cancelled before all servers have answered is none', async () => {
+    const lists = { 'tools/list': tools(1) };
+    const { ask, cancel } = unionOf([
+      { id: 'own', displayName: 'own', policy: open, lists },
+      { id: 'silent', displayName: 'silent', policy: open, lists },
+    ]);
+    const listing = ask('tools/list');
+    await new Promise((resolve) => setImmediate(resolve));
+    await cancel();
+    expect((await listing).error.data.error_code).toBe('cancelled');
   });
 });
 

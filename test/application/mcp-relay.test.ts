@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import { McpCall } from '../../application/mcp/mcp-call.ts';
+import type { McpAnswer } from '../../application/mcp/mcp-request.ts';
+import { relayedReply } from '../../application/mcp/relay-reply.ts';
+import { toolTitles } from '../../application/mcp/tool-titles.ts';
+import { waitingCalls } from '../../application/mcp/waiting-calls.ts';
+import type { McpFrame, McpReply } from '../../application/ports/mcp-upstreams.ts';
+import { secretsOf } from '../../domain/payload/secrets.ts';
+
+const secret = 'server-credential-0123456789';
+const terms = { secrets: () => secretsOf([secret]), titles: toolTitles() };
+const server = {
+  id: 'own',
+  displayName: 'Own',
+  policy: { allowedOwners: [], allowedTools: undefined, deniedTools: ['denied'] },
+};
+
+/** A call of request 1, or the stream that a server speaks on by itself. */
+function aCall(over: { readonly session?: string; readonly listens?: true } = {}): McpCall {
+  const request = {
+    requestId: 'r',
+    receivedAt: 0,
+    caller: { allowedModels: [], keyOwner: { kind: 'service_account', serviceAccountId: 'a' } },
+    callerSecrets: [],
+    serverId: 'own',
+    session: over.session,
+    headers: { protocolVersion: undefined },
+    link: { gone: () => false, lost: () => undefined, whenLost: () => undefined },
+    memory: { hold: () => true, holdUnfinished: () => true },
+    telemetry: { traceContext: {}, sent: () => undefined, ended: () => undefined },
+  } as unknown as ConstructorParameters<typeof McpCall>[1];
+  const ports = { ...terms, clock: { now: () => 0 }, record: () => undefined };
+  const call = new McpCall(ports, request, server);
+  if (over.listens !== true) call.read('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+  call.sent();
+  return call;
+}
+
+const event = (data: string, head = ''): McpFrame => ({
+  kind: 'event',
+  data,
+  wire: Buffer.from(`${head}${data === '' ? '' : `data: ${data}\n`}\n`),
+});
+const brokenOff: McpFrame = { kind: 'failed', error: { code: 'upstream_unreachable', message: 'Gone.' } };
+
+async function* framesOf(frames: readonly McpFrame[]): AsyncGenerator<McpFrame> {
+  yield* frames;
+}
+
+const relayed = (call: McpCall, status: number, body: McpReply['body']): McpAnswer =>
+  relayedReply(terms, call, server, { status, session: undefined, body });
+
+/** What the caller gets of a stream. */
+async function streamed(call: McpCall, frames: readonly McpFrame[]): Promise<string> {
+  const answer = relayed(call, 200, { kind: 'events', frames: framesOf(frames) });
+  let text = '';
+  if (answer.kind === 'events')
+    for await (const piece of answer.events) text += Buffer.from(piece).toString();
+  return text;
+}
+
+describe('what a server refuses with 404', () => {
+  it('is the end of a session, where there is one', () => {
+    expect(relayed(aCall({ session: 's' }), 404, { kind: 'none' })).toMatchObject({
+      status: 404,
+      error: 'session_not_found',
+    });
+  });
+
+  it('is the server’s fault, where there is none', () => {
+    expect(relayed(aCall(), 404, { kind: 'none' })).toMatchObject({
+      status: 200,
+      error: 'upstream_protocol',
+    });
+  });
+});
+
+describe('a JSON-RPC error of a server', () => {
+  it.each([
+    [400, 400],
+    [404, 404],
+    [499, 499],
+    [500, 200],
+    [503, 200],
+  ])('that came with %i passes with %i', (status, shown) => {
+    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}';
+    expect(relayed(aCall(), status, { kind: 'json', text })).toEqual({ kind: 'whole', status: shown, text });
+  });
+});
+
+describe('a stream of a server', () => {
+  const notification = '{"jsonrpc":"2.0","method":"notifications/progress","params":{}}';
+  const list = (id: number): string =>
+    JSON.stringify({ jsonrpc: '2.0', id, result: { tools: [{ name: 'denied' }, { name: 'fine' }] } });
+
+  it('that answers no request and breaks off just ends', async () => {
+    const text = await streamed(aCall({ listens: true }), [event(notification), brokenOff]);
+    expect(text).toBe(`data: ${notification}\n\n`);
+  });
+
+  it('that was to answer a request and breaks off ends with the error', async () => {
+    const text = await streamed(aCall(), [event(notification), brokenOff]);
+    expect(text).toContain('"error_code":"upstream_unreachable"');
+  });
+
+  it.each([
+    ['with data', event(notification, `id: ${secret}\n`)],
+    ['without data', event('', `id: ${secret}\n`)],
+    ['that is a comment', event('', `: ${secret}\n`)],
+  ])('shows no credential of the gateway in an event %s', async (_, frame) => {
+    const text = await streamed(aCall(), [frame, event(list(1))]);
+    expect(text).not.toContain(secret);
+    expect(text).toContain('[REDACTED]');
+  });
+
+  it.each([
+    ['the request', 1, {}],
+    ['another request', 7, {}],
+    ['a request of before, on a stream that is resumed', 7, { listens: true }],
+  ] as const)('lists no denied tool in an answer to %s', async (_, id, over) => {
+    const text = await streamed(aCall(over), [event(list(id))]);
+    expect(text).toContain('"fine"');
+    expect(text).not.toContain('"denied"');
+  });
+});
+
+describe('a request id that is used again while its request is under way', () => {
+  it('names the later request, also when the earlier one is over', async () => {
+    const { during, cancel } = waitingCalls();
+    const [earlier, later] = [aCall(), aCall()];
+    const answer = Promise.withResolvers<McpAnswer>();
+    const first = during(earlier, () => answer.promise);
+    void during(later, () => new Promise(() => undefined));
+    answer.resolve({ kind: 'empty', status: 202 });
+    await first;
+    cancel(later.request, {
+      kind: 'notification',
+      method: 'notifications/cancelled',
+      params: { requestId: 1 },
+    });
+    expect([earlier.lost, later.lost?.code]).toEqual([undefined, 'cancelled']);
+  });
+});
