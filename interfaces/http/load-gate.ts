@@ -2,7 +2,7 @@ import type { HeldMemory } from '../../application/model-request.ts';
 
 /** What one request holds of the process; given back when it ends, but for memory that is kept for longer. */
 export interface Lease extends HeldMemory {
-  /** Says whose request it is; false when that owner has as many in flight as one owner may. */
+  /** Says whose request it is, before it holds anything; false when that owner has as many in flight as one owner may. */
   readonly belongsTo: (owner: string) => boolean;
   readonly release: () => void;
 }
@@ -62,7 +62,6 @@ class RequestLease implements Lease {
     const load = this.all.owners.get(key) ?? { requests: 0, bytes: 0 };
     if (load.requests >= this.all.limits.maxInFlightPerOwner) return false;
     load.requests += 1;
-    load.bytes += this.bytes;
     this.all.owners.set(key, load);
     this.owner = { key, load };
     return true;
