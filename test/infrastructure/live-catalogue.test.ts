@@ -127,3 +127,23 @@ it('a route carries the output limit of its model, as plain data', () => {
   expect(models.get('known')?.routes).toMatchObject([{ upstreamModel: 'known', outputLimit: 4096 }]);
   expect(models.get('unknown')?.routes[0]).not.toHaveProperty('outputLimit');
 });
+
+it('each fault of what is stored is told once, however often it is loaded', () => {
+  const warnings: string[] = [];
+  const catalogue = new LiveCatalogue(prices, {
+    redaction: () => redactionRules([], []),
+    conceal: () => undefined,
+    outputLimitOf: () => undefined,
+    warn: (message) => void warnings.push(message),
+  });
+  for (const reason of ['none', 'none', 'other', 'none'])
+    catalogue.take(
+      { providers: [{ id: 'p', config: {} }], models: [] },
+      { provider: () => E.left(reason), route: () => E.left(reason) },
+      prices,
+    );
+  expect(warnings).toEqual([
+    'provider p is not usable in this process: none',
+    'provider p is not usable in this process: other',
+  ]);
+});

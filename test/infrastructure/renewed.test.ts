@@ -107,6 +107,18 @@ describe('a credential that is renewed', () => {
     expect(renewed.current()).toEqual({ endsAt: clock.now + hour });
   });
 
+  it('that came after failures is asked for a second after the next one, as at first', async () => {
+    const { renewed, asked, clock, settle } = scene();
+    for (const outcome of [E.left('no'), E.left('no'), E.right(hour), E.left('no')]) {
+      void renewed.current();
+      await settle(outcome);
+      clock.now += E.isRight(outcome) ? hour : 2000;
+    }
+    expect(asked).toHaveLength(4);
+    void renewed.current();
+    expect(asked).toHaveLength(5);
+  });
+
   it('that does not come in time is a fault', async () => {
     const { renewed } = scene(20);
     expect(await renewed.current()).toEqual(fault('no answer came in time'));

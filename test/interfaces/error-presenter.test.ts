@@ -129,6 +129,16 @@ describe('a responses stream that a budget blocks', () => {
     });
   });
 
+  it('goes on from the last number that an event had, whatever came without one', () => {
+    const spelling = responsesFormat.writer({} as Context);
+    for (const chunk of [{ sequence_number: 4 }, {}])
+      spelling({ kind: 'chunk', chunk, name: undefined, wire: undefined, terminal: false });
+    expect(String(spelling({ kind: 'failed', error: blocked })).match(/"sequence_number":\d+/g)).toEqual([
+      '"sequence_number":5',
+      '"sequence_number":6',
+    ]);
+  });
+
   it.each(codes.filter((code) => code !== 'budget_exceeded'))('%s is the `error` event alone', (code) => {
     const spelling = responsesFormat.writer({} as Context);
     expect(String(spelling({ kind: 'failed', error: { code, message: 'm' } }))).not.toContain(
