@@ -3,7 +3,7 @@ import { McpCall } from '../../application/mcp/mcp-call.ts';
 import type { McpAnswer } from '../../application/mcp/mcp-request.ts';
 import { relayedReply } from '../../application/mcp/relay-reply.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
-import { waitingCalls } from '../../application/mcp/waiting-calls.ts';
+import { type WaitingCalls, waitingCalls } from '../../application/mcp/waiting-calls.ts';
 import type { McpFrame, McpReply } from '../../application/ports/mcp-upstreams.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 
@@ -42,6 +42,10 @@ const event = (data: string, head = ''): McpFrame => ({
   wire: Buffer.from(`${head}${data === '' ? '' : `data: ${data}\n`}\n`),
 });
 const brokenOff: McpFrame = { kind: 'failed', error: { code: 'upstream_unreachable', message: 'Gone.' } };
+
+async function* framesOfText(): AsyncGenerator<string> {
+  yield ':\n\n';
+}
 
 async function* framesOf(frames: readonly McpFrame[]): AsyncGenerator<McpFrame> {
   yield* frames;
@@ -124,20 +128,35 @@ describe('a stream of a server', () => {
   });
 });
 
-describe('a request id that is used again while its request is under way', () => {
-  it('names the later request, also when the earlier one is over', async () => {
-    const { during, cancel } = waitingCalls();
+describe('a cancellation', () => {
+  const cancelled = (call: McpCall, { cancel }: WaitingCalls): string | undefined => {
+    const params = { requestId: 1 };
+    cancel(call.request, { kind: 'notification', method: 'notifications/cancelled', params });
+    return call.lost?.code;
+  };
+  const whole: McpAnswer = { kind: 'empty', status: 202 };
+
+  it('ends a call whose events are still read, and none that is over', async () => {
+    const waiting = waitingCalls();
+    const [read, over, readToItsEnd] = [aCall(), aCall(), aCall()];
+    const events = (): McpAnswer => ({ kind: 'events', status: 200, events: framesOfText() });
+    await waiting.during(over, async () => whole);
+    expect(cancelled(over, waiting)).toBeUndefined();
+    const answer = await waiting.during(readToItsEnd, async () => events());
+    if (answer.kind === 'events') for await (const _ of answer.events);
+    expect(cancelled(readToItsEnd, waiting)).toBeUndefined();
+    await waiting.during(read, async () => events());
+    expect(cancelled(read, waiting)).toBe('cancelled');
+  });
+
+  it('names the later one of two requests with one id, also when the earlier one is over', async () => {
+    const waiting = waitingCalls();
     const [earlier, later] = [aCall(), aCall()];
     const answer = Promise.withResolvers<McpAnswer>();
-    const first = during(earlier, () => answer.promise);
-    void during(later, () => new Promise(() => undefined));
-    answer.resolve({ kind: 'empty', status: 202 });
+    const first = waiting.during(earlier, () => answer.promise);
+    void waiting.during(later, () => new Promise(() => undefined));
+    answer.resolve(whole);
     await first;
-    cancel(later.request, {
-      kind: 'notification',
-      method: 'notifications/cancelled',
-      params: { requestId: 1 },
-    });
-    expect([earlier.lost, later.lost?.code]).toEqual([undefined, 'cancelled']);
+    expect([cancelled(later, waiting), earlier.lost]).toEqual(['cancelled', undefined]);
   });
 });

@@ -9,9 +9,11 @@ import { maxUpstreamBodyBytes } from '../../domain/shared/limits.ts';
 import { andThen, seal } from '../../domain/shared/stream-machine.ts';
 import { Deadlines } from '../../infrastructure/providers/deadlines.ts';
 import { Exchange, type ExchangeOptions } from '../../infrastructure/providers/exchange.ts';
-import { connectionPool } from '../../infrastructure/providers/executor.ts';
+import { connectionPool, executor, type ReadyProvider } from '../../infrastructure/providers/executor.ts';
+import type { Endpoint, FanOutDialect } from '../../infrastructure/providers/provider.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { timed } from '../support/undisturbed.ts';
+import { call } from './platform-embeddings-bench.ts';
 
 const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
 const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise: (words) => words })));
@@ -144,5 +146,36 @@ describe('a stream of an upstream that leaves its connection open', () => {
   it('has begun to answer, and did not finish, where it is not waited for any longer', async () => {
     const { value } = await streaming(': thinking\n\n', 100);
     expect(value).toMatchObject({ error: { message: 'The upstream did not finish in time.' } });
+  });
+});
+
+describe('a call that is several exchanges', () => {
+  it('holds what all of them hold', async () => {
+    server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc'));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const baseUrl = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const endpoint: Endpoint = { baseUrl, authenticate: (request) => request };
+    const dialect: FanOutDialect = {
+      encodeMany: () =>
+        E.right(Array.from({ length: 20 }, () => ({ path: '/', headers: {}, body: '{}', inputs: 1 }))),
+      decodeMany: (parts) => E.right({ value: {}, text: Buffer.concat(parts.map(({ body }) => body)) }),
+    };
+    pool = connectionPool(baseUrl, timeouts);
+    const ready = {
+      provider: { endpoints: [endpoint], speak: () => ({ endpoint, dialect }) },
+      timeouts,
+      sanitise: (words: string) => words,
+      pools: new Map([[endpoint, pool]]),
+    } satisfies Omit<ReadyProvider, 'config'> as unknown as ReadyProvider;
+    const prepared = executor(() => ready).prepare(call('model', { input: 'x' }));
+    if (E.isLeft(prepared)) throw new Error(prepared.left.message);
+    const held: number[] = [];
+    const { reply } = prepared.right.begin({}, (bytes) => void held.push(bytes));
+    expect(await reply).toMatchObject(E.right({ kind: 'whole' }));
+    expect(held).toEqual(Array.from({ length: 20 }, (_, n) => 3 * (n + 1)));
   });
 });
