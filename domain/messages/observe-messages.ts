@@ -122,13 +122,19 @@ export class MessagesObserver implements StreamObserver {
 
   see(event: JsonObject): void {
     const { type, message, usage } = event;
-    if (type === 'message_start' && isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
+    if (type === 'message_start' && isObject(message)) this.begin(message);
     if (type === 'message_delta') {
       this.usage = laterUsage(this.usage, usage);
       this.beside = usedBeside(usage) ?? this.beside;
     }
     if (type === 'message_stop' || (type === 'message_delta' && !isAbsent(usage))) this.final = true;
     if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);
+  }
+
+  /** A message that goes on with calls of earlier code may have them as it begins. */
+  private begin({ usage, content }: JsonObject): void {
+    this.usage = laterUsage(this.usage, usage);
+    for (const [index, block] of objectsOf(content).entries()) if (isToolUse(block)) this.count(index);
   }
 
   /** A block is told by its index; one without comes whole. */

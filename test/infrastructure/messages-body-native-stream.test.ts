@@ -144,6 +144,24 @@ describe('a messages stream for callers who speak the same', () => {
     },
   );
 
+  it('a message that begins once more is told once, because clients give up on it', () => {
+    const begin = (id: string) =>
+      `event: message_start\ndata: {"type":"message_start","message":{"id":"${id}"}}\n\n`;
+    const stop = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+    for (const again of [begin('msg_1'), start])
+      expect(received(eventsOf(begin('msg_1') + again + stop))).toBe(begin('msg_1') + stop);
+    expect(received(eventsOf(start + start + stop))).toBe(start + stop);
+  });
+
+  it('another message that begins in the middle is a failure', () => {
+    const begin = (id: string) => `data: {"type":"message_start","message":{"id":"${id}"}}\n\n`;
+    const out = eventsOf(`${begin('msg_1')}${begin('msg_2')}data: {"type":"message_stop"}\n\n`);
+    expect(out.at(-1)).toEqual(
+      failure('The upstream began another message before it had ended the first one.'),
+    );
+    expect(received(out)).not.toContain('message_stop');
+  });
+
   it('keeps the upstream’s own type of error', () => {
     const error = { type: 'rate_limit_error', message: 'Slow down.' };
     const out = eventsOf(`${start}event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`);

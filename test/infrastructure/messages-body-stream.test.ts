@@ -280,6 +280,35 @@ describe('a messages stream as canonical chat chunks', () => {
     );
   });
 
+  it('a message that is whole as it begins has its text, its calls and its stop reason', () => {
+    const caller = { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' };
+    const content = [
+      { type: 'text', text: 'Once more.' },
+      { type: 'tool_use', id: 'toolu_tide', name: 'tide_at', input: { hour: 7 }, caller },
+      { type: 'tool_use', id: 'toolu_moon', name: 'moon_phase', input: {}, caller },
+    ];
+    const usage = { input_tokens: 0, output_tokens: 0 };
+    const whole = event({ type: 'message_start', message: { content, stop_reason: 'tool_use', usage } });
+    const events = eventsOf(whole + stop);
+    const deltas = deltasOf(events);
+    expect(deltas.map(({ content: text }) => textIn(text)).join('')).toBe('Once more.');
+    expect(deltas.flatMap(({ tool_calls: pieces }) => pieces ?? [])).toEqual([
+      { index: 0, id: 'toolu_tide', type: 'function', function: { name: 'tide_at', arguments: '' } },
+      { index: 0, function: { arguments: '{"hour":7}' } },
+      { index: 1, id: 'toolu_moon', type: 'function', function: { name: 'moon_phase', arguments: '' } },
+      { index: 1, function: { arguments: '{}' } },
+    ]);
+    expect(finishesOf(events)).toEqual(['tool_calls']);
+    expect(events.slice(-2)).toMatchObject([{ chunk: { usage: { total_tokens: 0 } } }, { kind: 'done' }]);
+  });
+
+  it('a stop reason that a message begins with counts where no other comes, and with `message_stop`', () => {
+    const begun = event({ type: 'message_start', message: { content: [], stop_reason: 'max_tokens' } });
+    expect(finishesOf(eventsOf(begun + hello + stop))).toEqual(['length']);
+    expect(finishesOf(eventsOf(begun + hello + stopped('end_turn') + stop))).toEqual(['stop']);
+    expect(eventsOf(begun + hello).at(-1)).toMatchObject({ kind: 'failed' });
+  });
+
   it('an answer that nothing said the end of is over with `message_stop`', () => {
     expect(finishesOf(eventsOf(start + hello + stop))).toEqual(['stop']);
     expect(finishesOf(eventsOf(start + hello + stopped(null) + stop))).toEqual(['stop']);
@@ -417,6 +446,20 @@ describe('failures', () => {
       expect(eventsOf(start + before + piece(nothing) + after)).toEqual(eventsOf(start + before + after));
   });
 
+  it('another message that begins in the middle is a failure: half a call of the first would be told as a whole one', () => {
+    const begin = (id?: string) => event({ type: 'message_start', message: { id, content: [] } });
+    const half = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} });
+    const argued = delta(0, { type: 'input_json_delta', partial_json: '{"x":' });
+    const other = begin('msg_2') + hello + stopped('end_turn') + stop;
+    expect(eventsOf(begin('msg_1') + half + argued + other).at(-1)).toMatchObject(
+      failure('The upstream began another message before it had ended the first one.'),
+    );
+    for (const again of [begin('msg_1'), begin('')])
+      expect(eventsOf(begin('msg_1') + again + hello + stopped('end_turn') + stop)).toEqual(
+        eventsOf(begin('msg_1') + hello + stopped('end_turn') + stop),
+      );
+  });
+
   it('an error beside the events is a failure, also after the stop reason', () => {
     const beside = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
     const told = andThen(toldSseFrames(sanitise), messagesMachine);
@@ -443,6 +486,10 @@ describe('failures', () => {
     );
     expect(eventsOf(start + many({ type: 'compaction' })).at(-1)).toMatchObject(
       failure('The upstream sent too many content blocks at once.'),
+    );
+    const content = Array.from({ length: maxTranslatedToolCalls + 2 }, () => ({ type: 'tool_use', id: 'a' }));
+    expect(eventsOf(event({ type: 'message_start', message: { content } })).at(-1)).toMatchObject(
+      failure('The upstream sent too many tool calls in one answer.'),
     );
   });
 });

@@ -54,6 +54,7 @@ export const malformedBlocks: Named<Json> = [
 /** Events that a messages stream cannot hold. */
 export const malformedEvents: Named<JsonObject & { readonly type: string }> = [
   { type: 'message_start', message: 'x' },
+  ...malformedBlocks.map(([, block]) => ({ type: 'message_start', message: { content: [block] } })),
   ...malformedBlocks.map(([, content_block]) => ({ type: 'content_block_start', index: 1, content_block })),
   { type: 'content_block_start', index: 'x', content_block: { type: 'text', text: 'a' } },
   { type: 'content_block_start', index: 1 },

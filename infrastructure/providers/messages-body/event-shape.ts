@@ -38,7 +38,7 @@ export const isWellFormed = (block: Json | undefined): boolean =>
 
 /** The shape that each event must have; of other events nothing is read. */
 const shapes: ReadonlyMap<string, (event: JsonObject) => boolean> = new Map([
-  ['message_start', ({ message }) => isAbsent(message) || isObject(message)],
+  ['message_start', ({ message }) => isAbsent(message) || (isObject(message) && hasBlocks(message))],
   ['content_block_start', (event) => hasIndex(event) && isWellFormed(event['content_block'])],
   [
     'content_block_delta',
@@ -47,6 +47,9 @@ const shapes: ReadonlyMap<string, (event: JsonObject) => boolean> = new Map([
   ['content_block_stop', (event) => hasIndex(event)],
   ['message_delta', ({ delta }) => isAbsent(delta) || (isObject(delta) && mayBeText(delta['stop_reason']))],
 ]);
+
+/** Most messages begin without content. */
+const hasBlocks = ({ content }: JsonObject): boolean => !isArray(content) || content.every(isWellFormed);
 
 const hasIndex = ({ index }: JsonObject): boolean => isAbsent(index) || numberOf(index) !== undefined;
 

@@ -3,12 +3,12 @@ import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import {
   isAbsent,
   isArray,
-  isObject,
   isString,
   type Json,
   type JsonObject,
   membersOf,
   numberOf,
+  objectsOf,
   parseExactObject,
 } from '../../../domain/shared/json.ts';
 import { laterUsage } from '../../../domain/messages/observe-messages.ts';
@@ -18,6 +18,7 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
+import { anotherMessage, isAnother } from './beginning.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 import { finishReason } from './finish.ts';
@@ -60,6 +61,8 @@ class Translation {
   private finalUsage = false;
   /** What is known of the answer as a whole, and has no word in chat. */
   private parts: JsonObject = {};
+  /** The message as it began; undefined before that. */
+  private message: JsonObject | undefined;
   private events: ChatEvent[] = [];
 
   constructor(terms: AnswerTerms) {
@@ -91,12 +94,11 @@ class Translation {
   private read({ type, value, data }: Extract<MessagesFrame, { kind: 'event' }>): void {
     if (isMalformed(type, value)) return this.fail('The upstream sent a malformed event.');
     this.begin();
-    const { message, delta, usage } = value;
+    const { delta, usage } = value;
     const index = numberOf(value['index']) ?? 0;
     switch (type) {
       case 'message_start':
-        if (isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
-        return this.learn(exactMember(data, 'message'));
+        return this.readStart(exactMember(data, 'message'));
       case 'content_block_start':
         return this.openBlock(index, exactMember(data, 'content_block'));
       case 'content_block_delta':
@@ -107,7 +109,24 @@ class Translation {
         this.useFinal(usage);
         return this.readEnd(parseExactObject(data));
       case 'message_stop':
+        if (this.phase === 'begun') this.readEnd({ delta: this.message ?? {} });
         return this.complete();
+    }
+  }
+
+  /** A message that goes on with calls of earlier code may be whole as it begins: its stop reason counts at its end. */
+  private readStart(message: JsonObject): void {
+    if (this.message !== undefined) {
+      if (isAnother(message, this.message)) this.fail(anotherMessage);
+      return;
+    }
+    this.message = message;
+    this.usage = laterUsage(this.usage, message['usage']);
+    this.learn(message);
+    for (const [index, block] of objectsOf(message['content']).entries()) {
+      if (this.phase === 'over') return;
+      this.openBlock(index, block);
+      this.closeBlock(index);
     }
   }
 

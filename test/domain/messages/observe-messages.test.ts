@@ -204,6 +204,11 @@ describe('a messages stream', () => {
         block(4, 'mcp_tool_use'),
       ).invokedToolCount,
     ).toBe(3);
+    const whole = {
+      type: 'message_start',
+      message: { content: [{ type: 'text' }, { type: 'tool_use' }, { type: 'server_tool_use' }] },
+    };
+    expect(seen(whole, block(2, 'server_tool_use')).invokedToolCount).toBe(2);
     const nameless = { type: 'content_block_start', content_block: { type: 'tool_use' } };
     expect(seen(nameless, nameless).invokedToolCount).toBe(2);
   });
