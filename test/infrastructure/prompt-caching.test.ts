@@ -31,6 +31,13 @@ const text = (words: string, more: object = {}) => ({ type: 'text', text: words,
 const point = { cachePoint: { type: 'default' } };
 const hourPoint = { cachePoint: { type: 'default', ttl: '1h' } };
 
+/** A document with such an extension. */
+const file = (extension: string, more: object = {}) => ({
+  type: 'file',
+  file: { filename: `a.${extension}`, file_data: 'YQ==' },
+  ...more,
+});
+
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 const tool = (name: string, more: object = {}) => ({ type: 'function', function: { name }, ...more });
 
@@ -135,6 +142,11 @@ const placesOf = ({ system, messages, toolConfig }: JsonObject): readonly (reado
   ...objectsOf(messages).map(({ content }) => objectsOf(content)),
 ];
 const isPoint = (block: JsonObject): boolean => block['cachePoint'] !== undefined;
+/** Whether a point may stand right behind it. */
+const mayPrecede = (block: JsonObject | undefined): boolean => {
+  const document = block?.['document'];
+  return block !== undefined && !isPoint(block) && (!isObject(document) || document['format'] === 'pdf');
+};
 const countOf = (body: JsonObject): number => placesOf(body).flat().filter(isPoint).length;
 
 describe('chat to converse', () => {
@@ -199,6 +211,21 @@ describe('chat to converse', () => {
     ]);
   });
 
+  it('a point behind documents stands before those whose text the platform extracts', () => {
+    const said = (...parts: readonly object[]): readonly (string | undefined)[] => {
+      const [turn] = objectsOf(converse({ messages: [{ role: 'user', content: parts }] })['messages']);
+      return objectsOf(turn?.['content']).map((block) => Object.keys(block)[0]);
+    };
+    const a = text('Read.');
+    expect(said(a, file('txt', mark))).toEqual(['text', 'cachePoint', 'document']);
+    expect(said(a, file('csv'), file('md', mark))).toEqual(['text', 'cachePoint', 'document', 'document']);
+    expect(said(a, file('pdf'), file('txt', hour))).toEqual(['text', 'document', 'cachePoint', 'document']);
+    expect(said(a, file('pdf', mark))).toEqual(['text', 'document', 'cachePoint']);
+    expect(said(file('txt'), text('Read.', mark))).toEqual(['document', 'text', 'cachePoint']);
+    expect(said(text('Read.', mark), file('txt', mark))).toEqual(['text', 'cachePoint', 'document']);
+    expect(said(file('txt', mark), a)).toEqual(['document', 'text']);
+  });
+
   it('a mark of the body is a point at the end of the conversation', () => {
     const body = converse({ ...marked, messages: [{ role: 'user', content: 'Hi' }], tools: [], ...mark });
     expect(body['messages']).toEqual([{ role: 'user', content: [{ text: 'Hi' }, point] }]);
@@ -208,6 +235,9 @@ describe('chat to converse', () => {
 const aText = fc.constantFrom('a', 'b', ' ', '');
 const aMark = fc.constantFrom({}, mark, hour, { cache_control: null });
 const aPart = fc.tuple(aText, aMark).map(([words, more]) => text(words, more));
+const aFile = fc
+  .tuple(fc.constantFrom('pdf', 'txt'), aMark)
+  .map(([extension, more]) => file(extension, more));
 const aChat = fc.record({
   model: fc.constant('m'),
   max_tokens: fc.constant(9),
@@ -215,6 +245,7 @@ const aChat = fc.record({
     .array(
       fc.oneof(
         fc.record({ role: fc.constantFrom('system', 'user', 'assistant'), content: fc.array(aPart) }),
+        fc.array(fc.oneof(aPart, aFile)).map((content) => ({ role: 'user', content })),
         fc.tuple(aText, aMark).map(([content, more]) => ({ role: 'user', content, ...more })),
         fc.array(aPart).map((content) => ({ role: 'tool', tool_call_id: 'call_1', content })),
       ),
@@ -223,7 +254,7 @@ const aChat = fc.record({
   tools: fc.array(aMark.map((more) => tool('f', more))),
 });
 
-it('always: at most four points, none at the front or behind another, and nothing else of the body is changed', () => {
+it('always: at most four points, none at the front, behind another or behind a text document, and nothing else of the body is changed', () => {
   const unmarked = (value: Json | undefined): Json | undefined => {
     if (isArray(value))
       return value.filter((each) => !isObject(each) || !isPoint(each)).map((each) => unmarked(each) ?? null);
@@ -239,7 +270,7 @@ it('always: at most four points, none at the front or behind another, and nothin
       expect(countOf(takesNone)).toBe(0);
       for (const place of placesOf(body))
         for (const [at, block] of place.entries())
-          if (isPoint(block)) expect(at > 0 && !isPoint(place[at - 1] ?? block)).toBe(true);
+          if (isPoint(block)) expect(mayPrecede(place[at - 1])).toBe(true);
       expect(unmarked(body)).toEqual(takesNone);
       expect(JSON.stringify(body)).not.toContain('cache_control');
     }),

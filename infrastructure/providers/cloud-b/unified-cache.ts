@@ -27,7 +27,8 @@ const nothing: CacheRules = { conversation: false, tools: false, hour: false };
  * Marks become `cachePoint` blocks behind what they stand on, where the model takes them; elsewhere they go, since the
  * answer is the same without. Of more than four the last of the tools and the last of the system stay, then those of
  * the messages from the latest on, and only then earlier ones of the system and the tools: a point covers all that is
- * before it, and the latest is what the next turn finds again.
+ * before it, and the latest is what the next turn finds again. One that would stand right behind a document whose text
+ * the platform extracts stands before it.
  */
 export function withCachePoints(
   marked: Cacheable,
@@ -35,11 +36,14 @@ export function withCachePoints(
 ): Cacheable {
   const rules = cacheRules(route);
   const kept = keptMarks(marked, rules);
-  const expanded = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
-    blocks.flatMap((block) => {
-      if (!isMarked(block)) return [block];
-      return kept.has(block) ? [unmarked(block), cachePoint(block, rules)] : [unmarked(block)];
-    });
+  const expanded = (blocks: readonly JsonObject[]): readonly JsonObject[] => {
+    const placed: JsonObject[] = [];
+    for (const block of blocks) {
+      placed.push(isMarked(block) ? unmarked(block) : block);
+      if (kept.has(block)) addPoint(placed, cachePoint(block, rules));
+    }
+    return placed;
+  };
   const { system, messages, toolConfig } = marked;
   return {
     system: expanded(system),
@@ -63,6 +67,23 @@ function keptMarks({ system, messages, toolConfig }: Cacheable, rules: CacheRule
   ];
   return new Set(byUse.slice(0, maxCachePoints));
 }
+
+/**
+ * The platform refuses a point right behind such a document, and takes one behind any other block. The next turn's
+ * point covers the document. Where nothing stands before it, or another point, there is nothing to add.
+ */
+function addPoint(placed: JsonObject[], point: JsonObject): void {
+  let at = placed.length;
+  while (isExtracted(placed[at - 1])) at -= 1;
+  const before = placed[at - 1];
+  if (before !== undefined && before['cachePoint'] === undefined) placed.splice(at, 0, point);
+}
+
+/** PDFs go to the model as they are, and every other document as the text in it. */
+const isExtracted = (block: JsonObject | undefined): boolean => {
+  const document = block?.['document'];
+  return isObject(document) && document['format'] !== 'pdf';
+};
 
 function cachePoint({ cache_control: mark }: JsonObject, { hour }: CacheRules): JsonObject {
   const long = hour && isObject(mark) && mark['ttl'] === '1h';
