@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { asked, call, file, image, rejected, text, turns, user } from './unified-sending.ts';
+import { asked, call, file, image, png, rejected, text, turns, user } from './unified-sending.ts';
 
 const pdf = 'data:application/pdf;base64,JVBERi0=';
 
@@ -40,7 +40,8 @@ describe('images', () => {
 
 describe('documents', () => {
   const documentOf = (part: JsonObject): unknown =>
-    (turns([user(part)]) as unknown as [{ content: [{ document: unknown }] }])[0].content[0].document;
+    (turns([user(part, text('Read it.'))]) as unknown as [{ content: [{ document: unknown }] }])[0].content[0]
+      .document;
 
   it.each([
     ['pdf', 'a.pdf', 'application/pdf'],
@@ -87,6 +88,36 @@ describe('documents', () => {
   it('remote ones are told that they must come along', () => {
     const request = asked({ messages: [user(file('a.pdf', 'https://example.com/a.pdf'))] });
     expect(E.isLeft(request) ? request.left.message : '').toContain('reads no remote files');
+  });
+
+  it('alone are said to be attached, since the platform takes none without a text', () => {
+    const said = (...content: readonly JsonObject[]): unknown =>
+      turns([
+        { role: 'assistant', tool_calls: [call('1')] },
+        { role: 'tool', tool_call_id: '1', content: 'Done.' },
+        user(...content),
+      ]);
+    const result = expect.objectContaining({ toolResult: expect.anything() });
+    const document = (name: string) => ({ document: expect.objectContaining({ name }) });
+    expect(said(image(png), file('a.pdf', pdf), file('b.csv', 'YQ=='))).toMatchObject([
+      { role: 'assistant' },
+      { content: [result, { image: {} }, { text: 'Attached: a, b' }, document('a'), document('b')] },
+    ]);
+    expect(said(file('a.pdf', pdf), text('Read it.'))).toMatchObject([
+      { role: 'assistant' },
+      { content: [result, document('a'), { text: 'Read it.' }] },
+    ]);
+  });
+
+  it('in a tool result need no text', () => {
+    const said = turns([
+      { role: 'assistant', tool_calls: [call('1')] },
+      { role: 'tool', tool_call_id: '1', content: [file('a.pdf', pdf)] },
+    ]);
+    expect(said).toMatchObject([
+      { role: 'assistant' },
+      { content: [{ toolResult: { content: [{ document: {} }] } }] },
+    ]);
   });
 
   it('have names of their own in the whole request, also in tool results', () => {

@@ -72,7 +72,7 @@ export function conversation(
   if (turns.length === 0) return E.left(emptyConversation);
   return E.right({
     system,
-    messages: turns.map(({ role, content }) => ({ role, content: resultsFirst(content) })),
+    messages: turns.map(({ role, content }) => ({ role, content: withWords(resultsFirst(content)) })),
   });
 }
 
@@ -81,6 +81,18 @@ const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => 
   ...content.filter(isResult),
   ...content.filter((block) => !isResult(block)),
 ];
+
+/** The platform takes no document without a text beside it: who sends documents alone says what they are called. */
+function withWords(content: readonly JsonObject[]): readonly JsonObject[] {
+  const first = content.findIndex(isDocument);
+  if (first < 0 || content.some(({ text }) => text !== undefined)) return content;
+  const names = content.flatMap(({ document }) =>
+    isObject(document) && isString(document['name']) ? [document['name']] : [],
+  );
+  return [...content.slice(0, first), { text: `Attached: ${names.join(', ')}` }, ...content.slice(first)];
+}
+
+const isDocument = ({ document }: JsonObject): boolean => document !== undefined;
 
 const isResult = ({ toolResult }: JsonObject): boolean => toolResult !== undefined;
 
