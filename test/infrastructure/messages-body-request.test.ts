@@ -13,7 +13,7 @@ import {
 import { boundedToolId } from '../../infrastructure/providers/messages-body/tool-ids.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { aConversation } from '../support/arbitraries/messages.ts';
-import { minimal, outbound, refusal, sent, user } from './messages-body-sending.ts';
+import { minimal, outbound, refusal, sent, styles, user } from './messages-body-sending.ts';
 
 const boundId = boundedToolId(textDigest);
 
@@ -263,8 +263,57 @@ describe('images', () => {
     ]);
   });
 
+  it.each(styles.slice(1))('%s: an image may be its URL itself', (_, rules) => {
+    const bare = { type: 'image_url', image_url: png.image_url.url };
+    expect(sent(asking(bare), rules)['messages']).toEqual(sent(asking(png), rules)['messages']);
+    const none = { type: 'image_url', image_url: 7 };
+    expect(refusal(asking(none), rules)).toMatchObject({ param: 'messages[0].content[0].image_url' });
+  });
+
   it.each([png, jpeg, remote])('platform A: image blocks are unsupported, %p', (part) => {
     expect(refusal(asking(part))).toMatchObject({ param: 'messages[0].content[0].type' });
+  });
+});
+
+describe('files', () => {
+  const file = (file_data: unknown, more: object = {}) => ({ type: 'file', file: { file_data, ...more } });
+  const asking = (...content: readonly object[]) => ({ ...minimal, messages: [{ role: 'user', content }] });
+  const pdf = 'data:application/pdf;base64,JVBERi0=';
+  const bytes = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' };
+
+  it('endpointb_messages: PDFs become documents, in tool results too, titled by their names', () => {
+    const read = { type: 'text', text: 'Read it.' };
+    const linked = file('https://example.com/b.pdf', { filename: '' });
+    const document = { type: 'document', source: bytes, title: 'a.pdf' };
+    expect(sent(asking(file(pdf, { filename: 'a.pdf' }), linked, read), endpointbRules)['messages']).toEqual([
+      {
+        role: 'user',
+        content: [
+          document,
+          { type: 'document', source: { type: 'url', url: 'https://example.com/b.pdf' } },
+          read,
+        ],
+      },
+    ]);
+    const result = { role: 'tool', tool_call_id: 'a', content: [file(pdf, { filename: 'a.pdf' })] };
+    expect(sent({ ...minimal, messages: [user, result] }, endpointbRules)['messages']).toMatchObject([
+      { content: [{ type: 'tool_result', content: [document] }, { type: 'text' }] },
+    ]);
+  });
+
+  it.each([
+    ['file', { type: 'file' }],
+    ['file.file_data', file(undefined)],
+    ['file.file_id', { type: 'file', file: { file_id: 'file-1' } }],
+    ['file.file_data', file('JVBERi0=', { filename: 'a.pdf' })],
+    ['file.file_data', file('data:application/zip;base64,YQ==')],
+    ['file.file_data', file('http://example.com/a.pdf')],
+  ])('endpointb_messages: others are refused by name, %s', (field, part) => {
+    expect(refusal(asking(part), endpointbRules)).toMatchObject({ param: `messages[0].content[0].${field}` });
+  });
+
+  it.each(styles.slice(0, 2))('%s: are unsupported', (_, rules) => {
+    expect(refusal(asking(file(pdf)), rules)).toMatchObject({ param: 'messages[0].content[0].type' });
   });
 });
 

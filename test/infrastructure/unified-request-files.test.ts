@@ -33,6 +33,10 @@ describe('images', () => {
     );
   });
 
+  it('may be the URL itself', () => {
+    expect(turns([user({ type: 'image_url', image_url: png })])).toEqual(turns([user(image(png))]));
+  });
+
   it('an image part without a URL is rejected by name', () => {
     expect(rejected({ messages: [user({ type: 'image_url' })] })).toBe('messages[0].content[0].image_url');
   });

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl, isDataUrl } from '../../../domain/chat/data-url.ts';
+import { base64DataUrl, isDataUrl, mediaUrl } from '../../../domain/chat/data-url.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
-import { isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { mediaTypeOf } from './media-types.ts';
@@ -56,22 +56,17 @@ const alone = (part: Part): Parts =>
 /** What a reference is taken for that does not show its type: the kind of the part says this much. */
 const otherwise = { image_url: 'image/jpeg', video_url: 'video/mp4' } as const;
 
-/** An image or a video: `{url}`, or the URL itself. */
 function linked(
   block: JsonObject,
   field: keyof typeof otherwise,
   path: string,
   buckets: ReadableBuckets,
 ): Part {
-  const at = `${path}.${field}`;
-  const value = block[field];
-  const media = (url: string, type: string | undefined, where: string): Part =>
-    mediaPart(url, type ?? mediaTypeOf(url) ?? otherwise[field], where, buckets);
-  if (isString(value)) return media(value, undefined, at);
-  if (!isObject(value)) return E.left(fieldError(at, 'must be an object.'));
-  const url = stringOf(value, 'url', at);
-  if (E.isLeft(url)) return url;
-  return media(url.right, formatOf(value), `${at}.url`);
+  const found = mediaUrl(block, field, path);
+  if (E.isLeft(found)) return found;
+  const { url } = found.right;
+  const type = formatOf(membersOf(block[field])) ?? mediaTypeOf(url) ?? otherwise[field];
+  return mediaPart(url, type, found.right.path, buckets);
 }
 
 /** The media type that the caller names. */

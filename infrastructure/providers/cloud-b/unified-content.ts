@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl } from '../../../domain/chat/data-url.ts';
+import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
 import { endingMarked } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
-import { documentFormat, type DocumentNames, fileName } from './unified-documents.ts';
+import { documentFormat, type DocumentNames } from './unified-documents.ts';
 import { documentFormats, imageFormats } from './unified-limits.ts';
 
 /** Content blocks of a converse message. */
@@ -48,7 +48,7 @@ export const userPart =
       case 'text':
         return pipe(stringOf(part, 'text', path), E.map(textBlocks));
       case 'image_url':
-        return alone(imageBlock(part['image_url'], `${path}.image_url`));
+        return alone(imageBlock(part, path));
       case 'file':
         return alone(documentBlock(part['file'], `${path}.file`, names));
       default:
@@ -86,12 +86,11 @@ const alone = (block: Block): Blocks =>
   );
 
 /** Base64 images alone: the platform fetches nothing. */
-function imageBlock(image: Json | undefined, path: string): Block {
-  if (!isObject(image)) return E.left(fieldError(path, 'must be an object.'));
-  const url = stringOf(image, 'url', path);
-  if (E.isLeft(url)) return url;
-  const at = `${path}.url`;
-  const data = base64DataUrl(url.right);
+function imageBlock(part: JsonObject, path: string): Block {
+  const found = mediaUrl(part, 'image_url', path);
+  if (E.isLeft(found)) return found;
+  const { url, path: at } = found.right;
+  const data = base64DataUrl(url);
   if (data === undefined)
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote images."));
   const named = data.mediaType.replace(/^image\//, '');
@@ -104,19 +103,12 @@ function imageBlock(image: Json | undefined, path: string): Block {
 }
 
 function documentBlock(file: Json | undefined, path: string, names: DocumentNames): Block {
-  if (!isObject(file)) return E.left(fieldError(path, 'must be an object.'));
-  const at = `${path}.file_data`;
-  const { file_data: given, file_id: uploaded } = file;
-  if (!isString(given))
-    return E.left(
-      isAbsent(uploaded)
-        ? fieldError(at, 'must be a string.')
-        : fieldError(`${path}.file_id`, "is not available: this model's route cannot read uploaded files."),
-    );
+  const found = fileData(file, path);
+  if (E.isLeft(found)) return found;
+  const { data: given, path: at, name } = found.right;
   const data = base64DataUrl(given) ?? { mediaType: undefined, data: given };
   if (data.mediaType === undefined && /^[a-z][a-z0-9+.-]*:/i.test(given))
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote files."));
-  const name = fileName(file);
   const format = documentFormat(data.mediaType, name);
   if (format === undefined) return E.left(foreignFormat(at, data.mediaType ?? name, documentFormats));
   return pipe(

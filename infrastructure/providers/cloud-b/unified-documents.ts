@@ -1,4 +1,3 @@
-import { isObject, isString, type Json } from '../../../domain/shared/json.ts';
 import { documentFormats, maxDocumentNameChars } from './unified-limits.ts';
 
 type DocumentFormat = (typeof documentFormats)[number];
@@ -33,10 +32,6 @@ export function documentFormat(mediaType: string | undefined, name: string): Doc
   if (general.has(mediaType) && named !== undefined) return named;
   return mediaType === undefined ? undefined : byMediaType.get(mediaType);
 }
-
-/** The name of a `file` part; clients leave it out. */
-export const fileName = (file: Json | undefined): string =>
-  isObject(file) && isString(file['filename']) ? file['filename'] : '';
 
 /**
  * Names of documents as the platform takes them: letters, digits, hyphens, parentheses, square brackets and single

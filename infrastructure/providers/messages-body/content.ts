@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl } from '../../../domain/chat/data-url.ts';
+import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
 import {
   isObject,
   isAbsent,
@@ -24,7 +24,7 @@ export type Blocks = Either<GatewayError, readonly JsonObject[]>;
 export const textBlocks = (text: string): readonly JsonObject[] =>
   text.trim() === '' ? [] : [{ type: 'text', text }];
 
-/** The content of a chat message as blocks, with their cache marks; images only where the upstream takes them. */
+/** The content of a chat message as blocks, with their cache marks; images and files only where the upstream takes them. */
 export function contentBlocks(content: Json | undefined, path: string, media: Media): Blocks {
   if (isAbsent(content)) return E.right([]);
   if (isString(content)) return E.right(textBlocks(content));
@@ -53,6 +53,8 @@ function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
       return E.right([]);
     case 'image_url':
       return media === 'none' ? foreignType(part, path) : imageBlocks(part, path, media);
+    case 'file':
+      return media === 'any' ? documentBlocks(part['file'], `${path}.file`) : foreignType(part, path);
     case 'image': {
       const problem = mediaFault(part, path, media);
       return problem === undefined ? E.right([part]) : E.left(problem);
@@ -63,14 +65,25 @@ function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
 }
 
 function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
-  const image = part['image_url'];
-  const at = `${path}.image_url`;
-  const url = isObject(image) ? stringOf(image, 'url', at) : E.left(fieldError(at, 'must be an object.'));
-  if (E.isLeft(url)) return url;
-  const source = base64Source(url.right) ?? (media === 'any' ? { type: 'url', url: url.right } : undefined);
+  const found = mediaUrl(part, 'image_url', path);
+  if (E.isLeft(found)) return found;
+  const { url, path: at } = found.right;
+  const source = base64Source(url) ?? (media === 'any' ? { type: 'url', url } : undefined);
   return source === undefined
-    ? E.left(fieldError(`${at}.url`, "must be a base64 data URL: this model's route fetches no images."))
+    ? E.left(fieldError(at, "must be a base64 data URL: this model's route fetches no images."))
     : E.right([{ type: 'image', source }]);
+}
+
+/** A PDF, by its bytes or where it is: the messages API takes no other file. Its name is its title. */
+function documentBlocks(file: Json | undefined, path: string): Blocks {
+  const found = fileData(file, path);
+  if (E.isLeft(found)) return found;
+  const { data, path: at, name } = found.right;
+  const linked = /^https:\/\//i.test(data) ? { type: 'url', url: data } : undefined;
+  const source = base64DataUrl(data)?.mediaType === 'application/pdf' ? base64Source(data) : linked;
+  return source === undefined
+    ? E.left(fieldError(at, 'must be a PDF, as a base64 data URL or by its `https://` URL.'))
+    : E.right([{ type: 'document', source, ...(name === '' ? {} : { title: name }) }]);
 }
 
 /** A data URL as a source; undefined: it is another URL. */
