@@ -125,6 +125,14 @@ describe('calls and their results', () => {
     expect(told).toMatchObject([{}, { parts: [{ functionCall: { name: 'f', args: {} } }] }]);
   });
 
+  it.each([['[1]'], ['{"a":'], ['12 apples']])(
+    'arguments that are no object stay what they are: %j',
+    (args) => {
+      const told = contents([...hi, { role: 'assistant', tool_calls: [call('a', 'f', args)] }]);
+      expect(told).toMatchObject([{}, { parts: [{ functionCall: { args: { _raw_arguments: args } } }] }]);
+    },
+  );
+
   it('the newest models get a stand-in for the signature of the first call of each turn', () => {
     const messages = [
       ...hi,
@@ -150,13 +158,13 @@ describe('calls and their results', () => {
     ],
     ['a result without an id', [...hi, { role: 'tool', content: '' }], 'messages[1].tool_call_id'],
     [
-      'arguments that are no object',
-      [{ role: 'assistant', tool_calls: [call('a', 'f'), call('b', 'f', '[1]')] }],
-      'messages[0].tool_calls[1].function.arguments',
-    ],
-    [
-      'arguments that are cut',
-      [{ role: 'assistant', tool_calls: [call('a', 'f', '{"a":')] }],
+      'arguments that are no text',
+      [
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: {} } }],
+        },
+      ],
       'messages[0].tool_calls[0].function.arguments',
     ],
     [

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
-import { exactObject, meansNoArguments } from '../../../domain/messages/chat-answer.ts';
+import { exactObject, inputOf } from '../../../domain/messages/chat-answer.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
@@ -143,17 +143,10 @@ function addCall(call: JsonObject, path: string, signature: string | undefined, 
   const called = calledFunction(call, path);
   if (E.isLeft(called)) return called;
   const { name, members } = called.right;
-  const args = argumentsOf(members['arguments'], `${path}.function.arguments`);
-  if (E.isLeft(args)) return args;
-  turns.call(isString(call['id']) ? call['id'] : '', name, args.right, signature);
+  const text = members['arguments'] ?? '';
+  if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
+  turns.call(isString(call['id']) ? call['id'] : '', name, inputOf(text), signature);
   return done;
-}
-
-/** Arguments are the JSON text of an object, every digit of which goes upstream; none at all are an empty one. */
-function argumentsOf(text: Json | undefined, path: string): Either<GatewayError, JsonObject> {
-  if (isAbsent(text) || (isString(text) && meansNoArguments(text))) return E.right({});
-  const args = isString(text) ? exactObject(text) : undefined;
-  return args === undefined ? E.left(fieldError(path, 'must be the JSON text of an object.')) : E.right(args);
 }
 
 /** The upstream knows no ids of calls: a result goes by the name of its call, and stands where its call stood. */
