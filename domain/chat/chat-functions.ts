@@ -24,12 +24,13 @@ export function functionOf({ function: members }: JsonObject, path: string): Rea
   );
 }
 
-/** Of a tool: any other type is one that some providers host. */
+/** Of a tool, which need not say its type beside its function: any other type is one that some providers host. */
 export function offeredFunction(
   tool: JsonObject,
   path: string,
 ): Read<ChatFunction & { readonly parameters: JsonObject | undefined }> {
-  if (tool['type'] !== 'function') return foreignType(tool, path);
+  const untyped = isAbsent(tool['type']) && isObject(tool['function']);
+  if (!untyped && tool['type'] !== 'function') return foreignType(tool, path);
   const offered = functionOf(tool, path);
   if (E.isLeft(offered)) return offered;
   const { parameters } = offered.right.members;
