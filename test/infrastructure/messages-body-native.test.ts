@@ -71,6 +71,25 @@ describe('the caller’s own messages body', () => {
     expect(textOf(text, rawPredictRules)).toBe(`${inPath},"anthropic_version":"vertex-2023-10-16"}`);
   });
 
+  it.each<[string, object, object]>([
+    ['alone', { output_format: { type: 'json_schema' } }, { format: { type: 'json_schema' } }],
+    [
+      'beside an effort',
+      { output_config: { effort: 'low' }, output_format: { type: 'json_schema' } },
+      { effort: 'low', format: { type: 'json_schema' } },
+    ],
+    [
+      'beside the newer one, which counts',
+      { output_config: { format: { type: 'json_schema' } }, output_format: { type: 'x' } },
+      { format: { type: 'json_schema' } },
+    ],
+    ['null', { output_config: { effort: 'low' }, output_format: null }, { effort: 'low' }],
+  ])('a format in its older place goes in its newer one, %s', (_, over, output_config) => {
+    const body = sent({ ...minimal, ...over }, rawPredictRules);
+    expect(body).toMatchObject({ output_config });
+    expect(body).not.toHaveProperty('output_format');
+  });
+
   it('whatever a conversation holds, only ids that the upstream refuses are changed', () => {
     const native = (messages: readonly JsonObject[]): unknown =>
       messages.map(({ role, content }) => ({

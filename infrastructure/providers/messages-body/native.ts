@@ -6,12 +6,14 @@ import {
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   objectsOf,
   parseExactObject,
   without,
 } from '../../../domain/shared/json.ts';
 import { unavailableField } from '../../../domain/shared/field-errors.ts';
 import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
+import { outputFormat } from '../../../domain/messages/messages-request.ts';
 import { withPlainSystemTurns } from '../../../domain/messages/system-turns.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
@@ -37,10 +39,18 @@ export function fromMessagesBody(
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
   if (E.isLeft(messages)) return messages;
   const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
-  const bounded = { ...known, messages: messages.right };
+  const bounded = withFormatInPlace({ ...known, messages: messages.right });
   if (takesSystemTurns(call.route.upstreamModel)) return outboundBody(bounded, call, rules);
   const placed = withSystemInFront(withPlainSystemTurns(bounded));
   return E.isLeft(placed) ? placed : outboundBody(placed.right, call, rules);
+}
+
+/** `output_format` is the older place of the format; it wants a value of `anthropic-beta` that the platforms refuse. */
+function withFormatInPlace(body: JsonObject): JsonObject {
+  if (body['output_format'] === undefined) return body;
+  const asked = outputFormat(body);
+  const config = asked && { output_config: { ...membersOf(body['output_config']), format: asked.format } };
+  return { ...without(body, 'output_format'), ...config };
 }
 
 function nativeMessages(
