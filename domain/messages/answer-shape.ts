@@ -29,11 +29,12 @@ const itemsOf = (is: Shape): Shape =>
 const aPart: Shape = (part) =>
   isObject(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
 
-const content = orEmpty((value) => isString(value) || itemsOf(aPart)(value));
+/** Some upstreams send what should be the text of an object as the object itself. */
+const anObject: Shape = (value) => isObject(value) && !isDeeperThan(value, maxJsonDepth);
 
-const callArguments = orEmpty(
-  (value) => isString(value) || (isObject(value) && !isDeeperThan(value, maxJsonDepth)),
-);
+const content = orEmpty((value) => isString(value) || itemsOf(aPart)(value) || anObject(value));
+
+const callArguments = orEmpty((value) => isString(value) || anObject(value));
 
 const aCallee = orEmpty(
   (callee) => isObject(callee) && aText(callee['name']) && callArguments(callee['arguments']),

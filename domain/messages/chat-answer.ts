@@ -31,12 +31,15 @@ export function firstChoice(choices: Json | undefined): JsonObject | undefined {
   return undefined;
 }
 
-/** The text of a message or delta: a string, or its text parts; of one that is spoken, what is said. */
+/**
+ * The text of a message or delta: a string, its text parts, or the object that a schema asked for; of one that is
+ * spoken, what is said.
+ */
 export const textOf = ({ content, audio }: JsonObject): string => writtenIn(content) || spokenIn(audio);
 
 function writtenIn(content: Json | undefined): string {
   if (isString(content)) return content;
-  if (!isArray(content)) return '';
+  if (!isArray(content)) return asText(content);
   return content.map((part) => (isObject(part) && part['type'] === 'text' ? partText(part) : '')).join('');
 }
 
@@ -123,7 +126,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
   };
 }
 
-/** Some upstreams send arguments as the object itself. */
+/** Some upstreams send arguments, or the JSON that a schema asked for, as the object itself. */
 const asText = (value: Json | undefined): string =>
   isObject(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
 

@@ -13,7 +13,7 @@ const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTe
 
 /** What a chat message or delta cannot hold. */
 export const malformedInChat: Named<JsonObject> = [
-  ...named((content) => ({ content })),
+  ...named((content) => ({ content }), [7, true, ['x']]),
   ...named((text) => ({ content: [{ type: 'text', text }] })),
   ...named((refusal) => ({ refusal })),
   ...named((reasoning) => ({ reasoning })),

@@ -234,6 +234,11 @@ describe('what the model says', () => {
       { content: 'Hello', audio: { transcript: 'Hello there' } },
       [text('Hello')],
     ],
+    [
+      'the object that a schema asked for',
+      { content: { town: 'Ulm', hills: 2 } },
+      [text('{"town":"Ulm","hills":2}')],
+    ],
     ['an image beside a text', { content: 'Here.', images: [{ type: 'image_url' }] }, [text('Here.')]],
     ['no image and no sound', { content: '', images: [], audio: { data: '' } }, []],
     [
