@@ -167,21 +167,26 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   const prompt = counted?.promptTokens ?? tokenCount(usage['prompt_tokens']) ?? 0;
   const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;
   const written = tokenCount(writtenTo(details) ?? usage['cache_creation_input_tokens']) ?? 0;
+  const output =
+    counted === undefined
+      ? (tokenCount(usage['completion_tokens']) ?? 0)
+      : Number(billedOutputTokens(counted));
   return {
     input_tokens: uncached(usage, prompt, read + written),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
-    output_tokens:
-      counted === undefined
-        ? (tokenCount(usage['completion_tokens']) ?? 0)
-        : Number(billedOutputTokens(counted)),
-    ...thoughtIn(usage),
+    output_tokens: output,
+    ...thoughtIn(usage, output),
   };
 }
 
-function thoughtIn({ completion_tokens_details: details }: JsonObject): JsonObject {
-  const thought = isObject(details) ? tokenCount(details['reasoning_tokens']) : undefined;
-  return thought === undefined ? {} : { output_tokens_details: { thinking_tokens: thought } };
+/** What was thought is told in the details, or beside the output, where some upstreams count more than is among it. */
+function thoughtIn(usage: JsonObject, output: number): JsonObject {
+  const { completion_tokens_details: details, reasoning_tokens: beside } = usage;
+  const detailed = isObject(details) ? tokenCount(details['reasoning_tokens']) : undefined;
+  const thought = detailed ?? tokenCount(beside);
+  const isAmong = thought !== undefined && (thought === detailed || thought <= output);
+  return isAmong ? { output_tokens_details: { thinking_tokens: thought } } : {};
 }
 
 /** Tokens of the prompt beside the cache. A count that has the name of the messages family leaves the cache out already. */

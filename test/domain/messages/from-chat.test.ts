@@ -144,6 +144,16 @@ describe('the message', () => {
     expect(usageWith({ reasoning_tokens: null })).not.toHaveProperty('output_tokens_details');
   });
 
+  it('tells what was thought where the count stands beside the output, and is among it', () => {
+    const usageWith = (reasoning_tokens: number) =>
+      messageOf({
+        ...completionOf({}),
+        usage: { prompt_tokens: 3, completion_tokens: 5, reasoning_tokens },
+      })['usage'];
+    expect(usageWith(4)).toMatchObject({ output_tokens: 5, output_tokens_details: { thinking_tokens: 4 } });
+    expect(usageWith(6)).not.toHaveProperty('output_tokens_details');
+  });
+
   it('tells choice 0 alone', () => {
     const other = { message: { content: 'other' }, finish_reason: 'length' };
     const choices = [
