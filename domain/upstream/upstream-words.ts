@@ -66,7 +66,7 @@ export function upstreamLabels(body: Json | undefined, sanitise: Sanitise): Upst
     ...named.map((each) => each['error_code']),
     ...named.map(({ __type: type }) => (isString(type) ? type.replace(/^.*#/, '') : undefined)),
     ...named.map(({ details }) => (isObject(details) ? details['error_code'] : undefined)),
-    ...named.map(({ status }) => (isString(status) && canonical.test(status) ? status : undefined)),
+    ...named.map(canonicalCode),
   ]);
   const param = first([
     ...named.map((each) => each['param']),
@@ -97,8 +97,11 @@ const identifier = /^[A-Za-z0-9_.-]{1,64}$/;
 const isLabel = (value: Json | undefined, sanitise: Sanitise): boolean =>
   isString(value) && identifier.test(value) && sanitise(value) === value;
 
-/** The names of `google.rpc.Code`, which stand in `status` beside the number of HTTP. */
 const canonical = /^[A-Z][A-Z_]*$/;
+
+/** One of `google.rpc.Code`, which stands in `status` beside the number of HTTP; alone `status` may say that all is well. */
+const canonicalCode = ({ code, status }: JsonObject): Json | undefined =>
+  numberOf(code) !== undefined && isString(status) && canonical.test(status) ? status : undefined;
 
 const firstOf = (value: Json | undefined): Json | undefined => (isArray(value) ? value[0] : value);
 

@@ -130,6 +130,7 @@ describe('what the upstream calls its failure', () => {
       { error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' } },
       { code: 'RESOURCE_EXHAUSTED' },
     ],
+    ['a status alone, which is none of an error', { status: 'SUCCESS', data: {} }, undefined],
     ['{error_code, message}', { error_code: 'BAD_REQUEST', message: 'm' }, { code: 'BAD_REQUEST' }],
     [
       '{__type, message}',
