@@ -188,7 +188,6 @@ async function end(
   });
   if (unsettled > 0) log.error({ in_flight: unsettled }, 'requests could not be settled before the end');
   log.info({}, 'stopped');
-  await log.flush();
   return unsettled;
 }
 

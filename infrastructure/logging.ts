@@ -11,7 +11,7 @@ export interface Log {
   readonly info: (fields: object, message: string) => void;
   readonly warn: (fields: object, message: string) => void;
   readonly error: (fields: object, message: string) => void;
-  /** Resolves when everything logged so far is written. */
+  /** Resolves when everything logged so far is written, or a second later: a reader that stands still has no more. */
   readonly flush: () => Promise<void>;
 }
 
@@ -20,6 +20,8 @@ const flushMs = 100;
 const flushChars = 64 * 1024;
 /** While standard output does not take lines, this much is kept; beyond it, and where it fails, lines are dropped and counted. */
 const maxPendingChars = 8 * 1024 * 1024;
+/** The end of a process waits so long for whoever reads its lines; what is not read by then is lost. */
+const flushWithinMs = 1000;
 
 /** Structured JSON lines on standard output; never a body, never a secret. */
 export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
@@ -61,8 +63,12 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
     error: (fields, message) => add('error', fields, message),
     flush: () =>
       new Promise((resolve) => {
+        const late = setTimeout(resolve, flushWithinMs);
         write();
-        output.write('', () => resolve());
+        output.write('', () => {
+          clearTimeout(late);
+          resolve();
+        });
       }),
   };
 }

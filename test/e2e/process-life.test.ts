@@ -182,6 +182,30 @@ describe('gateway serve with one worker', () => {
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 
+  it('ends in time when whoever reads what it says stands still', async () => {
+    const gateway = await listening(startCommand(['serve'], variables()));
+    const ended = new Promise((resolve) => gateway.child.once('exit', (code) => resolve(code)));
+    gateway.child.stdout?.pause();
+    // More lines than a pipe and the buffer of its reader hold.
+    for (let round = 0; round < 60; round += 1)
+      await Promise.all(
+        Array.from({ length: 20 }, () =>
+          fetch(`${gateway.url}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { 'x-request-id': 'x'.repeat(128) },
+          }).then((answer) => answer.arrayBuffer()),
+        ),
+      );
+    const { value, ms } = await timed(() => {
+      gateway.child.kill('SIGTERM');
+      return ended;
+    });
+    gateway.child.stdout?.resume();
+    expect(value).toBe(0);
+    expect(ms).toBeLessThan(6000);
+    expect(logged(gateway, 'stopped')).toEqual([]);
+  });
+
   onFullDisk('goes on when the disk of its log is full', async () => {
     const port = await freePort();
     const env = { ...variables(), GATEWAY_BIND: `127.0.0.1:${port}` };

@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ConnectionError } from 'slonik';
 import { causeOf, defectFields, failuresOf, openLog } from '../../infrastructure/logging.ts';
+import { timed } from '../support/undisturbed.ts';
 
 const coded = (code: string): Error =>
   Object.assign(new Error(`it says ${code}, and quotes a value`), { code });
@@ -115,6 +116,16 @@ describe('a log whose disk is full for a while', () => {
     log.info({}, 'three');
     await log.flush();
     expect(JSON.parse(text)).toMatchObject({ msg: 'three', dropped_lines: 2 });
+  });
+});
+
+describe('a log whose reader stands still', () => {
+  it('holds the end of its process up by a second, and no more', async () => {
+    const log = openLog(new Writable({ write: () => undefined }));
+    log.info({}, 'one');
+    const { ms } = await timed(() => log.flush());
+    expect(ms).toBeGreaterThan(900);
+    expect(ms).toBeLessThan(2000);
   });
 });
 
