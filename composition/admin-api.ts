@@ -6,13 +6,13 @@ import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { LoadedConfig } from '../infrastructure/config/load.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
-import { adminCallLog, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
+import { adminCallLog, statementErrorLog, type Log } from '../infrastructure/logging.ts';
 import { smtpMailer } from '../infrastructure/mail/smtp-mailer.ts';
 import { adminEventsStore } from '../infrastructure/postgres/admin-events-store.ts';
 import { adminTokensStore } from '../infrastructure/postgres/admin-tokens-store.ts';
 import { alertsStore } from '../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
-import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts';
+import { isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
@@ -101,6 +101,7 @@ export function adminApi(
   gates: Gates,
   routes: readonly AdminRoute[],
 ): AdminApiPorts {
+  const tell = statementErrorLog(log);
   return {
     ...signInUseCases(pool, config, log),
     bearerOf: bearerOf({ adminTokens: adminTokensStore(pool), secrets }),
@@ -114,7 +115,7 @@ export function adminApi(
     onEnded: adminCallLog(log),
     isDatabaseTrouble: (error) => {
       const trouble = isDatabaseTrouble(error);
-      if (trouble) databaseFaultLog(log)(databaseFault(error), error);
+      if (trouble) tell(error);
       return trouble;
     },
   };

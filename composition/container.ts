@@ -12,12 +12,11 @@ import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, type AdminFoundations, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from '../infrastructure/clock.ts';
-import { causeOf, failuresOf, databaseFaultLog, defectFields } from '../infrastructure/logging.ts';
+import { causeOf, failuresOf, defectFields, statementErrorLog } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
 import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
-import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { type KeyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { endJournaledHolds, shardedLedger } from '../infrastructure/postgres/citus/sharded-ledger.ts';
@@ -168,15 +167,13 @@ function bindState(container: Container): void {
   );
   container.bind(tokens.freshness).toResolvedValue(() => new Freshness(), []);
   container.bind(tokens.standings).toResolvedValue(limitStandings, [tokens.clock]);
-  container.bind(tokens.accounts).toResolvedValue(
-    ({ pool, log }: Foundations, freshness: Freshness) =>
-      accountsStore(
-        pool,
-        () => freshness.isFresh(),
-        (error) => databaseFaultLog(log)(databaseFault(error), error),
-      ),
-    [tokens.foundations, tokens.freshness],
-  );
+  container
+    .bind(tokens.accounts)
+    .toResolvedValue(
+      ({ pool, log }: Foundations, freshness: Freshness) =>
+        accountsStore(pool, () => freshness.isFresh(), statementErrorLog(log)),
+      [tokens.foundations, tokens.freshness],
+    );
   container.bind(tokens.follower).toResolvedValue(
     (
       { pool, config, log }: Foundations,

@@ -209,14 +209,16 @@ const watchedParts = (
 /** What every replica does beside serving: mails that wait, records that wait. */
 function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, draining: () => boolean) {
   const { dispatch } = parts.alerting;
+  const dispatching = failuresOf(log, 'budget alerts could not be dispatched');
   const alerts = repeating(
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
     async (goOn) => {
       const { mail, budgetAlerts } = config.loaded().config;
       // Without mail the others' mails are left to them, but one whose dispatcher died is noticed all the same.
       await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => goOn() && !draining());
+      dispatching.worked();
     },
-    (error) => log.error({ error: causeOf(error) }, 'budget alerts could not be dispatched'),
+    dispatching.failed,
   );
   const journalWatch = watchJournal(parts.journal, log);
   const payloadWatch = watchPayloads(parts.payloads, log);

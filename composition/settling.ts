@@ -3,8 +3,15 @@ import { redactedError } from '../domain/payload/redact.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
-import { causeOf, databaseFaultLog, defectFields, failuresOf, type Log } from '../infrastructure/logging.ts';
-import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
+import {
+  causeOf,
+  databaseFaultLog,
+  defectFields,
+  failuresOf,
+  type Log,
+  nowAndThen,
+  statementErrorLog,
+} from '../infrastructure/logging.ts';
 import {
   type Cluster,
   clusterProcess,
@@ -34,15 +41,17 @@ export const cleaned = (config: LiveConfig) => (message: string) =>
   boundedMessage(redactedError(message, config.policy().redaction));
 
 /** Where settlements wait that the database could not take. */
-export const journalOf = (config: LiveConfig, log: Log): Journal =>
-  localJournal({
+export function journalOf(config: LiveConfig, log: Log): Journal {
+  const tell = nowAndThen(log, 'the journal could not be written');
+  return localJournal({
     directory: journalFolder(config.loaded().config.dataDir),
-    onFault: (error) => log.error({ error: causeOf(error) }, 'the journal could not be written'),
+    onFault: (error) => tell({ error: causeOf(error) }),
     onRecovered: ({ kept, ...counts }) =>
       kept === undefined
         ? log.warn(counts, 'journal settled')
         : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
   });
+}
 
 /** This process as the database knows it. What hinders writing rows is logged when it begins and when it ends. */
 export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log: Log): GatewayProcess =>
@@ -92,7 +101,7 @@ export const settlingOptions = (config: LiveConfig, log: Log) => ({
 
 /** What queues that are written behind the answers say of their failures: nobody waits for them. */
 export const writeBehind = (config: LiveConfig, log: Log) => ({
-  onFault: (error: unknown) => databaseFaultLog(log)(databaseFault(error), error),
+  onFault: statementErrorLog(log),
   onDefect: (error: unknown) => log.error(defectFields(error, cleaned(config)), 'defect'),
 });
 
@@ -116,8 +125,11 @@ export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Rep
 
 /** Writes the days on which keys were used, what is left of them at the end too. */
 export function keyDays({ write }: Pick<KeyUse, 'write'>, log: Log): Repeating {
-  const failed = (error: unknown): void =>
-    log.error({ error: causeOf(error) }, 'the days on which keys were used could not be written');
-  const days = repeating(() => keyUseSecs, write, failed);
+  const { failed, worked } = failuresOf(log, 'the days on which keys were used could not be written');
+  const days = repeating(
+    () => keyUseSecs,
+    () => write().then(worked),
+    failed,
+  );
   return { stop: () => days.stop().then(write).catch(failed) };
 }

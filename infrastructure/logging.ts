@@ -4,7 +4,7 @@ import type { FinishedRequest } from '../application/ports/telemetry.ts';
 import type { KeyOwner } from '../domain/identity/caller.ts';
 import { toUsd } from '../domain/money/money.ts';
 import type { ErrorCode } from '../domain/shared/gateway-error.ts';
-import { brokenConnection, type DatabaseFault, sqlState } from './postgres/database-fault.ts';
+import { brokenConnection, type DatabaseFault, databaseFault, sqlState } from './postgres/database-fault.ts';
 import { errorChain } from './postgres/error-chain.ts';
 
 export interface Log {
@@ -171,10 +171,16 @@ const shown = (text: string): string =>
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 
 /** A failed statement: what kind of fault, and PostgreSQL's code. Its message may quote values, so it stays out. */
-export const databaseFaultLog =
-  (log: Log) =>
-  (fault: DatabaseFault, error: unknown): void =>
-    log.error({ fault, sqlstate: sqlState(error), error: causeOf(error) }, 'database statement failed');
+export function databaseFaultLog(log: Log): (fault: DatabaseFault, error: unknown) => void {
+  const tell = nowAndThen(log, 'database statement failed');
+  return (fault, error) => tell({ fault, sqlstate: sqlState(error), error: causeOf(error) });
+}
+
+/** The same where nobody has asked yet what kind of fault it is. */
+export function statementErrorLog(log: Log): (error: unknown) => void {
+  const tell = databaseFaultLog(log);
+  return (error) => tell(databaseFault(error), error);
+}
 
 /**
  * What an error comes from, in words that quote nothing: the code of the system (`ECONNREFUSED`, `EMFILE`, `ENOSPC`) or
@@ -226,5 +232,26 @@ export function failuresOf(log: Log, message: string) {
     worked: (): void => {
       told = undefined;
     },
+  };
+}
+
+/** What fails again for as long as its cause lasts is told so often. */
+const toldAgainMs = 60_000;
+
+/**
+ * Logs failures that come with every statement or request while their cause lasts: each kind, which its fields are, at
+ * once, and a minute later again, with how many there were in between (`more`). Nobody says when it is over.
+ */
+export function nowAndThen(log: Log, message: string, now = (): number => performance.now()) {
+  const told = new Map<string, { readonly at: number; more: number }>();
+  return (kind: Readonly<Record<string, string | undefined>>): void => {
+    const key = JSON.stringify(kind);
+    const last = told.get(key);
+    if (last !== undefined && now() - last.at < toldAgainMs) {
+      last.more += 1;
+      return;
+    }
+    told.set(key, { at: now(), more: 0 });
+    log.error(last === undefined || last.more === 0 ? kind : { ...kind, more: last.more }, message);
   };
 }

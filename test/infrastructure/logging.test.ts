@@ -4,7 +4,14 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ConnectionError } from 'slonik';
-import { causeOf, defectFields, failuresOf, openLog } from '../../infrastructure/logging.ts';
+import {
+  causeOf,
+  databaseFaultLog,
+  defectFields,
+  failuresOf,
+  nowAndThen,
+  openLog,
+} from '../../infrastructure/logging.ts';
 import { timed } from '../support/undisturbed.ts';
 
 const coded = (code: string): Error =>
@@ -140,5 +147,33 @@ describe('failures of what is tried again and again', () => {
     worked();
     failed(coded('EMFILE'));
     expect(told).toEqual([{ error: 'ECONNREFUSED' }, { error: 'EMFILE' }, { error: 'EMFILE' }]);
+  });
+});
+
+describe('failures that come with every statement', () => {
+  it('are told once of each kind, and a minute later with how many there were in between', () => {
+    const told: unknown[] = [];
+    const error = (fields: object): void => void told.push(fields);
+    const log = { info: error, warn: error, error, flush: () => Promise.resolve() };
+    let now = 0;
+    const tell = nowAndThen(log, 'it failed', () => now);
+    for (const kind of ['ECONNREFUSED', 'ECONNREFUSED', '57P01', 'ECONNREFUSED']) tell({ error: kind });
+    now = 59_999;
+    tell({ error: 'ECONNREFUSED' });
+    expect(told).toEqual([{ error: 'ECONNREFUSED' }, { error: '57P01' }]);
+    now = 60_000;
+    for (const kind of ['ECONNREFUSED', '57P01', '57P01']) tell({ error: kind });
+    expect(told.slice(2)).toEqual([{ error: 'ECONNREFUSED', more: 3 }, { error: '57P01' }]);
+    now = 200_000;
+    tell({ error: 'ECONNREFUSED' });
+    expect(told.at(-1)).toEqual({ error: 'ECONNREFUSED' });
+  });
+
+  it('are statements while the database is away', () => {
+    const told: unknown[] = [];
+    const error = (fields: object): void => void told.push(fields);
+    const tell = databaseFaultLog({ info: error, warn: error, error, flush: () => Promise.resolve() });
+    for (let batch = 0; batch < 100; batch += 1) tell('connection', coded('ECONNREFUSED'));
+    expect(told).toEqual([{ fault: 'connection', sqlstate: undefined, error: 'ECONNREFUSED' }]);
   });
 });
