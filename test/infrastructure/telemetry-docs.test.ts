@@ -4,6 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { countsTowardSpend } from '../../domain/ledger/usage-cost-event.ts';
 import { outcomeOf, statusOf } from '../../domain/shared/gateway-error.ts';
+import { clientClosed, type RequestFailure } from '../../domain/shared/request-failure.ts';
+import { upstreamError } from '../../domain/upstream/upstream-fault.ts';
+import { errorTypeOf } from '../../infrastructure/telemetry/gen-ai.ts';
 import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
 import { type Metric, metricTable, requestLabels } from '../../infrastructure/telemetry/metric-table.ts';
 
@@ -164,6 +167,23 @@ describe('deploy/telemetry', () => {
       expect(expr.replaceAll(/\s+/g, ' ')).toContain(`(${series} unless ${series} offset 15m) > 0`);
     },
   );
+
+  it('the alert GatewayUpstreamErrors counts what is the provider’s doing, and not what it refuses of a caller', () => {
+    const { expr = '' } = rules.find(({ alert }) => alert === 'GatewayUpstreamErrors') ?? {};
+    const [, types = ''] = /error_type=~"([^"]+)"/.exec(expr) ?? [];
+    const counts = (error: RequestFailure): boolean =>
+      new RegExp(`^(?:${types})$`).test(errorTypeOf(error) ?? '');
+    const refused = (status: number): boolean =>
+      counts(upstreamError({ kind: 'status', status, message: '', headers: {} }));
+    expect([301, 401, 402, 403, 408, 429, 500, 503, 529].filter((each) => !refused(each))).toEqual([]);
+    expect([400, 404, 405, 413, 415, 422].filter(refused)).toEqual([]);
+    const phases = ['connect', 'first_byte', 'idle', 'total'] as const;
+    for (const phase of phases) expect(counts(upstreamError({ kind: 'timeout', phase }))).toBe(true);
+    expect(counts(upstreamError({ kind: 'transport' }))).toBe(true);
+    expect(counts(upstreamError({ kind: 'protocol', message: '' }))).toBe(true);
+    expect(counts(upstreamError({ kind: 'no_room' }))).toBe(false);
+    expect(counts(clientClosed)).toBe(false);
+  });
 
   it('the alert GatewayRefusesForLoad counts the refusals for load that are 503, and those alone', () => {
     const { expr = '' } = rules.find(({ alert }) => alert === 'GatewayRefusesForLoad') ?? {};
