@@ -39,8 +39,16 @@ export function loggingChanges<Items, E extends Exporter<Items>>(
   };
 }
 
+/** What the SDK says where it has neither a status nor a code: words of its own, which quote nothing. */
+const sdkWords: Readonly<Record<string, string>> = {
+  'Request timed out': 'timeout',
+  // It retries these, and does not say which it was.
+  'Export failed with retryable status': '429, 502, 503 or 504',
+  'Concurrent export limit reached': 'the exports before are still under way',
+};
+
 /** The HTTP status of the answer, else the cause. Not the error's message: it may quote what the collector answered. */
 function reasonOf(error: Error | undefined): string {
   const code = error !== undefined && 'code' in error ? error.code : undefined;
-  return typeof code === 'number' ? String(code) : causeOf(error);
+  return typeof code === 'number' ? String(code) : (sdkWords[error?.message ?? ''] ?? causeOf(error));
 }

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
+import { spanExporter } from '../../infrastructure/telemetry/otlp-exporters.ts';
 import { withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';
+import { aKey, basicConfig, memoryLog, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type OtlpReceiver, startOtlpReceiver, until } from '../support/otlp-receiver.ts';
 import { type Replay, type ReplayUpstream, startReplayUpstream } from '../support/replay-upstream.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -175,6 +176,23 @@ describe('a collector', () => {
     await post(gateway);
     await until(() => told(gateway, 'telemetry is exported again').length === 2);
     expect(told(gateway, notExported)).toHaveLength(2);
+  });
+
+  it.each([
+    ['refuses', '400'],
+    ['is busy', '429, 502, 503 or 504'],
+    ['is silent', 'timeout'],
+    ['is not there', 'ECONNREFUSED'],
+  ] as const)('that %s is told of by the cause: %s', async (mood, cause) => {
+    const receiver = await collector();
+    if (mood === 'is not there') await receiver.close();
+    else receiver.be(mood);
+    const log = memoryLog();
+    const exporter = spanExporter({ endpoint: receiver.url, headers: {} }, log);
+    await new Promise<void>((resolve) => {
+      exporter.export([], () => resolve());
+    });
+    expect(log.lines.map(({ fields }) => fields)).toMatchObject([{ error: cause }]);
   });
 
   it('that is silent or not there never slows or fails a request, and holds up the end by seconds at most', async () => {

@@ -47,7 +47,7 @@ export interface ReceivedMetric {
 }
 
 /** What a collector does with what it is sent. */
-export type Mood = 'takes' | 'takes it late' | 'refuses' | 'is silent';
+export type Mood = 'takes' | 'takes it late' | 'refuses' | 'is busy' | 'is silent';
 
 const lateMs = 500;
 
@@ -82,14 +82,16 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     headers.push(req.headers);
     if (mood === 'is silent') return;
     if (mood === 'takes it late') await sleep(lateMs);
-    const taken = mood !== 'refuses' && ['/v1/traces', '/v1/metrics'].includes(path);
+    const taken = !['refuses', 'is busy'].includes(mood) && ['/v1/traces', '/v1/metrics'].includes(path);
     if (taken) {
       texts.push(text);
       const body: Wire = JSON.parse(text);
       if (path === '/v1/traces') spans.push(...spansIn(body));
       else metrics = metricsIn(body);
     }
-    res.writeHead(taken ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
+    res
+      .writeHead(taken ? 200 : mood === 'is busy' ? 503 : 400, { 'content-type': 'application/json' })
+      .end('{}');
   }
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
