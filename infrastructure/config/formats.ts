@@ -61,7 +61,7 @@ const urlFault = (value: string): string | undefined => {
   const url = URL.parse(value);
   if (url === null) return 'must be an http or https URL';
   if (url.username !== '' || url.password !== '')
-    return 'must not hold a user name or password: put credentials under `auth`';
+    return 'must not hold a user name or password: put credentials under `auth`, or into the headers beside it';
   return url.search === '' && url.hash === '' ? undefined : 'must end with the path: no query, no fragment';
 };
 

@@ -14,12 +14,11 @@ export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseH
   ...config.mcpServers.flatMap(plainMcpCredentials),
   ...plainDatabase(config, plainHosts),
   ...plainMailPassword(config),
-  ...plainCollector(config),
   ...plainStorage(config),
   ...plainDoors(config),
 ];
 
-const overPlainHttp = 'over http:// to a host that is neither loopback nor private: use https://';
+export const overPlainHttp = 'over http:// to a host that is neither loopback nor private: use https://';
 
 function plainTokens(provider: ProviderConfig, index: number): readonly Finding[] {
   const headers = Object.keys(provider.defaultHeaders).filter(isSecretHeader);
@@ -107,15 +106,6 @@ function plainMailPassword({ mail }: GatewayConfig): readonly Finding[] {
           'is false: the password is sent without TLS to a host that is neither loopback nor private',
         ),
       ];
-}
-
-function plainCollector({ server: { otel } }: GatewayConfig): readonly Finding[] {
-  const sent = Object.keys(otel.headers).filter(isSecretHeader).join(', ');
-  const keys = { otel_endpoint: otel.tracesEndpoint, otel_metrics_endpoint: otel.metricsEndpoint };
-  const plain = Object.entries(keys).filter(([, url]) => url !== undefined && isForeignPlainHttp(url));
-  // Metrics go to the endpoint of traces where they have none of their own.
-  const own = plain.filter(([, url], at) => plain.findIndex(([, each]) => each === url) === at);
-  return sent === '' ? [] : own.map(([key]) => finding(['server', key], `sends ${sent} ${overPlainHttp}`));
 }
 
 /** A signature gives no secret away, but whole logs and the ledger go there. */

@@ -5,6 +5,7 @@ import type { ProviderKind } from '../../domain/routing/model.ts';
 import { isObject } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
 import type { PlainDatabaseHosts } from './database-urls.ts';
+import { collectorNotes } from './lint-collector.ts';
 import { transportNotes } from './lint-transport.ts';
 import type { LoadedConfig } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
@@ -46,6 +47,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...transportNotes(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
     ...pageBelowPath(loaded.config),
+    ...collectorNotes(loaded.config),
     ...openToAnybody(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
       finding(path, 'is a secret written into the file: write ${NAME} instead'),

@@ -83,6 +83,20 @@ describe('a public_base_url with a path', () => {
   });
 });
 
+describe('a collector whose URL ends with the path of a signal', () => {
+  it.each([
+    ['otel_endpoint: "http://c:4318/v1/metrics"', ['server.otel_endpoint']],
+    ['otel_metrics_endpoint: "http://c:4318/v1/metrics/"', ['server.otel_metrics_endpoint']],
+    [
+      'otel_endpoint: "http://c:4318/v1/traces", otel_metrics_endpoint: "http://c:4318/v1/metrics"',
+      ['server.otel_endpoint', 'server.otel_metrics_endpoint'],
+    ],
+    ['otel_endpoint: "http://c:4318/otlp"', []],
+  ])('is told, for it is appended: %s', (server, told) => {
+    expect(paths(`server: {${server}}\n`)).toEqual(told.map((path) => [path, 1]));
+  });
+});
+
 describe('a priced model missing in the catalogue', () => {
   const text = providers + model('{provider: p, upstream_model: u}');
 
