@@ -33,8 +33,13 @@ export async function openListeners(
   alone: boolean,
 ): Promise<Listeners> {
   const { bind, adminBind } = config.loaded().config.server;
-  const tls = await certificateOf('tls', () => config.loaded().config.server.tls, log);
-  const adminTls = await certificateOf('admin_tls', () => config.loaded().config.server.adminTls, log);
+  const tls = await certificateOf('tls', () => config.loaded().config.server.tls, log, parts.clock.now);
+  const adminTls = await certificateOf(
+    'admin_tls',
+    () => config.loaded().config.server.adminTls,
+    log,
+    parts.clock.now,
+  );
   const door = doorFor(parts, config, log);
   const callers = door(bind, adminBind === undefined ? 'all' : 'callers', tls);
   const admins = adminBind === undefined ? undefined : door(adminBind, 'admins', adminTls ?? tls);

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { TlsConfig } from './config/listener-config.ts';
-import { readTlsFiles, type TlsFiles } from './config/tls-files.ts';
+import { certificateTime, readTlsFiles, type TlsFiles } from './config/tls-files.ts';
 import type { Log } from './logging.ts';
 
 /** A certificate that the configuration names, as it was last found good. */
@@ -12,6 +12,9 @@ export interface Certificate {
   readonly look: () => Promise<void>;
 }
 
+/** How often it is told that a certificate has little time left, or none. */
+const timeMs = 24 * 60 * 60 * 1000;
+
 /**
  * The certificate of a section such as `tls`; undefined where `settings` names none. The error says why the first one
  * cannot be had.
@@ -19,7 +22,8 @@ export interface Certificate {
 export async function certificateOf(
   section: string,
   settings: () => TlsConfig | undefined,
-  log: Pick<Log, 'info' | 'error'>,
+  log: Pick<Log, 'info' | 'warn' | 'error'>,
+  now = Date.now,
 ): Promise<Certificate | undefined> {
   const first = settings();
   if (first === undefined) return undefined;
@@ -42,10 +46,23 @@ export async function certificateOf(
     suspected = problem;
   };
 
+  let timeToldAt = Number.NEGATIVE_INFINITY;
+  const tellTime = (): void => {
+    if (now() - timeToldAt < timeMs) return;
+    const time = certificateTime(files.cert, now());
+    if (time === undefined) return;
+    timeToldAt = now();
+    const about = { section: `server.${section}`, at: time.at.toISOString() };
+    if (time.state === 'soon over') log.warn(about, 'the certificate expires soon');
+    else log.error(about, `the time of the certificate is ${time.state}: clients refuse it`);
+  };
+  tellTime();
+
   return {
     files: () => files,
     follow: (shown) => void followers.push(shown),
     look: async () => {
+      tellTime();
       // A reload that takes the section away is for the next start, as one that adds it is.
       const found = await readTlsFiles(settings() ?? first);
       if (E.isLeft(found)) return suspect(found.left.message);
@@ -55,6 +72,7 @@ export async function certificateOf(
       if (cert === files.cert && key === files.key && minVersion === files.minVersion) return;
       files = found.right;
       for (const each of followers) each(files);
+      timeToldAt = Number.NEGATIVE_INFINITY;
       log.info({ section: `server.${section}` }, 'the certificate was taken up');
     },
   };

@@ -76,7 +76,30 @@ export async function tlsProblems({ config, place }: LoadedConfig): Promise<read
   return problems;
 }
 
-/** What TLS can be spoken with, and no client will take: a certificate whose time is over, or has not come. */
+const dayMs = 24 * 60 * 60 * 1000;
+/** Who renews certificates does so 30 days before their end, or with a third of a short life left. */
+const soonMs = 14 * dayMs;
+
+/** What is wrong, or soon will be, with the time of a certificate; undefined where nothing is. */
+export function certificateTime(
+  cert: string,
+  now: number,
+): { readonly state: 'to come' | 'over' | 'soon over'; readonly at: Date } | undefined {
+  const { validFromDate: from, validToDate: until } = new X509Certificate(cert);
+  if (now < from.getTime()) return { state: 'to come', at: from };
+  if (now > until.getTime()) return { state: 'over', at: until };
+  const leftMs = until.getTime() - now;
+  const isSoon = leftMs < Math.min(soonMs, (until.getTime() - from.getTime()) / 3);
+  return isSoon ? { state: 'soon over', at: until } : undefined;
+}
+
+const timeWords = {
+  'to come': 'is not valid before',
+  over: 'has expired at',
+  'soon over': 'expires soon, at',
+} as const;
+
+/** What TLS can be spoken with, and no client will take, or not for long. */
 export async function tlsNotes(
   { config, place }: LoadedConfig,
   now: number,
@@ -85,12 +108,10 @@ export async function tlsNotes(
   for (const [section, settings] of Object.entries(sectionsOf(config.server))) {
     const read = settings === undefined ? undefined : await readTlsFiles(settings);
     if (settings === undefined || read === undefined || E.isLeft(read)) continue;
-    const { validFromDate, validToDate } = new X509Certificate(read.right.cert);
-    const from = `is not valid before ${validFromDate.toISOString()}`;
-    const until = `has expired at ${validToDate.toISOString()}`;
-    const why = now < validFromDate.getTime() ? from : now > validToDate.getTime() ? until : undefined;
-    if (why !== undefined)
-      notes.push(place(finding(['server', section, 'cert_file'], `${settings.certFile} ${why}`)));
+    const time = certificateTime(read.right.cert, now);
+    if (time === undefined) continue;
+    const why = `${settings.certFile} ${timeWords[time.state]} ${time.at.toISOString()}`;
+    notes.push(place(finding(['server', section, 'cert_file'], why)));
   }
   return notes;
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
@@ -87,5 +88,37 @@ describe('the settings of a certificate', () => {
     await expect(certificateOf('admin_tls', () => settings, log)).rejects.toThrow(
       `server.admin_tls.key_file: ${files.keyFile} is not the key`,
     );
+  });
+});
+
+describe('a certificate whose time ends', () => {
+  it('is told of once a day with a third of its time left, and when it is over', async () => {
+    const hour = 60 * 60 * 1000;
+    const beganAt = Date.now();
+    let now = beganAt;
+    const made = await certificateOf(
+      'tls',
+      () => settings,
+      log,
+      () => now,
+    );
+    const end = new X509Certificate(first.cert).validToDate;
+    const told = () => log.lines.map(({ level, message, fields }) => [level, message, fields]);
+    // It is good for two days, of which one is left.
+    await made?.look();
+    expect(told()).toEqual([]);
+    const about = { section: 'server.tls', at: end.toISOString() };
+    const soon = ['warn', 'the certificate expires soon', about];
+    for (const later of [9, 10, 20]) {
+      now = beganAt + later * hour;
+      await made?.look();
+    }
+    expect(told()).toEqual([soon]);
+    now = beganAt + 33 * hour;
+    await made?.look();
+    expect(told()).toEqual([
+      soon,
+      ['error', 'the time of the certificate is over: clients refuse it', about],
+    ]);
   });
 });

@@ -74,6 +74,7 @@ describe('a certificate that no client will take', () => {
   it.each([
     ['whose time is over', 2, 'has expired at 20'],
     ['whose time has not come', -2, 'is not valid before 20'],
+    ['with little time left', 0.75, 'expires soon, at 20'],
   ])('%s is a remark', async (_, ahead, why) => {
     await writeFile(at('cert'), own.cert);
     await writeFile(at('key'), own.key);
