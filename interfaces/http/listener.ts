@@ -166,9 +166,15 @@ const opened = (server: Server | TlsServer, host: string, port: number, alone: b
       const message = `The gateway cannot listen on ${host}:${port}: ${why}. ${otherAddress}`;
       reject(new Error(message, { cause: error }));
     };
+    // A supervisor that is asked for a port and dies answers nothing, and Node waits on.
+    const orphaned = (): void =>
+      reject(new Error('The supervisor ended before the gateway could listen. Start the gateway again.'));
+    if (!alone && !process.connected) return orphaned();
+    if (!alone) process.once('disconnect', orphaned);
     server.once('error', refused);
     server.listen({ port, host, exclusive: alone }, () => {
       server.off('error', refused);
+      process.off('disconnect', orphaned);
       resolve();
     });
   });

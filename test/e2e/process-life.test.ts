@@ -242,6 +242,21 @@ describe('gateway serve with one worker', () => {
   });
 });
 
+describe('a worker that is just starting', () => {
+  it.each([0, 300, 900])('ends when its supervisor is killed %i ms after its start', async (afterMs) => {
+    const gateway = await listening(startCommand(['serve', '--workers', '2'], variables()), 2);
+    end(workersOf(gateway)[0] ?? 0);
+    await times(gateway, 'a worker died', 1);
+    await sleep(afterMs);
+    const { ms } = await timed(() => {
+      gateway.child.kill('SIGKILL');
+      // The end of its output is that of the last process.
+      return gateway.exited;
+    });
+    expect(ms).toBeLessThan(10_000);
+  });
+});
+
 describe('a signal to the process group', () => {
   it.each([1, 2])(
     'is one request to stop: with %i workers every stream ends whole and is written',
