@@ -37,19 +37,31 @@ export function mcpUpstreams(
   context: CredentialContext,
 ): McpServerPool {
   const ready = new Map<string, ReadyServer>();
+  let seen = configured();
+  /** What a reload has taken away ends with what is under way there. */
+  const letGo = (): void => {
+    const servers = configured();
+    if (servers === seen) return;
+    seen = servers;
+    for (const [id, { pool }] of ready) {
+      if (servers.some((each) => each.id === id)) continue;
+      ready.delete(id);
+      void pool.close();
+    }
+  };
   const readyServer = (id: string): ReadyServer | undefined => {
-    const config = configured().find((each) => each.id === id);
+    letGo();
+    const config = seen.find((each) => each.id === id);
+    if (config === undefined) return undefined;
     const known = ready.get(id);
     if (known !== undefined && known.config === config) return known;
     // A reload reads everything anew; what says the same keeps its connections and its tokens.
-    if (known !== undefined && config !== undefined && isDeepStrictEqual(known.config, config)) {
+    if (known !== undefined && isDeepStrictEqual(known.config, config)) {
       const kept = { ...known, config };
       ready.set(id, kept);
       return kept;
     }
     if (known !== undefined) void known.pool.close();
-    ready.delete(id);
-    if (config === undefined) return undefined;
     const made = {
       config,
       url: new URL(config.url),

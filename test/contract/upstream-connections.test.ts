@@ -1,3 +1,4 @@
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -7,12 +8,36 @@ import type { Pool } from 'undici';
 import type { McpServerConfig } from '../../infrastructure/config/mcp-config.ts';
 import { mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
 import { connectionPool } from '../../infrastructure/providers/executor.ts';
+import { until } from '../support/otlp-receiver.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { timed } from '../support/undisturbed.ts';
 
 const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
 const portOf = (server: { address(): string | AddressInfo | null }): number =>
   (server.address() as AddressInfo).port;
+
+const mcpServer = (
+  id: string,
+  url: string,
+  auth: McpServerConfig['auth'] = { mode: 'none' },
+): McpServerConfig => ({
+  id,
+  displayName: id,
+  url: `${url}/mcp`,
+  auth,
+  policy: { allowedTools: [], callers: [] } as never,
+  timeoutMs: 20_000,
+  maxResultBytes: 1000,
+});
+
+const message = () => ({
+  method: 'POST' as const,
+  text: '{}',
+  session: undefined,
+  headers: {},
+  signal: new AbortController().signal,
+  memory: { hold: () => true, holdUnfinished: () => true },
+});
 
 describe('an upstream that offers HTTP/2 as well', () => {
   const own = selfSigned();
@@ -52,33 +77,51 @@ describe('an upstream that offers HTTP/2 as well', () => {
 
   it('is so as an MCP server, and as its token service', async () => {
     spoken.length = 0;
-    const config: McpServerConfig = {
-      id: 'files',
-      displayName: 'Files',
-      url: `${url}/mcp`,
-      auth: {
-        mode: 'oauth_client_credentials',
-        tokenUrl: `${url}/token`,
-        clientId: 'c',
-        clientSecret: 's',
-        scope: undefined,
-      },
-      policy: { allowedTools: [], callers: [] } as never,
-      timeoutMs: 20_000,
-      maxResultBytes: 1000,
-    };
-    const upstreams = mcpUpstreams(() => [config], { conceal: () => undefined, warn: () => undefined });
-    const reply = await upstreams.send(config, {
-      method: 'POST',
-      text: '{}',
-      session: undefined,
-      headers: {},
-      signal: new AbortController().signal,
-      memory: { hold: () => true, holdUnfinished: () => true },
+    const config = mcpServer('files', url, {
+      mode: 'oauth_client_credentials',
+      tokenUrl: `${url}/token`,
+      clientId: 'c',
+      clientSecret: 's',
+      scope: undefined,
     });
-    expect(E.isRight(reply)).toBe(true);
+    const upstreams = mcpUpstreams(() => [config], { conceal: () => undefined, warn: () => undefined });
+    expect(E.isRight(await upstreams.send(config, message()))).toBe(true);
     expect(spoken).toEqual(['1.1', '1.1']);
     await upstreams.close();
+  });
+});
+
+describe('an MCP server that a reload takes away', () => {
+  it('is let go of when nothing is under way there', async () => {
+    const sockets: Socket[] = [];
+    const answers: ServerResponse[] = [];
+    // It keeps connections for a minute, and says so.
+    const server = createHttpServer({ keepAliveTimeout: 60_000 }, (_, res) => void answers.push(res));
+    server.on('connection', (socket) => void sockets.push(socket));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const at = `http://127.0.0.1:${portOf(server)}`;
+    const [gone, kept] = [mcpServer('gone', at), mcpServer('kept', at)];
+    let configured: readonly McpServerConfig[] = [gone, kept];
+    const upstreams = mcpUpstreams(() => configured, { conceal: () => undefined, warn: () => undefined });
+    const answer = async (reply: Promise<unknown>): Promise<void> => {
+      await until(() => answers.length > 0);
+      answers.shift()?.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      await reply;
+    };
+    await answer(upstreams.send(kept, message()));
+    const underWay = upstreams.send(gone, message());
+    await until(() => answers.length > 0);
+    configured = [{ ...kept }];
+    const next = upstreams.send(kept, message());
+    await until(() => answers.length > 1);
+    await answer(underWay);
+    expect(E.isRight(await underWay)).toBe(true);
+    await answer(next);
+    const { ms } = await timed(() => until(() => sockets[1]?.destroyed === true));
+    expect(ms).toBeLessThan(4000);
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, true]);
+    await upstreams.close();
+    server.close();
   });
 });
 
