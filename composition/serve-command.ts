@@ -8,10 +8,11 @@ import type { processVariables } from '../infrastructure/config/process-variable
 import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
-import { maxWorkers } from '../infrastructure/config/server-config.ts';
+import { maxWorkers, type ServerConfig } from '../infrastructure/config/server-config.ts';
 import { folderFault } from '../infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
+import { openFilesLimit } from '../infrastructure/open-files.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
 import { migrate, newerMigrations, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
@@ -150,6 +151,18 @@ async function prepare(
   log.info({ journal }, 'what the database cannot take waits in the journal, which wants a durable disk');
   const fault = await folderFault(journal);
   if (fault !== undefined) log.error({ journal, fault }, 'the journal cannot be written');
+  await tellFewFiles(config.loaded().config.server, log);
+}
+
+/** A process out of descriptors accepts nobody, and cannot reach its database: the bounds shall come first. */
+async function tellFewFiles({ maxConnections, maxInFlight }: ServerConfig, log: Log): Promise<void> {
+  const openFiles = await openFilesLimit();
+  // A request in flight has a connection of its own upstream.
+  if (openFiles === undefined || openFiles > maxConnections + maxInFlight) return;
+  log.warn(
+    { open_files: openFiles, max_connections: maxConnections, max_in_flight: maxInFlight },
+    'a process may open fewer files than it may take connections: raise the limit (ulimit -n, LimitNOFILE), or lower server.max_connections',
+  );
 }
 
 /** `GATEWAY_ADMIN_EMAIL` and `GATEWAY_ADMIN_PASSWORD` make a platform admin when none with a password exists. */

@@ -242,6 +242,32 @@ describe('gateway serve with one worker', () => {
   });
 });
 
+describe('a process that may open few files', () => {
+  const fewFiles = 'a process may open fewer files than it may take connections';
+  const told = (gateway: RunningCommand) =>
+    gateway
+      .out()
+      .split('\n')
+      .filter((line) => line.includes(fewFiles));
+
+  it('says so once at its start, with the bounds that are higher', async () => {
+    const gateway = await listening(
+      startInShell('ulimit -n 2000; exec "$@"', ['serve', '--workers', '2'], variables()),
+      2,
+    );
+    signalGroup(gateway, 'SIGTERM');
+    await gateway.exited;
+    if (process.platform !== 'linux') return;
+    const [line = '', ...more] = told(gateway);
+    expect(JSON.parse(line)).toMatchObject({
+      open_files: 2000,
+      max_connections: 16_384,
+      max_in_flight: 2000,
+    });
+    expect(more).toEqual([]);
+  });
+});
+
 describe('a worker that is just starting', () => {
   it.each([0, 300, 900])('ends when its supervisor is killed %i ms after its start', async (afterMs) => {
     const gateway = await listening(startCommand(['serve', '--workers', '2'], variables()), 2);
