@@ -10,7 +10,7 @@ import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './
 import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
 import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
 import { lasting, type LastingPorts, usableServer } from './lasting-stream.ts';
-import { waitingCalls } from './waiting-calls.ts';
+import { isCancellation, waitingCalls } from './waiting-calls.ts';
 
 export interface ServeMcpPorts extends McpCallPorts, RelayTerms, LastingPorts {
   readonly upstreams: McpUpstreams;
@@ -58,6 +58,11 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     const admitted = await admit(ports, call, read.right, text.right);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
+    if (session === undefined && isCancellation(read.right)) {
+      // To a server without sessions the id may be that of anybody's request: ours ends with its connection.
+      waiting.cancel(request, read.right);
+      return heardHere(call);
+    }
     const ask = { method: 'POST', text: text.right, session } as const;
     const run = isSubscription(request.headers)
       ? () => lasting(ports, call, () => sent(ports, call, server, { ...ask, ...endless }))
@@ -88,6 +93,13 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   };
 
   return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
+}
+
+/** What goes to no server. */
+export function heardHere(call: McpCall): McpAnswer {
+  call.sent();
+  call.answered(undefined, undefined, 0);
+  return { kind: 'empty', status: 202 };
 }
 
 /** For what has no end of its own. */
@@ -199,6 +211,12 @@ const eventsOfNobody: McpError = {
   message: '`Last-Event-ID` goes with the session whose events it names.',
 };
 
+/** Nor does a server know whom it has asked: an answer could be given in another caller's place. */
+const answerOfNobody: McpError = {
+  code: 'invalid_request',
+  message: 'An answer goes with the session in which the server has asked.',
+};
+
 async function admit(
   ports: ServeMcpPorts,
   call: McpCall,
@@ -207,6 +225,7 @@ async function admit(
 ): Promise<Either<McpError, Admitted>> {
   const admitted = await admitHttp(ports, call);
   if (E.isLeft(admitted)) return admitted;
+  if (message.kind === 'response' && admitted.right.session === undefined) return E.left(answerOfNobody);
   const { headers } = call.request;
   if (isStateless(headers) && !agreesWithHeaders(message, headers))
     return E.left({

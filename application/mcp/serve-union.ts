@@ -10,7 +10,7 @@ import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { McpCall } from './mcp-call.ts';
 import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { relayedReply } from './relay-reply.ts';
-import { closedTool, keyWithin, type McpService } from './serve-mcp.ts';
+import { closedTool, heardHere, keyWithin, type McpService } from './serve-mcp.ts';
 import {
   askOf,
   asksOf,
@@ -32,7 +32,7 @@ import {
   type UnionAsk,
 } from './union-servers.ts';
 import { targets, type UnionTarget } from './union-targets.ts';
-import { waitingCalls } from './waiting-calls.ts';
+import { isCancellation, waitingCalls } from './waiting-calls.ts';
 
 /** The place of its sessions. */
 export const unionPlace = '*';
@@ -62,11 +62,9 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
     const session = await sessionOf(ports, request);
     if (E.isLeft(session)) return call.failed(session.left);
     if (message.kind !== 'request') {
-      if (message.kind === 'notification') await passedOn(ports, call, session.right, message);
+      if (isCancellation(message)) await passedOn(ports, call, session.right, message);
       waiting.cancel(request, message);
-      call.sent();
-      call.answered(undefined, undefined, 0);
-      return { kind: 'empty', status: 202 };
+      return heardHere(call);
     }
     const turn = { call, message, session: session.right };
     return waiting.during(call, () => answered(ports, turn, text.right));
@@ -136,15 +134,17 @@ async function initialized(
   return { ...own(ports, call, result), session: sealed.right };
 }
 
-/** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */
+/**
+ * Only a cancellation means something to servers; its request went to one of them, and the others pass it over. To one
+ * without sessions its id may be that of anybody's request.
+ */
 async function passedOn(
   ports: ServeUnionPorts,
   call: McpCall,
   session: McpSession,
   { method, params }: Extract<McpMessage, { readonly kind: 'notification' }>,
 ): Promise<void> {
-  if (method !== 'notifications/cancelled') return;
-  const asks = asksOf(ports, call, session, method);
+  const asks = asksOf(ports, call, session, method).filter((ask) => ask.session.id !== undefined);
   await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params }, 'notify')));
 }
 

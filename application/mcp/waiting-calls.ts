@@ -14,6 +14,11 @@ export interface WaitingCalls {
   readonly cancel: (request: McpRequest, message: McpMessage) => void;
 }
 
+export const isCancellation = (
+  message: McpMessage,
+): message is Extract<McpMessage, { readonly kind: 'notification' }> =>
+  message.kind === 'notification' && message.method === 'notifications/cancelled';
+
 export function waitingCalls(): WaitingCalls {
   const waiting = new Map<string, McpCall>();
   return {
@@ -34,7 +39,7 @@ export function waitingCalls(): WaitingCalls {
       }
     },
     cancel: (request, message) => {
-      if (message.kind !== 'notification' || message.method !== 'notifications/cancelled') return;
+      if (!isCancellation(message)) return;
       const { requestId } = message.params;
       if (isId(requestId)) waiting.get(keyOf(request, requestId))?.lose(cancelled);
     },

@@ -249,6 +249,32 @@ describe('what the gateway refuses', () => {
     expect(heard).toHaveLength(before);
   });
 
+  it('an answer to what a server asked, without a session: it could have asked another caller', async () => {
+    const before = heard.length;
+    const { status, data } = await post({ jsonrpc: '2.0', id: 1, result: { action: 'accept' } });
+    expect([status, errorIn(data).data]).toEqual([400, { error_code: 'invalid_request' }]);
+    expect(heard).toHaveLength(before);
+  });
+
+  it('a cancellation without a session goes to no server, where the id may be of another caller; its own call ends', async () => {
+    const before = heard.length;
+    const silent = post({ ...call('silent'), id: 'mine' });
+    await eventually(() => (heard.length > before ? true : undefined));
+    const cancel = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 'mine' },
+    };
+    const answer = await fetch(`${gateway.url}/mcp/odd`, {
+      method: 'POST',
+      headers: usual,
+      body: JSON.stringify(cancel),
+    });
+    expect(answer.status).toBe(202);
+    expect((await silent).row).toMatchObject({ error_code: 'cancelled' });
+    expect(heard).toHaveLength(before + 1);
+  });
+
   it('a denied tool in a list, whose event has several lines', async () => {
     const list = { jsonrpc: '2.0', id: 7, method: 'tools/list', params: { name: 'lines of an event' } };
     const response = await fetch(`${gateway.url}/mcp/odd`, {
