@@ -20,7 +20,7 @@ export function ChangePassword() {
       setPresent('');
       setNext('');
       setAgain('');
-      notify('Your password was changed. Your other sessions have ended.');
+      notify('Your password was changed. Your other sessions have ended; your API tokens go on.');
     },
   });
   const submit = (event: FormEvent): void => {
