@@ -5,7 +5,7 @@ import { Drawer } from '../ui/dialog.tsx';
 import { faultOf } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { InstantFilter } from '../ui/instant-filter.tsx';
-import { NoRows, Pager, useList } from '../ui/list.tsx';
+import { NoRows, pageOfMany, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -130,6 +130,7 @@ export function Page() {
           caption="Audit"
           columns={columns}
           rows={events.data?.items}
+          csvPage={pageOfMany(events.data)}
           isStale={events.isPlaceholderData}
           rowKey={({ admin_event_id: id }) => id}
           onOpen={({ admin_event_id: id }) => set({ open: id })}

@@ -4,7 +4,7 @@ import { useAddress } from '../app/address.ts';
 import { BudgetBar } from '../ui/bar.tsx';
 import { Drawer } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
-import { Pager } from '../ui/list.tsx';
+import { type ListPage, NoRows, pageOf, Pager } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -35,8 +35,8 @@ export function Page() {
   const { filters, set } = useAddress();
   const owners = useOwners();
   const found = owners.data?.filter((owner) => isWanted(owner, filters));
-  const page = Math.max(1, Number(filters['page'] ?? '1') || 1);
-  const shown = found?.slice((page - 1) * pageSize, page * pageSize);
+  const page = pageOf(filters['page']);
+  const list = found === undefined ? undefined : pageOfOwners(found, page);
   const wanted = filters['open'];
   const open = openedOf(owners.data, wanted);
   return (
@@ -66,31 +66,35 @@ export function Page() {
       <Table
         caption="Budgets"
         columns={columns}
-        rows={shown}
+        rows={list?.items}
+        csvRows={found}
         rowKey={keyOf}
         openKey={open === undefined ? undefined : keyOf(open)}
         onOpen={(owner) => set({ open: keyOf(owner) })}
         error={owners.error}
         again={() => void owners.refetch()}
-        empty={<NoOwners isFiltered={owners.data !== undefined && owners.data.length > 0} />}
+        empty={
+          <NoRows
+            list={list}
+            empty={<NoOwners isFiltered={owners.data !== undefined && owners.data.length > 0} />}
+          />
+        }
       />
-      {found === undefined || found.length <= pageSize ? null : (
-        <Pager
-          list={{
-            items: shown ?? [],
-            page,
-            page_size: pageSize,
-            total: found.length,
-            total_is_lower_bound: false,
-          }}
-        />
-      )}
+      {list === undefined || (list.total <= pageSize && page === 1) ? null : <Pager list={list} />}
       {owners.data === undefined || wanted === undefined ? null : (
         <Opened key={wanted} owner={open} onClose={() => set({ open: undefined })} />
       )}
     </Frame>
   );
 }
+
+const pageOfOwners = (found: readonly Owner[], page: number): ListPage<Owner> => ({
+  items: found.slice((page - 1) * pageSize, page * pageSize),
+  page,
+  page_size: pageSize,
+  total: found.length,
+  total_is_lower_bound: false,
+});
 
 /** Whom the address opens: by kind and id, or by id alone. */
 const openedOf = (owners: readonly Owner[] | undefined, wanted: string | undefined): Owner | undefined =>

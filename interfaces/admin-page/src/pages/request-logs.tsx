@@ -2,7 +2,7 @@ import { useCallback } from 'react';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { FilterChips } from '../ui/filters.tsx';
-import { NoRows, Pager, useList } from '../ui/list.tsx';
+import { NoRows, pageOfMany, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
@@ -68,6 +68,7 @@ export function Page() {
           caption="Requests"
           columns={requestColumns}
           rows={rows}
+          csvPage={pageOfMany(list.data)}
           isStale={list.isPlaceholderData}
           rowKey={(log) => log.request_log_id}
           onOpen={(log) => set({ open: log.request_log_id })}

@@ -3,7 +3,7 @@ import { Table } from './table.tsx';
 
 const shownAtFirst = 100;
 
-/** A table of a report, which has no pages: the first hundred rows, and the others when they are asked for. */
+/** A table of a report, which has no pages: the first hundred rows, and the others when they are asked for; its CSV has all. */
 export function BoundedTable<R>(props: ComponentProps<typeof Table<R>>) {
   const [isWhole, setWhole] = useState(false);
   const { rows } = props;
@@ -12,6 +12,7 @@ export function BoundedTable<R>(props: ComponentProps<typeof Table<R>>) {
     <Table
       {...props}
       rows={isCut ? rows.slice(0, shownAtFirst) : rows}
+      csvRows={rows}
       tools={
         <>
           {props.tools}

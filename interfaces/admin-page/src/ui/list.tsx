@@ -48,7 +48,8 @@ export function useList<R>(
   return query;
 }
 
-const pageOf = (text: string | undefined): number =>
+/** The page that an address names; what is no number of a page names the first one. */
+export const pageOf = (text: string | undefined): number =>
   text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
 
 /** A page of a list as a table, with the way to the other pages. */
@@ -56,12 +57,15 @@ export function ListTable<R>({
   list,
   empty,
   ...table
-}: Omit<TableProps<R>, 'rows' | 'error' | 'again'> & { readonly list: UseQueryResult<ListPage<R>> }) {
+}: Omit<TableProps<R>, 'rows' | 'error' | 'again' | 'csvPage'> & {
+  readonly list: UseQueryResult<ListPage<R>>;
+}) {
   return (
     <>
       <Table
         {...table}
         rows={list.data?.items}
+        csvPage={pageOfMany(list.data)}
         isStale={list.isPlaceholderData}
         error={list.error}
         again={() => void list.refetch()}
@@ -71,6 +75,12 @@ export function ListTable<R>({
     </>
   );
 }
+
+/** Which page of a longer list this is; undefined where the list has no other. */
+export const pageOfMany = (list: ListPage<unknown> | undefined): number | undefined =>
+  list === undefined || (list.items.length === list.total && !list.total_is_lower_bound)
+    ? undefined
+    : list.page;
 
 /** What stands in place of rows: of a list that has some, its page is beyond the last one. */
 export const NoRows = ({

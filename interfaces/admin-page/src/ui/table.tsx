@@ -33,12 +33,16 @@ export interface TableProps<R> {
   readonly empty: ReactNode;
   /** What goes above the table, beside the choice of columns and the CSV. */
   readonly tools?: ReactNode;
+  /** What the CSV has, where that is more than what is shown. */
+  readonly csvRows?: readonly R[] | undefined;
+  /** Which page of a longer list the rows are: the CSV has this page alone, and says so. */
+  readonly csvPage?: number | undefined;
 }
 
 /** A list: sticky head, rows that arrows walk through and Enter opens, columns to choose, and its rows as CSV. */
 export function Table<R>(props: TableProps<R>) {
   const { caption, columns, rows, rowKey, onOpen, openKey, error = null, again, empty, tools } = props;
-  const { isStale = false } = props;
+  const { isStale = false, csvRows = rows, csvPage } = props;
   const [hidden, setHidden] = useHiddenColumns(caption, columns);
   const shown = columns.filter(({ key }) => !hidden.has(key));
   const body = useRef<HTMLTableSectionElement>(null);
@@ -54,9 +58,9 @@ export function Table<R>(props: TableProps<R>) {
           type="button"
           className="button quiet"
           disabled={rows === undefined || rows.length === 0 || isStale}
-          onClick={() => download(`${caption}.csv`, csvOf(columns, rows ?? []))}
+          onClick={() => download(csvName(caption, csvPage), csvOf(columns, csvRows ?? []))}
         >
-          <Icon name="download" /> CSV
+          <Icon name="download" /> {csvPage === undefined ? 'CSV' : 'CSV of this page'}
         </button>
       </div>
       {error === null ? null : <Failed error={error} again={again} />}
@@ -101,6 +105,9 @@ export function Table<R>(props: TableProps<R>) {
     </section>
   );
 }
+
+const csvName = (caption: string, page: number | undefined): string =>
+  page === undefined ? `${caption}.csv` : `${caption}, page ${page}.csv`;
 
 function Row<R>({
   row,

@@ -1,0 +1,58 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { pageScene } from './page-scene.ts';
+import { csvOf } from './report-pages.ts';
+
+const scene = pageScene();
+const root = '/api/v1/admin';
+/** More than a page of budgets has, which is the longest, and more than a table of a report shows at first. */
+const teams = 101;
+
+beforeAll(async () => {
+  await scene.query(
+    `insert into teams (team_id, name) select 'many-' || n, 'Many ' || n from generate_series(1, $1::int) n`,
+    [teams],
+  );
+  for (let n = 1; n <= teams; n += 1)
+    await scene.admin('PUT', `${root}/spend/budgets/teams/many-${n}`, {
+      cadence: 'monthly',
+      amount_10000: n,
+      hard_limit: false,
+    });
+});
+
+describe('the CSV of a long table', () => {
+  it('of a report has every row, also those that are not shown yet', async () => {
+    const page = await scene.open('/spend');
+    await page.getByRole('button', { name: `First 100 of ${teams}: show all` }).waitFor();
+    expect(await csvOf(page, 'Spend against budgets')).toHaveLength(1 + teams);
+  });
+
+  it('of budgets has the owners of every page', async () => {
+    const page = await scene.open('/budgets?kind=team&state=set');
+    await page.getByText(`1–100 of ${teams}`).waitFor();
+    expect(await csvOf(page, 'Budgets')).toHaveLength(1 + teams);
+  });
+
+  it('of a list that is read by pages says that it has this page alone, and which', async () => {
+    const page = await scene.open('/teams?name=many&page=3');
+    const button = page.getByRole('button', { name: 'CSV of this page' });
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    expect(download.suggestedFilename()).toBe('Teams, page 3.csv');
+    await scene.open('/teams?name=many%201');
+    await page.getByRole('button', { name: 'CSV', exact: true }).waitFor();
+  });
+});
+
+describe('pages of budgets', () => {
+  it('begin where pages begin, whatever the address says', async () => {
+    const page = await scene.open('/budgets?kind=team&state=set&page=1.5');
+    await page.getByText(`1–100 of ${teams}`).waitFor();
+  });
+
+  it('beyond the end lead back to the last one, and do not say that no owner is like that', async () => {
+    const page = await scene.open('/budgets?kind=team&state=set&page=40');
+    await page.getByText('The list ends before this page').waitFor();
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await page.getByText(`101–${teams} of ${teams}`).waitFor();
+  });
+});
