@@ -193,6 +193,7 @@ describe('the list of requests', () => {
     await page.getByRole('link', { name: 'Upstream faults' }).click();
     await count(page, 1);
     expect(searchOf(page)).toEqual({ status_code: '502', not_model_key: 'fast' });
+    await page.getByText('Saved views (1)').click();
     await page.getByRole('button', { name: 'Remove the view Upstream faults' }).click();
     expect(await page.evaluate(`localStorage.getItem('gateway.views.request-logs')`)).toBe('[]');
   });

@@ -34,7 +34,7 @@ describe('the frame of every page', () => {
     const page = await scene.open('/');
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -55,6 +55,50 @@ describe('the frame of every page', () => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await isTrueWithin(page, 20_000, "document.title.endsWith('· Model Gateway')")).toBe(true);
     }
+  });
+
+  it('has menus that fold by Esc, where something else is pressed or gets the focus, and where they lead on', async () => {
+    const page = await scene.open('/keys');
+    const columns = page.locator('summary', { hasText: 'Columns' });
+    const mine = page.locator('summary', { hasText: account.email });
+    const unfolded = page.locator('.menu[open]');
+    await columns.click();
+    await page.getByLabel('Creator').focus();
+    await page.keyboard.press('Escape');
+    expect(await unfolded.count()).toBe(0);
+    expect(await columns.and(page.locator(':focus')).count()).toBe(1);
+    await columns.click();
+    await mine.click();
+    expect(await unfolded.count()).toBe(1);
+    await page.getByRole('heading', { level: 1 }).click();
+    expect(await unfolded.count()).toBe(0);
+    await mine.press('Enter');
+    await page.keyboard.press('Shift+Tab');
+    expect(await unfolded.count()).toBe(0);
+    await mine.click();
+    await page.getByRole('link', { name: 'Your account' }).click();
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
+    expect(await unfolded.count()).toBe(0);
+    expect(await mine.and(page.locator(':focus')).count()).toBe(1);
+  });
+
+  it('has a menu that gets the focus back from the dialog that it opened', async () => {
+    const page = await scene.open('/');
+    await page.locator('summary', { hasText: account.email }).click();
+    const help = page.getByRole('button', { name: 'Keyboard' });
+    await help.click();
+    await page.getByRole('dialog', { name: 'Keyboard' }).getByRole('button', { name: 'Close' }).click();
+    expect(await help.and(page.locator(':focus')).count()).toBe(1);
+  });
+
+  it('has a menu in a drawer whose Esc leaves the drawer open', async () => {
+    const { user_id: id } = (await scene.admin('GET', '/api/v1/auth/session')).data as { user_id: string };
+    const page = await scene.open(`/budgets?open=user:${id}`);
+    const drawer = page.getByRole('dialog');
+    await drawer.locator('summary', { hasText: 'Columns' }).first().click();
+    await page.keyboard.press('Escape');
+    expect(await page.locator('.menu[open]').count()).toBe(0);
+    expect(await drawer.count()).toBe(1);
   });
 
   it('names who is logged in now, also when that is somebody else than before', async () => {

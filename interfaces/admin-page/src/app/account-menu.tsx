@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { Menu } from '../ui/menu.tsx';
 import { useLogout } from './logout.ts';
 import { useSession } from './session.tsx';
 import { chooseTheme, storedTheme, themes } from './theme.ts';
@@ -10,41 +11,33 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
   const [theme, setTheme] = useState(storedTheme);
   const logout = useLogout();
   return (
-    <details className="menu end">
-      <summary className="button quiet">{email}</summary>
-      <div className="menu-body">
-        <label className="menu-item">
-          Theme{' '}
-          <select
-            value={theme}
-            onChange={({ target }) => {
-              const chosen = themes.find((each) => each === target.value) ?? 'system';
-              chooseTheme(chosen);
-              setTheme(chosen);
-            }}
-          >
-            {themes.map((each) => (
-              <option key={each} value={each}>
-                {each}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Link className="menu-item" to="/account">
-          Your account
-        </Link>
-        <button type="button" className="menu-item" onClick={onHelp}>
-          Keys
-        </button>
-        <button
-          type="button"
-          className="menu-item"
-          onClick={() => logout.mutate()}
-          disabled={logout.isPending}
+    <Menu button={email}>
+      <label className="menu-item">
+        Theme{' '}
+        <select
+          value={theme}
+          onChange={({ target }) => {
+            const chosen = themes.find((each) => each === target.value) ?? 'system';
+            chooseTheme(chosen);
+            setTheme(chosen);
+          }}
         >
-          Log out
-        </button>
-      </div>
-    </details>
+          {themes.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Link className="menu-item" to="/account">
+        Your account
+      </Link>
+      <button type="button" className="menu-item" onClick={onHelp}>
+        Keyboard
+      </button>
+      <button type="button" className="menu-item" onClick={() => logout.mutate()} disabled={logout.isPending}>
+        Log out
+      </button>
+    </Menu>
   );
 }

@@ -1,20 +1,22 @@
 import { Dialog } from '../ui/dialog.tsx';
 
-const keys: readonly (readonly [keys: string, act: string])[] = [
-  ['/ or Ctrl K', 'Search'],
-  ['↑ ↓ Home End', 'Walk through a list, once it has the focus'],
-  ['Enter', 'Open the row'],
-  ['Esc', 'Close what is open'],
-  ['?', 'These keys'],
+const keys: readonly (readonly [keys: readonly string[], act: string])[] = [
+  [['/', 'Ctrl K'], 'Search'],
+  [['↑', '↓', 'Home', 'End'], 'Walk through a list, once it has the focus'],
+  [['Enter'], 'Open the row'],
+  [['Esc'], 'Close what is open'],
+  [['?'], 'These keys'],
 ];
 
 export const HelpDialog = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog title="Keys" open onClose={onClose}>
+  <Dialog title="Keyboard" open onClose={onClose}>
     <dl className="pairs">
-      {keys.map(([key, act]) => (
-        <div key={key}>
-          <dt>
-            <kbd>{key}</kbd>
+      {keys.map(([pressed, act]) => (
+        <div key={act}>
+          <dt className="keys">
+            {pressed.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
           </dt>
           <dd>{act}</dd>
         </div>

@@ -2,6 +2,7 @@ import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { csvOf } from './csv.ts';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
+import { Menu } from './menu.tsx';
 import { Failed, StaleSign, Waiting } from './states.tsx';
 
 export interface Column<R> {
@@ -196,18 +197,19 @@ function Columns<R>({
     return next;
   };
   return (
-    <details className="menu">
-      <summary className="button quiet">
-        <Icon name="columns" /> Columns
-      </summary>
-      <div className="menu-body">
-        {columns.map(({ key, title }) => (
-          <label key={key} className="menu-item">
-            <input type="checkbox" checked={!hidden.has(key)} onChange={() => choose(toggled(key))} />
-            {title}
-          </label>
-        ))}
-      </div>
-    </details>
+    <Menu
+      button={
+        <>
+          <Icon name="columns" /> Columns
+        </>
+      }
+    >
+      {columns.map(({ key, title }) => (
+        <label key={key} className="menu-item">
+          <input type="checkbox" checked={!hidden.has(key)} onChange={() => choose(toggled(key))} />
+          {title}
+        </label>
+      ))}
+    </Menu>
   );
 }

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import type { Filters } from '../../app/address.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { Menu } from '../../ui/menu.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { maxViewNameChars, type SavedView, viewsOf, withoutView, withView } from './saved-views.ts';
 
@@ -25,9 +26,8 @@ export function SavedViews({ filters }: { readonly filters: Filters }) {
   };
   const nothingToSave = Object.keys(filters).length === 0;
   return (
-    <details className="menu end">
-      <summary className="button">Saved views{views.length === 0 ? '' : ` (${views.length})`}</summary>
-      <div className="menu-body views">
+    <Menu button={`Saved views${views.length === 0 ? '' : ` (${views.length})`}`} look="button">
+      <div className="views">
         {views.length === 0 ? <p className="muted">None yet. They are kept in this browser.</p> : null}
         <ul>
           {views.map((view) => (
@@ -58,6 +58,6 @@ export function SavedViews({ filters }: { readonly filters: Filters }) {
           </button>
         </form>
       </div>
-    </details>
+    </Menu>
   );
 }
