@@ -34,7 +34,7 @@ export interface BudgetStanding {
 
 export interface BudgetStandings {
   readonly total: number;
-  /** More than 80 % is spent; of an amount of 0, anything. */
+  /** 80 % is spent or more, where the alert is due: also of an amount of 0. */
   readonly above80Percent: number;
   /** Of these an answer was blocked in their window, or their hard limit is reached: they refuse every request. */
   readonly blocked: number;

@@ -170,7 +170,7 @@ export const budgetStandings = () => sql.type(row(standingRow))`
     cross join lateral blocked_in(b.scope, w.starts, w.ends) x(blocked)
   ), ranked as (
     select standing.*, count(*) over () as total,
-           count(*) filter (where spent > amount_10000 * 80000000::numeric) over () as above,
+           count(*) filter (where spent >= amount_10000 * 80000000::numeric) over () as above,
            count(*) filter (where has_blocked) over () as blocking,
            row_number() over (order by spent / greatest(amount_10000 * 100000000::numeric, 1) desc, scope) as by_share,
            row_number() over (order by has_blocked desc, blocked desc, scope) as by_blocked

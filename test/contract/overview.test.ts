@@ -198,4 +198,13 @@ describe('what needs attention', () => {
     expect(budgets.nearest).toHaveLength(10);
     expect(topModels.length).toBeLessThanOrEqual(5);
   });
+
+  it('counts a budget from where its alert is due: at 80 % exactly, and of an amount of 0', async () => {
+    const before = (await store.read()).budgets.above80Percent;
+    const [caller] = await Promise.all(
+      [10n, 10n, 0n].map((amount) => aUser(query, { amount, cadence: 'daily' })),
+    );
+    await settleTogether(ledgers[0]!, [aRequest(caller!, pricedAt(8n * unit), 'fast')]);
+    expect((await store.read()).budgets.above80Percent).toBe(before + 2);
+  });
 });

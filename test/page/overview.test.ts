@@ -127,6 +127,17 @@ describe('the overview of a gateway that was used', () => {
     expect(Date.parse(to ?? '') - Date.parse(from ?? '')).toBe(3_600_000);
   });
 
+  it('counts the budgets that are near to their amount as the page does that its count leads to', async () => {
+    const terms = { cadence: 'monthly', amount_10000: 0, hard_limit: false };
+    const budget = '/api/v1/admin/spend/budgets/teams/platform';
+    expect((await scene.admin('PUT', budget, terms)).status).toBe(200);
+    const page = await scene.open('/');
+    await page.getByRole('link', { name: '1 of 2 budgets', exact: true }).click();
+    await page.getByRole('link', { name: '1 at 80 % or above' }).waitFor();
+    await page.getByRole('row', { name: 'Platform' }).waitFor();
+    expect((await scene.admin('DELETE', budget)).status).toBe(200);
+  });
+
   it('has the budgets that are nearest to their amount, and the top models and owners', async () => {
     const page = await scene.open('/');
     const bar = page.getByRole('meter', { name: 'Spent of the budget of A' });

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { api, read } from '../api/client.ts';
 import { Page as Frame } from '../ui/page.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -47,7 +48,11 @@ function Facts({ of }: { readonly of: Overview }) {
       <RequestsLink where={windowOf(of)}>
         <Count of={day.request_count} /> requests
       </RequestsLink>
-      , <Money usd={day.spend_usd} />; {budgets.above_80_percent} of {budgets.total} budgets above 80 %
+      , <Money usd={day.spend_usd} />;{' '}
+      <Link to="/budgets" search={{ state: 'near' }}>
+        {budgets.above_80_percent} of {budgets.total} budgets
+      </Link>{' '}
+      at 80 % or above
       {budgets.blocked === 0 ? '' : `, ${budgets.blocked} met a block`}.
     </>
   );
