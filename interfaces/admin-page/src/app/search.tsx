@@ -36,7 +36,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog title="Search" open onClose={onClose}>
       <div className="search-room">
         <Combobox
-          label="Any id, key prefix, person, team, model, MCP server or request id"
+          label="Any id, key prefix, person, team, model or MCP server"
           text={text}
           onText={setText}
           groups={hits.groups}

@@ -108,7 +108,7 @@ export const AlertDetail = ({ alert }: { readonly alert: Alert }) => (
       <Pair name="Requests">
         <RequestsLink where={windowRequests(alert)}>Those of the window</RequestsLink>
       </Pair>
-      <Pair name="Alert id">
+      <Pair name="Alert id" isBroad>
         <Id of={alert.budget_alert_id} short={false} />
       </Pair>
     </dl>

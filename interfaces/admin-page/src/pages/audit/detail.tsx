@@ -29,7 +29,7 @@ export function EventDetail({ event }: { readonly event: AdminEvent }) {
         <Pair name="API token">
           <Id of={event.admin_token_id} short={false} />
         </Pair>
-        <Pair name="Event id">
+        <Pair name="Event id" isBroad>
           <Id of={event.admin_event_id} short={false} />
         </Pair>
       </dl>

@@ -5,7 +5,8 @@ import { type ApiKey, ownerPaths, ownerWords, readKey } from '../../api/owners.t
 import { Pair } from '../../ui/pair.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { CopyButton, Dash, FromConfig, Time } from '../../ui/values.tsx';
+import { Dash, FromConfig, Time } from '../../ui/values.tsx';
+import { WholeId } from '../owners/parts.tsx';
 import { ChangeKey, RevokeKey, RotateKey } from './change-key.tsx';
 import { KeyBadge, keyState } from './key-state.tsx';
 import type { ShownKey } from './secret-shown.tsx';
@@ -83,12 +84,6 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
         {key.owner_name}
       </Link>
     </Pair>
-    <Pair name="Public id">
-      <code>{key.public_id}</code> <CopyButton text={key.public_id} />
-    </Pair>
-    <Pair name="Id">
-      <code>{key.api_key_id}</code> <CopyButton text={key.api_key_id} />
-    </Pair>
     <Pair name="Models">
       {key.allowed_models.length === 0 ? 'all' : <ModelLinks ids={key.allowed_models} />}
     </Pair>
@@ -118,6 +113,12 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
         </>
       )}
     </Pair>
+    <Pair name="Public id" isBroad>
+      <WholeId of={key.public_id} />
+    </Pair>
+    <Pair name="Id" isBroad>
+      <WholeId of={key.api_key_id} />
+    </Pair>
   </dl>
 );
 
@@ -134,7 +135,7 @@ const ModelLinks = ({ ids }: { readonly ids: readonly string[] }) => (
 );
 
 const Elsewhere = ({ of: key }: { readonly of: ApiKey }) => (
-  <nav className="row" aria-label="More of this key">
+  <nav className="row gap" aria-label="More of this key">
     <Link to="/observability/request-logs" search={{ api_key_id: key.api_key_id }}>
       Its requests
     </Link>

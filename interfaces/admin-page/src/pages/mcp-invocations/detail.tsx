@@ -63,7 +63,7 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
           <CopyButton text={call.mcp_tool_invocation_id} label="Copy call id" />
         </Pair>
       </dl>
-      <nav className="row" aria-label="What belongs to it">
+      <nav className="row gap" aria-label="What belongs to it">
         {call.request_log_id === null ? (
           <Link to="/observability/request-logs" search={{ request_id: call.request_id }}>
             Its request

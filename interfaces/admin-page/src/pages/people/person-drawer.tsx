@@ -81,7 +81,7 @@ const Facts = ({ of: person }: { readonly of: Person }) => (
     <Pair name="Created">
       <Time at={person.created_at} />
     </Pair>
-    <Pair name="Id">
+    <Pair name="Id" isBroad>
       <WholeId of={person.user_id} />
     </Pair>
   </dl>

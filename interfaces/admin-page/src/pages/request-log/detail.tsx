@@ -113,7 +113,7 @@ function Related({ log }: { readonly log: LoggedRow }) {
   const owner = requesterOf(log);
   const fits = log.request_id.length <= maxAddressChars;
   return (
-    <nav className="row" aria-label="What belongs to it">
+    <nav className="row gap" aria-label="What belongs to it">
       <Link
         to="/observability/mcp-invocations"
         search={fits ? { request_id: log.request_id } : { request_log_id: log.request_log_id }}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Locator } from 'playwright-core';
+import { basicConfig } from '../support/gateway.ts';
+import { axeViolations, pageScene } from './page-scene.ts';
+
+const scene = pageScene((upstream, key) =>
+  basicConfig(upstream, key, {
+    more: {
+      models: ['fast', 'slow'].map((id) => ({
+        id,
+        routes: [{ provider: 'up', upstream_model: 'simulated-fast' }],
+      })),
+    },
+  }),
+);
+
+/** Where a thing stands on the screen. */
+async function boxOf(thing: Locator) {
+  const box = await thing.boundingBox();
+  if (box === null) throw new Error(`${String(thing)} is not seen`);
+  return box;
+}
+
+describe('the drawer of a key', () => {
+  it('has each id in one line, and its models far enough apart for a finger', async () => {
+    const made = await scene.admin('POST', '/api/v1/admin/api-keys', {
+      name: 'two models',
+      owner_kind: 'team',
+      owner_id: 'platform',
+      allowed_models: ['fast', 'slow'],
+    });
+    const { api_key_id: id } = made.data as { readonly api_key_id: string };
+    const page = await scene.open(`/keys?open=${id}`);
+    const { height } = await boxOf(page.getByRole('dialog').getByText(id));
+    expect(height).toBeLessThan(20);
+    expect(await axeViolations(page)).toEqual([]);
+  });
+});
+
+describe('badges', () => {
+  it('stand side by side at one height, with an icon or without one', async () => {
+    const page = await scene.open('/teams?open=platform');
+    const badges = page.getByRole('dialog').locator('.pairs .badge');
+    await badges.getByText('file').waitFor();
+    const [withIcon, without] = [await boxOf(badges.first()), await boxOf(badges.last())];
+    expect([without.y, without.height]).toEqual([withIcon.y, withIcon.height]);
+  });
+});
+
+describe('the search', () => {
+  it('has room for the ring around its field', async () => {
+    const page = await scene.open('/');
+    await page.keyboard.press('/');
+    const field = await boxOf(page.getByRole('combobox'));
+    const room = await boxOf(page.locator('.search-room'));
+    expect(field.x - room.x).toBeGreaterThanOrEqual(3);
+    expect(room.x + room.width - field.x - field.width).toBeGreaterThanOrEqual(3);
+  });
+});
