@@ -8,6 +8,7 @@ import { queries } from '../support/gateway.ts';
 import { connected, runAll } from '../support/test-server.ts';
 import { promptly } from '../support/undisturbed.ts';
 import { admitted, anAsk, aUser, withLedgers } from './ledger-bench.ts';
+import { aLimit, askTogether, limitedAsk } from './limits-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -116,4 +117,18 @@ describe('a claim on a request id', () => {
     expect(await query('select process_id from request_claims')).toEqual([{ process_id: there.process.id }]);
     expect(await known()).toEqual(new Set([there.process.id, observer.process.id]));
   });
+});
+
+it('what is in flight under a rate limit is its process’s from the admission on, and ends with it', async () => {
+  const caller = await aUser(query);
+  const limit = await aLimit(query, { inFlight: 1 });
+  const [holder, observer] = [ledgers[0]!, ledgers[1]!];
+  const ask = () => [limitedAsk(caller, [limit])];
+  // It has said nothing of itself yet.
+  expect(await askTogether(holder, ask())).toEqual(['admitted']);
+  await observer.process.beat();
+  await seen(observer.process, 0, 3600);
+  expect(await askTogether(observer, ask())).toEqual(['api_key in_flight']);
+  await seen(holder.process, 100);
+  expect(await askTogether(observer, ask())).toEqual(['admitted']);
 });

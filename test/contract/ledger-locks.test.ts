@@ -165,6 +165,27 @@ describe('the default isolation of the database', () => {
   });
 });
 
+describe('the lock of a scope', () => {
+  it('is the same whether it is taken by itself or with those of others', async () => {
+    const taken = async (scopes: readonly string[]): Promise<readonly unknown[]> => {
+      const [found] = await query<{ locks: unknown[] }>(
+        `with locked as materialized (select lock_scopes($1))
+         select (select json_agg(row_to_json(l) order by l.objid)
+                 from (select classid, objid, objsubid, mode from pg_locks
+                       where locktype = 'advisory' and pid = pg_backend_pid()) l) as locks
+         from locked`,
+        [scopes],
+      );
+      return found?.locks ?? [];
+    };
+    const [one, two] = [await taken(['user:a']), await taken(['user:b'])];
+    expect([one, two].map(({ length }) => length)).toEqual([1, 1]);
+    const both = await taken(['user:b', 'user:a', 'user:b']);
+    expect(both).toHaveLength(2);
+    expect(both).toEqual(expect.arrayContaining([...one, ...two]));
+  });
+});
+
 describe('scopes in every order', () => {
   it('never wait for each other in a circle', async () => {
     const users: Caller[] = [];

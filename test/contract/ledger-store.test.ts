@@ -187,6 +187,23 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 7n, days: 7n });
   });
 
+  it('counts a request id for each of two owners, also where one of them has it twice in the batch', async () => {
+    const owners = [await aUser(query), await aUser(query)] as const;
+    const ids = [randomUUID(), randomUUID()] as const;
+    const record = (owner: 0 | 1, id: 0 | 1) => aRecord(owners[owner], 5n, { requestId: ids[id] });
+    const records = [record(0, 0), record(0, 0), record(1, 0), record(0, 1), record(1, 1), record(1, 1)];
+    expect(await settle(...records)).toEqual([
+      'recorded',
+      'duplicate',
+      'recorded',
+      'recorded',
+      'recorded',
+      'duplicate',
+    ]);
+    for (const owner of owners)
+      expect(await spendOf(query, scopeOf(owner))).toEqual({ rows: 10n, days: 10n });
+  });
+
   it('treats the retry of its own record as recorded, leaves one ledger row and one log row, and counts once', async () => {
     const user = await aUser(query, { amount: 1n });
     const record = aRecord(user, unit);

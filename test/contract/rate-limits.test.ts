@@ -126,6 +126,13 @@ describe('admission under rate limits', () => {
     const admission = await admitted(ledger(), limitedAsk(user, [limit]));
     expect(admission.limits).toEqual({ kind: 'admitted', held: false });
     expect(await takenOf(query, limit)).toMatchObject({ held: 0 });
+    const others = [
+      await aLimit(query, { requests: 1 }),
+      await aLimit(query, { inFlight: 1 }, 'model'),
+    ] as const;
+    await admitted(ledger(), limitedAsk(user, others));
+    expect(await takenOf(query, others[0])).toMatchObject({ requests: 1, held: 0 });
+    expect(await takenOf(query, others[1])).toMatchObject({ requests: 1, held: 1 });
     await query('delete from rate_limits where subject_id = $1', [limit.subject.id]);
     expect(await askTogether(ledger(), [limitedAsk(user, [limit])])).toEqual(['admitted']);
   });
@@ -170,6 +177,41 @@ describe('admission under rate limits', () => {
     expect(wordsOf(await admitted(ledger(), unlimited))).toBe('unlimited');
     await held.commit();
     expect(wordsOf(await waiting)).toBe('admitted');
+  });
+
+  it('counts nothing in flight after its time, whoever has its row, and takes it away once the limit is full', async () => {
+    const user = await aUser(query);
+    const limit = await aLimit(query, { inFlight: 1 });
+    const ask = () => askTogether(ledger(), [limitedAsk(user, [limit])]);
+    await minute('30:00');
+    expect(await ask()).toEqual(['admitted']);
+    await minute('30:59.999');
+    expect(await ask()).toEqual(['api_key in_flight']);
+    await minute('31:00');
+    const held = await holder(databaseUrl());
+    await held.query('select from rate_limit_holds where subject = $1 for update', [
+      `api_key:${limit.subject.id}`,
+    ]);
+    expect(await ask()).toEqual(['admitted']);
+    await held.commit();
+    expect(await takenOf(query, limit)).toMatchObject({ held: 2 });
+    expect(await ask()).toEqual(['api_key in_flight']);
+    expect(await takenOf(query, limit)).toMatchObject({ held: 1 });
+    await clock.run();
+  });
+
+  it('ends what is in flight without the lock of a window, where no tokens are counted', async () => {
+    const user = await aUser(query);
+    const limit = await aLimit(query, { inFlight: 1 });
+    const ask = limitedAsk(user, [limit]);
+    expect(await askTogether(ledger(), [ask])).toEqual(['admitted']);
+    const held = await holder(databaseUrl());
+    await held.query('select from rate_limit_windows where subject = $1 for update', [
+      `api_key:${limit.subject.id}`,
+    ]);
+    expect(await settleTogether(ledger(), [endOf(ask, 7)])).toEqual(['recorded']);
+    await held.commit();
+    expect(await takenOf(query, limit)).toEqual({ requests: 1, tokens: 0, held: 0 });
   });
 
   it('lets nobody in while the database only reads', async () => {
