@@ -25,6 +25,7 @@ import {
   spendOf,
   unit,
   unpriced,
+  untilWaiting,
   userIdOf,
   withClock,
   withLedgers,
@@ -209,6 +210,16 @@ describe('an alert check runs when a budget is set', () => {
       spend_before_picousd: String(8n * unit),
       spend_after_picousd: String(8n * unit),
     });
+  });
+
+  it('what a settlement spends that is under way is waited for', async () => {
+    const user = await aUser(query);
+    const first = await openSettlement(database.url(), aRecord(user, 8n * unit));
+    const set = putBudget(budgets, user, 10n);
+    await untilWaiting(query, 1);
+    await first.commit();
+    await set;
+    expect(await spendsOf(query, user)).toEqual([[8n * unit, 8n * unit]]);
   });
 
   it('a changed budget has an alert of its own, the same budget set again has not', async () => {
