@@ -7,8 +7,8 @@ import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { connected, runAll } from '../support/test-server.ts';
 import { promptly } from '../support/undisturbed.ts';
-import { admitted, anAsk, aUser, withLedgers } from './ledger-bench.ts';
-import { aLimit, askTogether, limitedAsk } from './limits-bench.ts';
+import { admitted, anAsk, aUser, scopeOf, withLedgers } from './ledger-bench.ts';
+import { aLimit, askTogether, limitedAsk, takenOf } from './limits-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -102,19 +102,31 @@ describe('a claim on a request id', () => {
     expect((await admitted(observer, claim())).claimed).toBe(false);
   });
 
-  it('and its process are tidied away after a minute, those of others are not', async () => {
+  it('and its process are tidied away after a minute, and what is in flight; those of others and of nobody are not', async () => {
     const caller = await aUser(query);
+    const limit = await aLimit(query, { inFlight: 9 });
     const [gone, there, observer] = [ledgers[0]!, ledgers[1]!, ledgers[2]!];
     for (const ledger of [gone, there])
-      await admitted(ledger, anAsk(caller, { requestId: randomUUID(), claim: true }));
+      await admitted(
+        ledger,
+        limitedAsk(caller, [limit], { requestId: randomUUID(), callerChoseRequestId: true, claim: true }),
+      );
+    await query(
+      `insert into request_claims values (request_digest('of nobody'), $1, $2, now() + interval '1 hour', null)`,
+      [scopeOf(caller), randomUUID()],
+    );
     await observer.process.beat();
     await seen(observer.process, 0, 3600);
     await seen(gone.process, 50);
     await observer.process.beat();
-    expect(await query('select from request_claims')).toHaveLength(2);
+    expect(await query('select from request_claims')).toHaveLength(3);
     await seen(gone.process, 70);
     await observer.process.beat();
-    expect(await query('select process_id from request_claims')).toEqual([{ process_id: there.process.id }]);
+    expect(await query('select process_id from request_claims order by 1 nulls last')).toEqual([
+      { process_id: there.process.id },
+      { process_id: null },
+    ]);
+    expect(await takenOf(query, limit)).toMatchObject({ held: 1 });
     expect(await known()).toEqual(new Set([there.process.id, observer.process.id]));
   });
 });
