@@ -281,6 +281,14 @@ describe('settlement', () => {
     expect(times.length).toBeLessThanOrEqual(onCitus() ? 2 : 1);
   });
 
+  it('judges the largest batch in arrival order, too', async () => {
+    const owners = [await aUser(query, { amount: 30n }), await aUser(query, { amount: 30n })];
+    const ofWhom = Array.from({ length: 200 }, (_, index) => ((index * 7919) % 13) % 2);
+    const counts = [0, 0];
+    const expected = ofWhom.map((owner) => ((counts[owner]! += 1) <= 30 ? 'recorded' : 'blocked'));
+    expect(await settle(...ofWhom.map((owner) => aRecord(owners[owner]!, unit)))).toEqual(expected);
+  });
+
   it('may fill a hard budget to the picodollar and not one further', async () => {
     const user = await aUser(query, { amount: 1n });
     expect(await settle(aRecord(user, unit + 1n))).toEqual(['blocked']);

@@ -13,7 +13,7 @@ import {
   untouched,
   withTokens,
 } from '../../domain/limits/rate-limit.ts';
-import { admitted, aTeam, aUser, holder, openLedger, settleTogether } from './ledger-bench.ts';
+import { admitted, aTeam, aUser, holder, openLedger, settleTogether, untilWaiting } from './ledger-bench.ts';
 import { ledgerScene } from './ledger-scene.ts';
 import { aLimit, askTogether, endOf, limitedAsk, setLimit, takenOf, wordsOf } from './limits-bench.ts';
 
@@ -177,6 +177,59 @@ describe('admission under rate limits', () => {
     expect(wordsOf(await admitted(ledger(), unlimited))).toBe('unlimited');
     await held.commit();
     expect(wordsOf(await waiting)).toBe('admitted');
+  });
+
+  it('judges by what others counted before it had the lock, at the time at which it has it', async () => {
+    await minute('40:59.999');
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 2 });
+    const key = `api_key:${limit.subject.id}`;
+    const behind = async (change: string, meanwhile: () => Promise<void> = async () => undefined) => {
+      const held = await holder(databaseUrl());
+      await held.query(change);
+      const waiting = admitted(ledger(), limitedAsk(user, [limit]));
+      await untilWaiting(query, 1, 'transactionid');
+      await meanwhile();
+      await held.commit();
+      return waiting;
+    };
+    expect(wordsOf(await admitted(ledger(), limitedAsk(user, [limit])))).toBe('admitted');
+    const full = await behind(`update rate_limit_windows set requests = 2 where subject = '${key}'`);
+    expect(wordsOf(full)).toBe('api_key requests');
+    const next = await behind(`select from rate_limit_windows where subject = '${key}' for update`, () =>
+      minute('41:00'),
+    );
+    expect([wordsOf(next), next.databaseTime]).toEqual(['admitted', new Date('2028-06-01T12:41:00Z')]);
+    await clock.run();
+  });
+
+  it('counts tokens of the minute before in no window that has begun after it', async () => {
+    const user = await aUser(query);
+    const limit = await aLimit(query, { tokens: 10 });
+    const asks = [limitedAsk(user, [limit]), limitedAsk(user, [limit])];
+    await minute('51:00');
+    expect(await askTogether(ledger(), asks)).toEqual(['admitted', 'admitted']);
+    await minute('50:59.999');
+    await settleTogether(ledger(), [endOf(asks[0]!, 7)]);
+    expect(await takenOf(query, limit)).toEqual({ requests: 2, tokens: 0, held: 1 });
+    await minute('51:00');
+    await settleTogether(ledger(), [endOf(asks[1]!, 7)]);
+    expect(await takenOf(query, limit)).toEqual({ requests: 2, tokens: 7, held: 0 });
+    await clock.run();
+  });
+
+  it('writes nothing for those whom it refuses', async () => {
+    await minute('55:00');
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 1 });
+    const ask = () => askTogether(ledger(), [limitedAsk(user, [limit])]);
+    const version = () =>
+      query('select xmin::text from rate_limit_windows where subject = $1', [`api_key:${limit.subject.id}`]);
+    expect(await ask()).toEqual(['admitted']);
+    const before = await version();
+    expect(await ask()).toEqual(['api_key requests']);
+    expect(await version()).toEqual(before);
+    await clock.run();
   });
 
   it('counts nothing in flight after its time, whoever has its row, and takes it away once the limit is full', async () => {
