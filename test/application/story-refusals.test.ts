@@ -326,6 +326,15 @@ describe('the claim on a request id', () => {
     expect(story.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
   });
 
+  it('that is another’s is not ended: where nothing is logged, the refusal asks for no settlement', async () => {
+    const caller = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
+    const script = streams([chatText('Hi')], () => story.serve(), [chatFinish], done);
+    const story: Story = new Story({ policy: reject, stream: true, script, request: { caller } });
+    await story.serve();
+    expect(story.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
+    expect(story.told.filter((line) => line === 'settlement asked')).toHaveLength(1);
+  });
+
   it.each<[string, StoryOptions]>([
     ['where duplicates are allowed', {}],
     ['where the gateway chose the id', { policy: reject, request: { callerChoseRequestId: false } }],

@@ -161,6 +161,8 @@ describe('a record', () => {
       expect(faults).toHaveLength(20);
       disk.failing.clear();
       expect(await wordsOf([journal.append('"after"')])).toEqual(['kept']);
+      // A file that failed is not written to again, and an empty one does not stay.
+      expect(await readdir(folder)).toHaveLength(what === 'create' ? 1 : 2);
       const database = taking();
       await recover(database.replay, always);
       expect(database.settled).toEqual(what === 'create' ? ['"after"'] : ['"before"', '"after"']);
