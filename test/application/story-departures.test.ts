@@ -243,6 +243,12 @@ describe('a stream that its caller left is drained', () => {
     policy: { drainOnDisconnect: 'always', maxDrains: 1 },
   };
 
+  it('and not where its call is over: who leaves then takes no place, and ends nothing', async () => {
+    const story = await new Story({ ...oneAtOnce, stream: false }).serve();
+    story.link.lose();
+    expect([story.upstream.orders, story.answer?.kind]).toEqual([[], 'whole']);
+  });
+
   it.each<[string, (leave: () => void) => Script]>([
     ['a stream', (leave) => streams(...midway(leave))],
     ['a whole answer', (leave) => ({ ...says(answer), meanwhile: leave })],
