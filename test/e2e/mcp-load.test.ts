@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import { get, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestGateway } from '../support/gateway.ts';
@@ -118,6 +118,43 @@ describe('what is refused at the door', () => {
     const refused = await ask(gateway, { headers: evil, key: 'gwk_nobody00.'.padEnd(60, '0') });
     expect(refused.status).toBe(401);
     expect(await rowOf(refused.requestId)).toMatchObject({ error_code: 'invalid_api_key', user_id: null });
+  });
+
+  it('is no page that this machine serves at this address, and is any other, whatever name leads here', async () => {
+    const port = new URL(gateway.url).port;
+    const listening = (origin: string, host = `127.0.0.1:${port}`) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { authorization: `Bearer ${scene.key}`, accept: 'text/event-stream', origin, host };
+        get(`${gateway.url}/mcp`, { headers }, (response) => resolve(response.resume().statusCode)).once(
+          'error',
+          reject,
+        );
+      });
+    // There is no such stream: that is what who gets through is told.
+    expect(await listening(`http://127.0.0.1:${port}`)).toBe(405);
+    expect(await listening(`http://localhost:${port}`, `localhost:${port}`)).toBe(405);
+    for (const [origin, host] of [
+      ['http://127.0.0.1:1'],
+      [`http://localhost:${port}`],
+      [`https://127.0.0.1:${port}`],
+      [`http://rebound.example.com:${port}`, `rebound.example.com:${port}`],
+      [`http://localhost.example.com:${port}`, `localhost.example.com:${port}`],
+      ['null', 'null'],
+    ] as const)
+      expect([origin, await listening(origin, host)]).toEqual([origin, 403]);
+  });
+
+  it.each([
+    ['is listed', ['https://other.example.com', evil.origin], evil.origin, 200],
+    ['is one of all', ['*'], evil.origin, 200],
+    ['is not listed', ['https://other.example.com'], evil.origin, 403],
+    ['is like one that is listed', ['https://evil.example.com.au'], evil.origin, 403],
+  ])('is no page whose origin %s, where browser apps may call', async (_, origins, origin, status) => {
+    const open = await gatewayWith({ cors_origins: origins });
+    const asked = ask(open, { headers: { origin } });
+    if (status === 200) await untilBegun(1);
+    finish();
+    expect((await asked).status).toBe(status);
   });
 
   it('too many at once leave a record each: of their owner, or of nobody where no key was looked at', async () => {

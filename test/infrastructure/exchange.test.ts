@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Pool } from 'undici';
@@ -54,6 +55,29 @@ const chunked = (head: string): string => `HTTP/1.1 200 OK\r\ntransfer-encoding:
 const asChunk = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 
+const gzipHead = Buffer.from([31, 139, 8, 0, 0, 0, 0, 0, 0, 3]);
+const emptyBlock = Buffer.from([0, 0, 0, 255, 255]);
+
+/** Blocks of the format that hold nothing, behind its head, until so many bytes were sent. */
+function sendNothing(socket: Socket, bytes: number, then: () => void): void {
+  const piece = Buffer.alloc(1_000_000, emptyBlock);
+  let sent = 0;
+  const more = (): void => {
+    if (sent >= bytes) return then();
+    sent += piece.length;
+    socket.write(asChunk(piece), more);
+  };
+  socket.write(asChunk(gzipHead), more);
+}
+
+/** A block of the format that holds a text as it is. */
+function storedBlock(text: string): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(text.length, 1);
+  head.writeUInt16LE(0xffff - text.length, 3);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
+
 describe('an exchange with an upstream', () => {
   it('that says nothing for the longest time did not finish in time, though it might still have begun', async () => {
     const { exchange, closed } = await exchangeWith(() => undefined, { totalMs: 200 });
@@ -83,19 +107,9 @@ describe('an exchange with an upstream', () => {
   });
 
   it('is cut off where its compressed answer goes on and nothing comes out of it', async () => {
-    // A gzip head, then blocks of the format that hold nothing.
-    const head = Buffer.from([31, 139, 8, 0, 0, 0, 0, 0, 0, 3]);
-    const nothing = Buffer.alloc(5 * 200_000);
-    for (let at = 0; at < nothing.length; at += 5) nothing.set([0, 0, 0, 255, 255], at);
-    let sent = 0;
     const { exchange, closed } = await exchangeWith((socket) => {
       socket.write(chunked('content-encoding: gzip\r\n'));
-      socket.write(asChunk(head));
-      const more = (): void => {
-        sent += nothing.length;
-        if (sent < 2 * maxUpstreamBodyBytes) socket.write(asChunk(nothing), more);
-      };
-      more();
+      sendNothing(socket, 2 * maxUpstreamBodyBytes, () => undefined);
     });
     expect(await exchange.reply).toEqual(
       E.left({ kind: 'protocol', message: 'The upstream sent an answer that is too large.' }),
@@ -105,17 +119,12 @@ describe('an exchange with an upstream', () => {
 });
 
 describe('a stream of an upstream that leaves its connection open', () => {
-  const streaming = async (body: string, withinMs = Number.POSITIVE_INFINITY) => {
-    const { exchange, closed } = await exchangeWith(
-      (socket) =>
-        socket.write(
-          Buffer.concat([
-            Buffer.from(chunked('content-type: text/event-stream\r\n')),
-            asChunk(Buffer.from(body)),
-          ]),
-        ),
-      { stream: true },
-    );
+  const events = 'content-type: text/event-stream\r\n';
+  const saying = (body: string) => (socket: Socket) =>
+    void socket.write(Buffer.concat([Buffer.from(chunked(events)), asChunk(Buffer.from(body))]));
+
+  const streaming = async (says: (socket: Socket) => void, withinMs = Number.POSITIVE_INFINITY) => {
+    const { exchange, closed } = await exchangeWith(says, { stream: true });
     const reply = await exchange.reply;
     if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('It is no stream.');
     const { forward, endWithin } = reply.right;
@@ -131,20 +140,58 @@ describe('a stream of an upstream that leaves its connection open', () => {
   };
 
   it('is cut off as soon as it has failed', async () => {
-    const { value, ms } = await streaming('data: {"error":{"message":"no"}}\n\n');
+    const { value, ms } = await streaming(saying('data: {"error":{"message":"no"}}\n\n'));
     expect(value.kind).toBe('failed');
     expect(ms).toBeLessThan(900);
   });
 
   it('is let go of a second after its last event', async () => {
-    const { value, ms, allMs } = await streaming('data: [DONE]\n\n');
+    const { value, ms, allMs } = await streaming(saying('data: [DONE]\n\n'));
     expect(value.kind).toBe('done');
     expect(allMs).toBeGreaterThan(950);
     expect(ms).toBeLessThan(5000);
   });
 
+  it('may be as long as it likes, also where it is compressed', async () => {
+    const { value } = await streaming((socket) => {
+      socket.write(chunked(`${events}content-encoding: gzip\r\n`));
+      sendNothing(socket, maxUpstreamBodyBytes, () => socket.write(asChunk(storedBlock('data: [DONE]\n\n'))));
+    });
+    expect(value.kind).toBe('done');
+  });
+
+  it('is sent no faster than its caller takes it, also where it is compressed', async () => {
+    const manyBytes = 64 * 1024 * 1024;
+    let sent = 0;
+    const { exchange } = await exchangeWith(
+      (socket) => {
+        socket.write(chunked(`${events}content-encoding: gzip\r\n`));
+        const first = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
+        const piece = asChunk(Buffer.alloc(16 * 60_005, storedBlock(`:${' '.repeat(59_997)}\n\n`)));
+        const more = (): void => {
+          sent += piece.length;
+          if (sent < manyBytes) socket.write(piece, more);
+          else socket.write(asChunk(storedBlock('data: [DONE]\n\n')));
+        };
+        socket.write(asChunk(Buffer.concat([gzipHead, storedBlock(first)])), more);
+      },
+      { stream: true },
+    );
+    const reply = await exchange.reply;
+    if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('It is no stream.');
+    const taken = Promise.withResolvers<void>();
+    const ended = reply.right.forward(
+      () => taken.promise,
+      () => undefined,
+    );
+    for (let before = -1; before < sent; await sleep(300)) before = sent;
+    expect(sent).toBeLessThan(manyBytes);
+    taken.resolve();
+    expect((await ended).kind).toBe('done');
+  });
+
   it('has begun to answer, and did not finish, where it is not waited for any longer', async () => {
-    const { value } = await streaming(': thinking\n\n', 100);
+    const { value } = await streaming(saying(': thinking\n\n'), 100);
     expect(value).toMatchObject({ error: { message: 'The upstream did not finish in time.' } });
   });
 });
