@@ -12,6 +12,8 @@ import { secretsOf } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 
+const credential = 'server-credential-0123456789';
+
 /** What a server lists, by method. */
 type Lists = Readonly<Record<string, readonly JsonObject[]>>;
 
@@ -88,7 +90,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     digest: textDigest,
     record: ({ tool }, heldBytes) => void records.push({ tool: tool.id, heldBytes }),
     titles: toolTitles(),
-    secrets: () => secretsOf([]),
+    secrets: () => secretsOf([credential]),
     beat: () => () => undefined,
   });
   const post = async (message: JsonObject): Promise<McpAnswer> => {
@@ -239,6 +241,15 @@ describe('a list of the union', () => {
       20_000,
     );
     expect((await ask('tools/list')).error.data.error_code).toBe('overloaded');
+  });
+
+  it.each([
+    ['tools/list', 'tools'],
+    ['resources/list', 'resources'],
+  ] as const)('shows no credential that a server repeats in it: %s', async (method, member) => {
+    const items = [{ name: 'a', uri: 'file:///a', description: `Sign in with ${credential}.` }];
+    const { ask } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: { [method]: items } }]);
+    expect((await ask(method)).result[member]).toMatchObject([{ description: 'Sign in with [REDACTED].' }]);
   });
 
   it('that is cancelled before all servers have answered is none', async () => {

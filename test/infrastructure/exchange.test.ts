@@ -197,24 +197,27 @@ describe('a stream of an upstream that leaves its connection open', () => {
 });
 
 describe('a call that is several exchanges', () => {
-  it('holds what all of them hold', async () => {
+  const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc';
+  const dialect: FanOutDialect = {
+    encodeMany: () =>
+      E.right(Array.from({ length: 20 }, () => ({ path: '/', headers: {}, body: '{}', inputs: 1 }))),
+    decodeMany: (parts) => E.right({ value: {}, text: Buffer.concat(parts.map(({ body }) => body)) }),
+  };
+
+  /** Twenty exchanges with a server that answers each of them after so long. */
+  async function several(afterMs: number, totalMs: number) {
     server = createServer((socket) => {
       socket.on('error', () => undefined);
-      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc'));
+      socket.on('data', () => setTimeout(() => socket.write(answer), afterMs));
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const baseUrl = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const endpoint: Endpoint = { baseUrl, authenticate: (request) => request };
-    const dialect: FanOutDialect = {
-      encodeMany: () =>
-        E.right(Array.from({ length: 20 }, () => ({ path: '/', headers: {}, body: '{}', inputs: 1 }))),
-      decodeMany: (parts) => E.right({ value: {}, text: Buffer.concat(parts.map(({ body }) => body)) }),
-    };
     pool = connectionPool(baseUrl, timeouts);
     const ready = {
       provider: { endpoints: [endpoint], speak: () => ({ endpoint, dialect }) },
-      timeouts,
+      timeouts: { ...timeouts, totalMs },
       sanitise: (words: string) => words,
       pools: new Map([[endpoint, pool]]),
     } satisfies Omit<ReadyProvider, 'config'> as unknown as ReadyProvider;
@@ -222,7 +225,17 @@ describe('a call that is several exchanges', () => {
     if (E.isLeft(prepared)) throw new Error(prepared.left.message);
     const held: number[] = [];
     const { reply } = prepared.right.begin({}, (bytes) => void held.push(bytes));
-    expect(await reply).toMatchObject(E.right({ kind: 'whole' }));
+    return { reply: await reply, held };
+  }
+
+  it('holds what all of them hold', async () => {
+    const { reply, held } = await several(0, timeouts.totalMs);
+    expect(reply).toMatchObject(E.right({ kind: 'whole' }));
     expect(held).toEqual(Array.from({ length: 20 }, (_, n) => 3 * (n + 1)));
+  });
+
+  it('lasts as long as one of them may', async () => {
+    const { reply } = await several(400, 1000);
+    expect(reply).toMatchObject(E.left({ kind: 'timeout', phase: 'total' }));
   });
 });

@@ -189,6 +189,10 @@ describe('configured credentials and caller keys survive nowhere', () => {
     expect(clean(unknown.slice(0, 30), anybody)).toBe(unknown.slice(0, 30));
   });
 
+  it('one of eight characters is a secret already', () => {
+    expect(clean('a hunter-2', redactionRules([], ['hunter-2']))).toBe(`a ${marker}`);
+  });
+
   it('nor in a header', () => {
     expect(redacted({ headers: { 'x-forwarded-for': ['a', key] } }, rules)).toEqual({
       headers: { 'x-forwarded-for': ['a', marker] },
