@@ -273,6 +273,17 @@ describe('a server that asks without end', () => {
   });
 });
 
+describe('a message that holds a key or token of the gateway', () => {
+  it.each([
+    ['an API key', `gwk_abcdefgh.${'0'.repeat(32)}`],
+    ['a token of an admin', `gwa_${'0'.repeat(32)}.${'f'.repeat(64)}`],
+  ])('goes to no server: %s', async (_, key) => {
+    const { ask, asked } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
+    const answer = await ask('tools/call', { name: 'own__t', arguments: { key } });
+    expect([answer.error.data.error_code, asked]).toEqual(['holds_api_key', []]);
+  });
+});
+
 describe('a record that waits', () => {
   it('is counted with the arguments that it holds, though the call failed', async () => {
     const policy = { ...open, deniedTools: ['closed'] };

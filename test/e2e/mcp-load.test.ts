@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { get, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { get, request, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestGateway } from '../support/gateway.ts';
@@ -16,6 +17,21 @@ const picky = { accept: 'application/json' };
 const begun: { readonly res: ServerResponse; readonly id: unknown; isClosed: boolean }[] = [];
 const large = 'x'.repeat(250_000);
 
+const floodBytes = 64 * 1024 * 1024;
+let flooded = 0;
+
+/** Says how far it is, as fast as it is read. */
+function flood(res: ServerResponse): void {
+  if (flooded >= floodBytes) return void res.end();
+  const text = JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'notifications/progress',
+    params: { message: large },
+  });
+  flooded += text.length;
+  res.write(`data: ${text}\n\n`, () => flood(res));
+}
+
 beforeAll(async () => {
   const slow = await listening((req, res) => {
     let text = '';
@@ -25,12 +41,13 @@ beforeAll(async () => {
         readonly id: unknown;
         readonly params: { readonly name: string };
       };
-      const isStream = params.name === 'stream';
+      const isStream = params.name === 'stream' || params.name === 'flood';
       const call = { res, id, isClosed: false };
       res.once('close', () => (call.isClosed = true));
       begun.push(call);
       res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
       if (params.name === 'silent') return res.flushHeaders();
+      if (params.name === 'flood') return flood(res);
       res.write(
         `${isStream ? 'data: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"a":"${large}`,
       );
@@ -220,5 +237,26 @@ describe('answers that are held', () => {
     expect(status).toBe(503);
     expect(await rowOf(requestId)).toMatchObject({ tool_id: 'slow/whole', error_code: 'overloaded' });
     expect(begun).toEqual([]);
+  });
+});
+
+describe('a stream whose caller does not read', () => {
+  it('is read no further at its server', async () => {
+    const gateway = await gatewayWith({});
+    const caller = request(`${gateway.url}/mcp/slow`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${scene.key}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      },
+    });
+    const answered = once(caller, 'response');
+    caller.end('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flood"}}');
+    await answered;
+    for (let before = -1; before < flooded; await sleep(500)) before = flooded;
+    expect(flooded).toBeLessThan(floodBytes);
+    caller.destroy();
+    await eventually(() => begun.every(({ isClosed }) => isClosed) || undefined);
   });
 });
