@@ -4,6 +4,7 @@ import type { McpAnswer } from '../../application/mcp/mcp-request.ts';
 import { relayedReply } from '../../application/mcp/relay-reply.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
 import { type WaitingCalls, waitingCalls } from '../../application/mcp/waiting-calls.ts';
+import type { FinishedMcpCall } from '../../application/ports/mcp-telemetry.ts';
 import type { McpFrame, McpReply } from '../../application/ports/mcp-upstreams.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 
@@ -16,18 +17,24 @@ const server = {
 };
 
 /** A call of request 1, or the stream that a server speaks on by itself. */
-function aCall(over: { readonly session?: string; readonly listens?: true } = {}): McpCall {
+function aCall(
+  over: { readonly session?: string; readonly listens?: true; readonly told?: FinishedMcpCall[] } = {},
+): McpCall {
   const request = {
-    requestId: 'r',
+    requestId: `r-${secret}`,
     receivedAt: 0,
     caller: { allowedModels: [], keyOwner: { kind: 'service_account', serviceAccountId: 'a' } },
     callerSecrets: [],
     serverId: 'own',
     session: over.session,
-    headers: { protocolVersion: undefined },
+    headers: { protocolVersion: secret },
     link: { gone: () => false, lost: () => undefined, whenLost: () => undefined },
     memory: { hold: () => true, holdUnfinished: () => true },
-    telemetry: { traceContext: {}, sent: () => undefined, ended: () => undefined },
+    telemetry: {
+      traceContext: {},
+      sent: () => undefined,
+      ended: (call: FinishedMcpCall) => void over.told?.push(call),
+    },
   } as unknown as ConstructorParameters<typeof McpCall>[1];
   const ports = { ...terms, clock: { now: () => 0 }, record: () => undefined };
   const call = new McpCall(ports, request, server);
@@ -125,6 +132,18 @@ describe('a stream of a server', () => {
     const text = await streamed(aCall(over), [event(list(id))]);
     expect(text).toContain('"fine"');
     expect(text).not.toContain('"denied"');
+  });
+});
+
+describe('what is told of a call', () => {
+  it('holds no credential, wherever its caller wrote one', () => {
+    const told: FinishedMcpCall[] = [];
+    const call = aCall({ told });
+    call.read(JSON.stringify({ jsonrpc: '2.0', id: 1, method: secret }));
+    call.answered({}, undefined, 0);
+    expect(told).toMatchObject([
+      { requestId: 'r-[REDACTED]', method: '[REDACTED]', protocolVersion: '[REDACTED]' },
+    ]);
   });
 });
 

@@ -23,6 +23,9 @@ const members: Readonly<Record<string, string>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
+/** Where a server says that its list goes on. */
+const cursors: Readonly<Record<string, string>> = { endless: 'more', cursed: 'x'.repeat(4097) };
+
 /** A server that asks the caller a thousand times before it answers. */
 function asking(id: unknown): McpReply {
   async function* frames(): AsyncGenerator<McpFrame> {
@@ -39,17 +42,20 @@ function asking(id: unknown): McpReply {
 function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
   const records: { readonly tool: string; readonly heldBytes: number }[] = [];
   const refused: string[] = [];
-  const asked: { readonly server: string; readonly message: JsonObject }[] = [];
-  const reply = (server: string, { text }: McpAsk): McpReply => {
+  const asked: { readonly server: string; readonly message: JsonObject; readonly withinMs?: number }[] = [];
+  let now = 0;
+  /** Each answer takes a second. */
+  const reply = (server: string, { text, withinMs }: McpAsk): McpReply => {
     const message = JSON.parse(text ?? '{}');
-    asked.push({ server, message });
+    asked.push({ server, message, ...(withinMs === undefined ? {} : { withinMs }) });
+    now += 1000;
     if (message.params?.name === 'asks') return asking(message.id);
     const items = servers.find(({ id }) => id === server)?.lists[message.method] ?? [];
     const member = members[message.method];
     const result =
       member === undefined
         ? { served: [server, message.params] }
-        : { [member]: items, ...(server === 'endless' ? { nextCursor: 'more' } : {}) };
+        : { [member]: items, nextCursor: cursors[server] };
     const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
     return { status: 200, session: undefined, body: { kind: 'json', text: body } };
   };
@@ -86,7 +92,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
           ),
         }),
     },
-    clock: { now: () => 0, newId: () => String((ids += 1)) },
+    clock: { now: () => now, newId: () => String((ids += 1)) },
     digest: textDigest,
     record: ({ tool }, heldBytes) => void records.push({ tool: tool.id, heldBytes }),
     titles: toolTitles(),
@@ -230,6 +236,24 @@ describe('a list of the union', () => {
       expect(asked).toHaveLength(pages);
     },
   );
+
+  it('is asked for within the time of one answer, whatever its pages', async () => {
+    const { ask, asked } = unionOf([
+      { id: 'endless', displayName: 'e', policy: open, lists: { 'tools/list': tools(1) } },
+    ]);
+    await ask('tools/list');
+    expect(asked.map(({ withinMs }) => withinMs)).toEqual(
+      Array.from({ length: 20 }, (_, page) => Math.max(1, 10_000 - 1000 * page)),
+    );
+  });
+
+  it('ends where its cursor is too long to be sent back', async () => {
+    const { ask, asked } = unionOf([
+      { id: 'cursed', displayName: 'c', policy: open, lists: { 'tools/list': tools(1) } },
+    ]);
+    expect((await ask('tools/list')).result.tools).toHaveLength(1);
+    expect(asked).toHaveLength(1);
+  });
 
   it('fails where there is no room for what the servers answer, and does not leave a server out', async () => {
     const lists = { 'tools/list': tools(1000) };
