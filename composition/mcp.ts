@@ -70,7 +70,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     door: {
       service: serveMcp(ports),
       union: serveUnion(ports),
-      keyless: keylessCall({ clock, telemetry, record }),
+      keyless: keylessCall({ clock, telemetry, record, secrets }),
       telemetry,
       gates: gates.mcp,
     },

@@ -1,4 +1,5 @@
 import { type McpError, mcpErrors } from '../../domain/mcp/mcp-error.ts';
+import { type Secrets, withoutSecrets, withSecrets } from '../../domain/payload/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpTelemetry } from '../ports/mcp-telemetry.ts';
 import type { McpRequest } from './mcp-request.ts';
@@ -8,7 +9,12 @@ export interface KeylessPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: McpTelemetry;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
+  /** What nothing may tell: the credentials of the configuration. */
+  readonly secrets: () => Secrets;
 }
+
+/** What is known of such a call: its head. */
+export type KeylessRequest = Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId' | 'callerSecrets'>;
 
 /** Rows that they may make together: whoever tries keys must not fill the table. All of them are counted. */
 const recordsPerMinute = 60;
@@ -18,13 +24,10 @@ const minuteMs = 60_000;
  * A call that no valid key came with, or whose key nobody looked at because the gateway has no room. Nothing of its body
  * was read, so nobody knows which tool it meant.
  */
-export function keylessCall({ clock, telemetry, record }: KeylessPorts) {
+export function keylessCall({ clock, telemetry, record, secrets }: KeylessPorts) {
   let minute = 0;
   let recorded = 0;
-  return (
-    { requestId, receivedAt, serverId }: Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId'>,
-    error: McpError,
-  ): void => {
+  return ({ requestId, receivedAt, serverId, callerSecrets }: KeylessRequest, error: McpError): void => {
     const now = clock.now();
     const { recorded: status } = mcpErrors[error.code];
     const ended = {
@@ -36,6 +39,7 @@ export function keylessCall({ clock, telemetry, record }: KeylessPorts) {
     };
     telemetry.begin({}).ended({
       ...ended,
+      requestId: withoutSecrets(requestId, withSecrets(secrets(), callerSecrets)),
       method: undefined,
       serverId: undefined,
       tool: undefined,
@@ -51,7 +55,7 @@ export function keylessCall({ clock, telemetry, record }: KeylessPorts) {
       {
         ...ended,
         requestLogId: undefined,
-        callerSecrets: [],
+        callerSecrets,
         server: { id: serverId, displayName: undefined },
         tool: { id: `${serverId}/(unread)`, displayName: undefined },
         policyResult: 'not_evaluated',

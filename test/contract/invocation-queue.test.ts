@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabasePool } from 'slonik';
 import { keylessCall } from '../../application/mcp/keyless-call.ts';
 import type { InvocationRecord } from '../../application/ports/mcp-invocations.ts';
+import { noSecrets } from '../../domain/payload/secrets.ts';
 import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
@@ -127,8 +128,9 @@ describe('calls without a valid key', () => {
         begin: () => ({ traceContext: {}, sent: () => undefined, ended: () => void (told += 1) }),
       },
       record: () => void (records += 1),
+      secrets: () => noSecrets,
     });
-    const request = { requestId: 'r', receivedAt: now, serverId: 's' };
+    const request = { requestId: 'r', receivedAt: now, serverId: 's', callerSecrets: [] };
     const error = { code: 'invalid_api_key', message: 'no' } as const;
     for (let n = 0; n < 100; n += 1) refuse(request, error);
     expect([records, told]).toEqual([60, 100]);

@@ -369,6 +369,23 @@ describe('secrets', () => {
     expect(JSON.stringify(gateway.log.lines)).not.toContain(token);
   });
 
+  it('are in no log line of a call without a valid key, nor in its record, where its request id is one', async () => {
+    const shown = 'credential-of-another-service';
+    for (const requestId of [token, adminToken, key, shown]) {
+      const response = await fetch(`${gateway.url}/mcp/odd`, {
+        method: 'POST',
+        headers: { ...usual, authorization: `Bearer ${shown}`, 'x-request-id': requestId },
+        body: JSON.stringify(call('fine')),
+      });
+      expect(response.status).toBe(401);
+    }
+    const told = JSON.stringify([
+      gateway.log.lines,
+      await scene.records(4, "request_id = '[REDACTED]' and error_code = 'invalid_api_key'"),
+    ]);
+    for (const secret of [token, adminToken, key, shown]) expect(told).not.toContain(secret);
+  });
+
   it('are not sent on within a message', async () => {
     const before = heard.length;
     for (const own of [key, key.slice(key.indexOf('.') + 1), adminToken]) {

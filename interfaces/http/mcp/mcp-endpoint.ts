@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import type { KeylessRequest } from '../../../application/mcp/keyless-call.ts';
 import { isSubscription, type McpAnswer, type McpRequest } from '../../../application/mcp/mcp-request.ts';
 import type { McpService } from '../../../application/mcp/serve-mcp.ts';
 import type { McpTelemetry } from '../../../application/ports/mcp-telemetry.ts';
@@ -43,10 +44,7 @@ export interface McpDoor {
   readonly union: McpService;
   readonly telemetry: McpTelemetry;
   /** Of a call that no valid key came with, or whose key nobody looked at. */
-  readonly keyless: (
-    request: Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId'>,
-    error: McpError,
-  ) => void;
+  readonly keyless: (request: KeylessRequest, error: McpError) => void;
   readonly gates: McpGates;
 }
 
@@ -68,7 +66,7 @@ export const mcpEndpoint =
   async (context: RequestContext, serverId: string): Promise<void> => {
     const { req } = context;
     const keyless = (error: McpError): void => {
-      ports.mcp.keyless({ ...context, serverId }, error);
+      ports.mcp.keyless({ ...context, serverId, callerSecrets: callerKeyOf(req) }, error);
       sendMcpError(context, error);
     };
     const { streams, calls } = ports.mcp.gates;
