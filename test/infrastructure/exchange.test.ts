@@ -106,6 +106,23 @@ describe('an exchange with an upstream', () => {
     await closed;
   });
 
+  it.each([
+    ['quota_exceeded', { labels: { code: 'quota_exceeded' } }],
+    ['s3cret-code', {}],
+  ])('that is refused with the code %s in a header tells %j of it', async (code, told) => {
+    const { exchange } = await exchangeWith(
+      (socket) => socket.write(`HTTP/1.1 400 Bad Request\r\nx-code: ${code}\r\ncontent-length: 2\r\n\r\n{}`),
+      {
+        errorCode: (headers) => String(headers['x-code']),
+        sanitise: (words) => words.replaceAll('s3cret', '[REDACTED]'),
+      },
+    );
+    const message = 'The upstream answered with status 400.';
+    expect(await exchange.reply).toEqual(
+      E.left({ kind: 'status', status: 400, message, headers: {}, ...told }),
+    );
+  });
+
   it('is cut off where its compressed answer goes on and nothing comes out of it', async () => {
     const { exchange, closed } = await exchangeWith((socket) => {
       socket.write(chunked('content-encoding: gzip\r\n'));
