@@ -4,7 +4,7 @@ import { searchWithServers } from '../application/mcp/search-servers.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
-import type { LoadedConfig } from '../infrastructure/config/load.ts';
+import type { ServedConfig } from '../infrastructure/config/served-config.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { adminCallLog, statementErrorLog, type Log } from '../infrastructure/logging.ts';
 import { smtpMailer } from '../infrastructure/mail/smtp-mailer.ts';
@@ -39,7 +39,7 @@ import { configuredSetup, journalAttention } from './overview.ts';
 import { mailReady } from './settling.ts';
 import { signInUseCases } from './sign-in.ts';
 
-const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: LoadedConfig) =>
+const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: ServedConfig) =>
   mcpServers.map((server) => ({ ...server, writtenUrl: mcpUrls.get(server.id) ?? '' }));
 
 /** The calls that are open to platform admins, over their stores; what is `fromReplica` is over the replica, where there is one. */

@@ -8,7 +8,7 @@ import { verifyLedger } from '../application/verify-ledger.ts';
 import { priceCatalogue } from '../domain/money/price-catalogue.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { lintConfig } from '../infrastructure/config/lint.ts';
-import { environment, loadConfig } from '../infrastructure/config/load.ts';
+import { environment } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import { sorted } from '../infrastructure/config/problem.ts';
@@ -50,7 +50,7 @@ import { takeOrders } from './orders.ts';
 import { migrations as migrationsFolder, openDatabase } from './database.ts';
 import { configPath, databaseConfig, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
-import { unfitProblems } from './unfit.ts';
+import { fitConfig } from './fit-config.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
 export type Command = (args: readonly string[]) => Promise<number>;
@@ -181,10 +181,8 @@ async function databaseProblem(config: DatabaseConfig): Promise<string | undefin
 }
 
 async function checkConfig(file: string) {
-  const loaded = await loadConfig(file, processVariables());
+  const loaded = await fitConfig(file, processVariables());
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
-  const unfit = await unfitProblems(loaded.right);
-  if (unfit.length > 0) return { problems: unfit, warnings: [] };
   const catalogue = priceCatalogue(bundledCatalogue(), []);
   const linted = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,

@@ -5,7 +5,6 @@ import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { LimitStandings } from '../application/ports/limit-standings.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
-import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
 import type { ServePorts } from '../application/serve-ports.ts';
@@ -23,7 +22,6 @@ import { endJournaledHolds, shardedLedger } from '../infrastructure/postgres/cit
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
-import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { Freshness, StateFollower } from '../infrastructure/postgres/state-follower.ts';
 import { largeBodies, type LargeBodyThread } from '../infrastructure/large-bodies/large-bodies.ts';
 import { decompress } from '../infrastructure/providers/decompression.ts';
@@ -85,7 +83,6 @@ export const tokens = {
   upstream: token<Executor>('Upstream'),
   largeBodies: token<LargeBodyThread>('LargeBodies'),
   servePorts: token<ServePorts>('ServePorts'),
-  seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
   alerting: token<BudgetAlerting>('BudgetAlerting'),
@@ -115,7 +112,6 @@ export function buildContainer(foundations: Foundations): Container {
 function bindStores(container: Container): void {
   const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
     void container.bind(id).toResolvedValue(make, [tokens.foundations]);
-  ofFoundations(tokens.seed, ({ pool }) => seedStore(pool));
   ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUseOf(pool, cluster));
   ofFoundations(tokens.process, ({ pool, cluster, log }) => processOf(pool, cluster, log));
   ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));

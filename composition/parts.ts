@@ -1,5 +1,4 @@
 import type { Clock } from '../application/ports/clock.ts';
-import type { SeedStore } from '../application/ports/seed.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import type { LargeBodyThread } from '../infrastructure/large-bodies/large-bodies.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
@@ -32,7 +31,6 @@ export interface ServiceParts {
   readonly recovery: Recovery;
   readonly upstream: Executor;
   readonly largeBodies: LargeBodyThread;
-  readonly seed: SeedStore;
   readonly alerting: BudgetAlerting;
   readonly appFor: ReturnType<typeof gatewayApp>;
 }
@@ -55,7 +53,6 @@ export function serviceParts(foundations: Foundations): ServiceParts {
     recovery: container.get(tokens.recovery),
     upstream: container.get(tokens.upstream),
     largeBodies: container.get(tokens.largeBodies),
-    seed: container.get(tokens.seed),
     alerting: container.get(tokens.alerting),
     appFor: container.get(tokens.appFor),
   };

@@ -1,24 +1,24 @@
-import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import type { KeptByAdmins, Seed, SeedStore } from '../application/ports/seed.ts';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { KeptByAdmins, SeedStore } from '../application/ports/seed.ts';
 import { shrinkage } from '../application/shrinking.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { LoadedConfig } from '../infrastructure/config/load.ts';
-import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
+import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { awaitingRestart } from '../infrastructure/config/restart-keys.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
+import type { ServedConfig } from '../infrastructure/config/served-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
-import { unfitProblems } from './unfit.ts';
+import { reloadBeside } from './reload-beside.ts';
 
 /** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
 const confirmWithinMs = 600_000;
 
 export interface ReloadParts {
   readonly config: LiveConfig;
-  readonly seed: SeedStore;
   readonly log: Log;
-  /** This process reconciles the file into the database. */
-  readonly seeds: boolean;
+  /** The database that this process reconciles the file into; undefined: others do. */
+  readonly reconcileInto: string | undefined;
   /** `--allow-shrink`: a file that ends most of what is there is meant. */
   readonly allowShrink: boolean;
   /** The file is in force: everything is read off it anew. */
@@ -30,21 +30,14 @@ export interface ReloadParts {
  * more than half of what is there, until it is asked for once more unchanged; then the old state stays.
  */
 export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProblem[]> {
-  const { config, seed, log, seeds, takenUp } = parts;
-  const shrinks = shrinkJudge(parts);
+  const { config, log, takenUp } = parts;
+  const read = reader(parts);
   const started = config.loaded().config;
-  const judge = async (next: LoadedConfig): Promise<readonly ConfigProblem[]> => {
-    const unfit = await unfitProblems(next);
-    return unfit.length > 0 ? unfit : shrinks(next);
-  };
-  const reconcile = async (next: LoadedConfig): Promise<void> => {
-    if (seeds) await reportSeed(log, await seed.reconcile(seedOf(next)));
-  };
   const reload = async (): Promise<readonly ConfigProblem[]> => {
-    const read = await config.reload(judge, reconcile);
-    if (E.isLeft(read)) return read.left;
+    const taken = await config.reload(read);
+    if (E.isLeft(taken)) return taken.left;
     await takenUp();
-    const keys = awaitingRestart(started, read.right.config);
+    const keys = awaitingRestart(started, taken.right.config);
     if (keys.length > 0) log.warn({ keys }, 'keys of the configuration that have changed want a restart');
     return [];
   };
@@ -57,20 +50,20 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
   };
 }
 
-function shrinkJudge({ seed, seeds, allowShrink }: ReloadParts) {
-  let refused: { readonly seed: Seed; readonly at: number } | undefined;
-  return async (next: LoadedConfig): Promise<readonly ConfigProblem[]> => {
-    if (!seeds || allowShrink) return [];
-    const wanted = seedOf(next);
-    const shrunk = shrinkage(await seed.losses(wanted));
-    const confirmed =
-      refused !== undefined &&
-      performance.now() - refused.at < confirmWithinMs &&
-      isDeepStrictEqual(refused.seed, wanted);
-    refused = shrunk === undefined || confirmed ? undefined : { seed: wanted, at: performance.now() };
-    return refused === undefined
-      ? []
-      : [placeless('', `would end ${shrunk}: if that is meant, send SIGHUP once more within 10 minutes`)];
+/** Reads and reconciles the file beside the event loop, and remembers which file would have ended too much. */
+function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
+  let refused: { readonly digest: string; readonly at: number } | undefined;
+  return async (): Promise<Either<readonly ConfigProblem[], ServedConfig>> => {
+    const lately = refused !== undefined && performance.now() - refused.at < confirmWithinMs;
+    const confirmed = lately ? refused?.digest : undefined;
+    const done = await reloadBeside({ ...config.source, reconcileInto, allowShrink, confirmed });
+    if (done.kind === 'refused') {
+      if (done.shrinks !== undefined) refused = { digest: done.shrinks, at: performance.now() };
+      return E.left(done.problems);
+    }
+    refused = undefined;
+    if (done.kept !== undefined) reportSeed(log, done.kept);
+    return E.right(done.served);
   };
 }
 
@@ -89,7 +82,7 @@ export const refuseEmpty: StartJudge = async (loaded, seed) => {
     );
 };
 
-export async function reportSeed(log: Log, { keptRevoked, keptInactive }: KeptByAdmins) {
+export function reportSeed(log: Log, { keptRevoked, keptInactive }: KeptByAdmins) {
   for (const name of keptRevoked)
     log.warn({ key: name }, 'a key of the file stays revoked, because an admin revoked it');
   for (const owner of keptInactive)

@@ -3,11 +3,12 @@ import * as E from 'fp-ts/lib/Either.js';
 import { createFirstAdmin } from '../application/admin/create-admin.ts';
 import { type Database, openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from '../infrastructure/config/live-config.ts';
-import { environment, loadConfig } from '../infrastructure/config/load.ts';
+import { environment, type LoadedConfig } from '../infrastructure/config/load.ts';
 import type { processVariables } from '../infrastructure/config/process-variables.ts';
 import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
+import { servedOf } from '../infrastructure/config/served-config.ts';
 import { maxWorkers, type ServerConfig } from '../infrastructure/config/server-config.ts';
 import { folderFault } from '../infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from '../infrastructure/journal/journal.ts';
@@ -22,10 +23,10 @@ import { adminsStore } from '../infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from '../interfaces/cli/command.ts';
+import { fitConfig } from './fit-config.ts';
 import { endMs, type Orders } from './orders.ts';
 import { refuseEmpty, reportSeed, type StartJudge } from './reload.ts';
 import { type Service, startService } from './serve.ts';
-import { unfitProblems } from './unfit.ts';
 
 /** What the quick start adds to a plain `serve`. */
 export interface ServeHooks {
@@ -54,12 +55,13 @@ export async function serveCommand(
   const { values } = flags(args, serveFlags);
   const workersAsked = wholeNumber('workers', values.workers, 1, maxWorkers);
   const file = configFile();
-  const loaded = await loadConfig(file, variables);
-  const problems = E.isLeft(loaded) ? loaded.left : await unfitProblems(loaded.right);
-  for (const problem of problems) err(`error ${placedLine(file, problem)}`);
-  if (E.isLeft(loaded) || problems.length > 0) return 1;
+  const loaded = await fitConfig(file, variables);
+  if (E.isLeft(loaded)) {
+    for (const problem of loaded.left) err(`error ${placedLine(file, problem)}`);
+    return 1;
+  }
   const log = openLog();
-  const config = liveConfig(file, variables, loaded.right, bundledCatalogue());
+  const config = liveConfig(file, variables, servedOf(loaded.right), bundledCatalogue());
   const serving: Serving = {
     orders,
     config,
@@ -82,7 +84,7 @@ export async function serveCommand(
       for (const applied of await migrate(database.url, database.migrations, database))
         log.info({ applied }, 'migration');
     if (orders.first) await tellNewer(database, log);
-    if (orders.first) await prepare(serving, variables, database.url);
+    if (orders.first) await prepare(serving, loaded.right, variables, database.url);
     return await serveHere(serving, database, life);
   } finally {
     await log.flush();
@@ -132,7 +134,8 @@ async function endInTime({ stopped, forced }: Orders, life: { graceMs: number },
 
 /** What is done once for all processes of a gateway, before the first one serves. */
 async function prepare(
-  { config, log, hooks, seeds, allowShrink }: Serving,
+  { log, hooks, seeds, allowShrink }: Serving,
+  loaded: LoadedConfig,
   variables: ReturnType<typeof processVariables>,
   url: string,
 ): Promise<void> {
@@ -140,14 +143,14 @@ async function prepare(
     const pool = await openPool(url, 1);
     try {
       const store = seedStore(pool);
-      if (!allowShrink) await (hooks?.judge ?? refuseEmpty)(config.loaded(), store);
-      await reportSeed(log, await store.reconcile(seedOf(config.loaded())));
+      if (!allowShrink) await (hooks?.judge ?? refuseEmpty)(loaded, store);
+      reportSeed(log, await store.reconcile(seedOf(loaded)));
     } finally {
       await pool.end();
     }
     await ensureFirstAdmin(variables, url, log);
   }
-  const journal = journalFolder(config.loaded().config.dataDir);
+  const journal = journalFolder(loaded.config.dataDir);
   log.info({ journal }, 'what the database cannot take waits in the journal, which wants a durable disk');
   const fault = await folderFault(journal);
   if (fault !== undefined) log.error({ journal, fault }, 'the journal cannot be written');

@@ -91,9 +91,8 @@ export async function startService(options: ServeOptions): Promise<Service> {
 
   const reload = reloading({
     config,
-    seed: parts.seed,
     log,
-    seeds,
+    reconcileInto: seeds ? database.url : undefined,
     allowShrink,
     takenUp: async () => {
       purge.follow();

@@ -7,33 +7,27 @@ import {
   priceCatalogue,
 } from '../../domain/money/price-catalogue.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
-import type { GatewayConfig } from './config.ts';
 import type { Variables } from './interpolation.ts';
-import { type LoadedConfig, loadConfig } from './load.ts';
-import { type ConfigProblem, placeless } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 import { type Resolver, resolver } from './resolver.ts';
-
-/** Whether a file that is valid shall be taken up; empty when it shall. */
-export type Judge = (next: LoadedConfig) => Promise<readonly ConfigProblem[]>;
-
-/** A file that was being written, or lost: to take it up would revoke every key. */
-const empty = placeless('', 'is empty: a file that ends everything is never taken up by a reload');
+import type { ServedConfig } from './served-config.ts';
 
 /** The file as it was last found good, and everything that is read off it anew after a reload. */
 export interface LiveConfig {
-  readonly loaded: () => LoadedConfig;
+  readonly loaded: () => ServedConfig;
+  /** Where it comes from, and what its placeholders stand for. */
+  readonly source: { readonly file: string; readonly variables: Variables };
   readonly policy: () => ServePolicy;
   readonly prices: () => PriceCatalogue;
   readonly resolver: () => Resolver;
   /**
-   * Reads the file again; a bad or empty one, and one that `judge` objects to, changes nothing. Nor does one that
-   * `reconcile` does not bring into the database: its prices and secrets would stand beside the routes of the old one.
-   * Credentials that are gone from it stay redacted.
+   * Takes up the file as `read` has it then. One that is refused changes nothing, nor does one that `read` does not
+   * bring into the database: its prices and secrets would stand beside the routes of the old one. Credentials that are
+   * gone from it stay redacted.
    */
   readonly reload: (
-    judge: Judge,
-    reconcile: (next: LoadedConfig) => Promise<void>,
-  ) => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
+    read: () => Promise<Either<readonly ConfigProblem[], ServedConfig>>,
+  ) => Promise<Either<readonly ConfigProblem[], ServedConfig>>;
   /** Redacts a credential that the file does not hold: a token that a provider obtained for itself. */
   readonly conceal: (secret: string) => void;
 }
@@ -51,22 +45,22 @@ const maxConcealed = 256;
 const maxFormer = 1024;
 
 interface Derived {
-  readonly loaded: LoadedConfig;
+  readonly loaded: ServedConfig;
   readonly policy: ServePolicy;
   readonly prices: PriceCatalogue;
   readonly resolver: Resolver;
 }
 
 export function liveConfig(
-  path: string,
+  file: string,
   variables: Variables,
-  first: LoadedConfig,
+  first: ServedConfig,
   bundled: readonly CatalogueEntry[],
 ): LiveConfig {
   let concealed: readonly string[] = [];
   let former: readonly string[] = [];
-  const policyOf = (loaded: LoadedConfig): ServePolicy => servePolicy(loaded, [...former, ...concealed]);
-  const derive = (loaded: LoadedConfig): Derived => ({
+  const policyOf = (loaded: ServedConfig): ServePolicy => servePolicy(loaded, [...former, ...concealed]);
+  const derive = (loaded: ServedConfig): Derived => ({
     loaded,
     policy: policyOf(loaded),
     prices: priceCatalogue(bundled, overrideEntries(loaded.config)),
@@ -75,17 +69,15 @@ export function liveConfig(
   let current = derive(first);
   return {
     loaded: () => current.loaded,
+    source: { file, variables },
     policy: () => current.policy,
     prices: () => current.prices,
     resolver: () => current.resolver,
-    reload: async (judge, reconcile) => {
-      const again = await loadConfig(path, variables);
+    reload: async (read) => {
+      const again = await read();
       if (E.isLeft(again)) return again;
-      if (again.right.saysNothing) return E.left([empty]);
-      const objections = await judge(again.right);
-      if (objections.length > 0) return E.left(objections);
-      await reconcile(again.right);
-      const gone = current.loaded.credentials.filter((each) => !again.right.credentials.includes(each));
+      const still = new Set(again.right.credentials);
+      const gone = current.loaded.credentials.filter((each) => !still.has(each));
       former = [...new Set([...gone, ...former])].slice(0, maxFormer);
       current = derive(again.right);
       return again;
@@ -99,7 +91,7 @@ export function liveConfig(
 }
 
 const servePolicy = (
-  { config: { server, requestLogging, accounting, mcpServers }, credentials }: LoadedConfig,
+  { config: { server, requestLogging, accounting, mcpServers }, credentials }: ServedConfig,
   others: readonly string[],
 ): ServePolicy => {
   const { redactionPaths } = requestLogging.payloads;
@@ -118,7 +110,7 @@ const servePolicy = (
 };
 
 /** An override holds from the beginning of time until the file says otherwise. */
-const overrideEntries = ({ pricing }: GatewayConfig): readonly CatalogueEntry[] =>
+const overrideEntries = ({ pricing }: ServedConfig['config']): readonly CatalogueEntry[] =>
   pricing.overrides.map((override) => ({
     ...override,
     effectiveFrom: '1970-01-01T00:00:00Z',

@@ -3,10 +3,10 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { Json } from '../../domain/shared/json.ts';
 import type { Variables } from './interpolation.ts';
-import type { LoadedConfig } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
 import type { ProviderConfig } from './provider-config.ts';
 import { resolvePersisted, samePersisted } from './persistable.ts';
+import type { ServedConfig } from './served-config.ts';
 
 /** Turns stored configurations back into working ones with this process's file and environment. */
 export interface Resolver {
@@ -18,11 +18,14 @@ export interface Resolver {
  * Stored configurations back into working ones. Where this process's own file says the same as the row, its resolved
  * form is used, inline secrets and all; otherwise the row's placeholders are filled from the environment, and from the files that its own file names.
  */
-export function resolver(loaded: LoadedConfig, variables: Variables): Resolver {
+export function resolver(loaded: ServedConfig, variables: Variables): Resolver {
   const { config, persistable, secretFiles: files } = loaded;
+  // All rows are resolved at each change of the state: to look through the file for each would be quadratic.
+  const providerAt = placesOf(persistable.providers);
+  const modelAt = placesOf(persistable.models);
   return {
     provider: (id, stored) => {
-      const index = persistable.providers.findIndex((each) => each.id === id);
+      const index = providerAt.get(id) ?? -1;
       const own = config.providers[index];
       const same = own !== undefined && samePersisted(persistable.providers[index]?.value ?? null, stored);
       return pipe(
@@ -31,7 +34,7 @@ export function resolver(loaded: LoadedConfig, variables: Variables): Resolver {
       );
     },
     route: (modelId, position, stored) => {
-      const index = persistable.models.findIndex(({ id }) => id === modelId);
+      const index = modelAt.get(modelId) ?? -1;
       const own = config.models[index]?.routes[position];
       const written = persistable.models[index]?.routes[position] ?? null;
       return own !== undefined && samePersisted(written, stored)
@@ -40,6 +43,10 @@ export function resolver(loaded: LoadedConfig, variables: Variables): Resolver {
     },
   };
 }
+
+/** Where each stands in the file; ids are there once. */
+const placesOf = (named: readonly { readonly id: string }[]): ReadonlyMap<string, number> =>
+  new Map(named.map(({ id }, index) => [id, index]));
 
 /** `adc` means the file that `GOOGLE_APPLICATION_CREDENTIALS` names, where it names one. */
 function withDefaultCredentials(config: ProviderConfig, variables: Variables): ProviderConfig {

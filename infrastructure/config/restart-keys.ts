@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from './config.ts';
 
+/** The sections that they are in. */
+type Sections = Pick<GatewayConfig, 'server' | 'database'>;
+
 /** Of a listener it is for the start whether it has a certificate; which one is looked at again. */
 const isThere = (section: object | undefined): boolean => section !== undefined;
 
@@ -26,10 +29,10 @@ export const restartKeys = {
   'database.read_url': ({ database }) => (database.kind === 'external' ? database.readUrl : undefined),
   'database.distribution': ({ database }) => database.distribution,
   'database.max_connections': ({ database }) => database.maxConnections,
-} as const satisfies Readonly<Record<string, (config: GatewayConfig) => unknown>>;
+} as const satisfies Readonly<Record<string, (config: Sections) => unknown>>;
 
 /** Keys that are not in force as the file has them, since the process started with others. */
-export const awaitingRestart = (started: GatewayConfig, taken: GatewayConfig): readonly string[] =>
+export const awaitingRestart = (started: Sections, taken: Sections): readonly string[] =>
   Object.entries(restartKeys)
     .filter(([, of]) => !isDeepStrictEqual(of(started), of(taken)))
     .map(([key]) => key);

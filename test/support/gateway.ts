@@ -10,6 +10,7 @@ import { stringify } from 'yaml';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { loadConfig } from '../../infrastructure/config/load.ts';
 import { seedOf } from '../../infrastructure/config/seed.ts';
+import { servedOf } from '../../infrastructure/config/served-config.ts';
 import type { Log } from '../../infrastructure/logging.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
@@ -89,6 +90,8 @@ export interface TestGateway {
   readonly log: ReturnType<typeof memoryLog>;
   /** Reconciles another configuration, as SIGHUP does. */
   readonly take: (config: ConfigFile) => Promise<void>;
+  /** The same of a text. */
+  readonly reload: (text: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -109,7 +112,7 @@ export async function startGateway(
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
   const log = memoryLog();
   await seed(databaseUrl, seedOf(loaded.right));
-  const live = liveConfig(file, variables, loaded.right, bundledCatalogue());
+  const live = liveConfig(file, variables, servedOf(loaded.right), bundledCatalogue());
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
   const { distribution } = loaded.right.config.database;
   const database = { url: databaseUrl, distribution, migrations, stop: async () => undefined };
@@ -117,15 +120,17 @@ export async function startGateway(
   const { url, adminUrl } = service;
   // The description is of one listener with all paths; of two each answers 404 for those of the other.
   const answers = adminUrl === url ? watchAnswers(Number(new URL(url).port)) : undefined;
+  const reload = async (text: string): Promise<void> => {
+    await writeFile(file, text);
+    const problems = await service.reload();
+    if (problems.length > 0) throw new Error(JSON.stringify(problems));
+  };
   return {
     url,
     adminUrl,
     log,
-    take: async (next) => {
-      await writeFile(file, stringify(onDatabase(next)));
-      const problems = await service.reload();
-      if (problems.length > 0) throw new Error(JSON.stringify(problems));
-    },
+    take: (next) => reload(stringify(onDatabase(next))),
+    reload,
     stop: async () => {
       await service.stop();
       await rm(folder, { recursive: true });
@@ -136,7 +141,7 @@ export async function startGateway(
 }
 
 /** As the database of the suites is. */
-const onDatabase = (config: ConfigFile): ConfigFile =>
+export const onDatabase = (config: ConfigFile): ConfigFile =>
   onCitus() ? { ...config, database: { ...Object(config['database']), distribution: 'citus' } } : config;
 
 async function seed(databaseUrl: string, wanted: ReturnType<typeof seedOf>): Promise<void> {

@@ -1,0 +1,23 @@
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { inPieces } from '../infrastructure/config/served-config.ts';
+import { errorChain } from '../infrastructure/postgres/error-chain.ts';
+import type { ReloadAnswer } from './reload-beside.ts';
+import { type ReloadAsk, reloadWork } from './reload-work.ts';
+
+/** The thread of one reload: one question, one answer. */
+parentPort?.once('message', ({ ask, models }: { readonly ask: ReloadAsk; readonly models: MessagePort }) => {
+  void answerTo(ask, models).then((answer) => parentPort?.postMessage(answer, []));
+});
+
+/** The models are in the port's line before the answer comes. */
+async function answerTo(ask: ReloadAsk, port: MessagePort): Promise<ReloadAnswer> {
+  try {
+    const done = await reloadWork(ask);
+    if (done.kind === 'refused') return done;
+    const { rest, models } = inPieces(done.served);
+    for (const piece of models) port.postMessage(piece);
+    return { kind: 'ready', served: rest, kept: done.kept };
+  } catch (error) {
+    return { kind: 'failed', chain: errorChain(error) };
+  }
+}

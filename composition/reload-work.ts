@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import * as E from 'fp-ts/lib/Either.js';
+import type { KeptByAdmins, Seed } from '../application/ports/seed.ts';
+import { shrinkage } from '../application/shrinking.ts';
+import type { Variables } from '../infrastructure/config/interpolation.ts';
+import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
+import { seedOf } from '../infrastructure/config/seed.ts';
+import { type ServedConfig, servedOf } from '../infrastructure/config/served-config.ts';
+import { openPool } from '../infrastructure/postgres/pool.ts';
+import { seedStore } from '../infrastructure/postgres/seed-store.ts';
+import { fitConfig } from './fit-config.ts';
+
+/** What a reload is told. Plain data, as it is sent to a thread. */
+export interface ReloadAsk {
+  /** Path of the file. */
+  readonly file: string;
+  /** What its placeholders stand for. */
+  readonly variables: Variables;
+  /** The database that the file is reconciled into; undefined: others do that. */
+  readonly reconcileInto: string | undefined;
+  /** A file that ends most of what is there is meant. */
+  readonly allowShrink: boolean;
+  /** What a file says, as `shrinks` had it, that may end most of what is there. */
+  readonly confirmed: string | undefined;
+}
+
+/** What became of the file. */
+export type Reload =
+  | {
+      readonly kind: 'refused';
+      readonly problems: readonly ConfigProblem[];
+      /** It would end most of what is there: a digest of what it says. */
+      readonly shrinks?: string;
+    }
+  | {
+      readonly kind: 'ready';
+      readonly served: ServedConfig;
+      /** Undefined where it was not reconciled. */
+      readonly kept: KeptByAdmins | undefined;
+    };
+
+/** A file that was being written, or lost: to take it up would revoke every key. */
+const empty = placeless('', 'is empty: a file that ends everything is never taken up by a reload');
+
+/** Reads the file, judges it, and reconciles it into the database; whoever asked then has nothing left to do but swap. */
+export async function reloadWork(ask: ReloadAsk): Promise<Reload> {
+  const read = await fitConfig(ask.file, ask.variables);
+  if (E.isLeft(read)) return { kind: 'refused', problems: read.left };
+  const loaded = read.right;
+  if (loaded.saysNothing) return { kind: 'refused', problems: [empty] };
+  const served = servedOf(loaded);
+  if (ask.reconcileInto === undefined) return { kind: 'ready', served, kept: undefined };
+  const seed = seedOf(loaded);
+  const pool = await openPool(ask.reconcileInto, 1);
+  try {
+    const store = seedStore(pool);
+    const shrunk = ask.allowShrink ? undefined : shrinkage(await store.losses(seed));
+    const shrinks = shrunk === undefined ? undefined : digestOf(seed);
+    return shrinks === undefined || shrinks === ask.confirmed
+      ? { kind: 'ready', served, kept: await store.reconcile(seed) }
+      : { kind: 'refused', problems: [wouldEnd(shrunk)], shrinks };
+  } finally {
+    await pool.end();
+  }
+}
+
+const wouldEnd = (shrunk: string | undefined): ConfigProblem =>
+  placeless('', `would end ${shrunk}: if that is meant, send SIGHUP once more within 10 minutes`);
+
+/** Of two files that say the same it is the same, in whatever order they have the keys of an object. */
+const digestOf = (seed: Seed): string =>
+  createHash('sha256')
+    .update(JSON.stringify(seed, (_, value: unknown) => plain(value)))
+    .digest('hex');
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+}
