@@ -181,7 +181,7 @@ function bindState(container: Container): void {
       return new StateFollower(pool, {
         freshness,
         onChange: async () => {
-          catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
+          await catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
           accounts.forget();
         },
         onFault: failed,

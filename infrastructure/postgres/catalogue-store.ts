@@ -14,27 +14,47 @@ const routeRow = t.type({
   limit_json: nullable(limitJson),
 });
 
+/** Models of one statement: their rows are decoded in one go, and each has at most a hundred routes. */
+const modelsAtOnce = 100;
+
+/**
+ * What changes between two of its statements moves the revision on, and is read at the next look (`StateFollower`).
+ */
 export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue> {
   const providers = await pool.any(
     sql.type(row(providerRow))`select provider_key, config_json from providers where enabled`,
   );
-  const rows = await pool.any(sql.type(row(routeRow))`
-    select m.model_key, m.created_at, r.position, r.config_json, to_json(l) as limit_json
-    from models m left join model_routes r on r.model_key = m.model_key and r.enabled
-    left join rate_limits l on l.subject = 'model:' || m.model_key
-    where m.enabled order by m.model_key, r.position
-  `);
+  const models: StoredModel[] = [];
+  for (;;) {
+    const next = await modelsAfter(pool, models.at(-1)?.id ?? '');
+    models.push(...next);
+    if (next.length < modelsAtOnce) break;
+  }
   return {
     providers: providers.map(({ provider_key, config_json }) => ({ id: provider_key, config: config_json })),
-    models: [...Map.groupBy(rows, ({ model_key }) => model_key)].map(([id, routes]) => ({
-      id,
-      createdAt: routes[0]?.created_at ?? new Date(0),
-      ...limitOf(routes[0]?.limit_json ?? null),
-      routes: routes.flatMap(({ position, config_json }) =>
-        position === null ? [] : [{ position, config: config_json }],
-      ),
-    })),
+    models,
   };
+}
+
+type StoredModel = StoredCatalogue['models'][number];
+
+async function modelsAfter(pool: DatabasePool, last: string): Promise<readonly StoredModel[]> {
+  const rows = await pool.any(sql.type(row(routeRow))`
+    select m.model_key, m.created_at, r.position, r.config_json, to_json(l) as limit_json
+    from (select model_key, created_at from models
+          where enabled and model_key > ${last} order by model_key limit ${modelsAtOnce}) m
+    left join model_routes r on r.model_key = m.model_key and r.enabled
+    left join rate_limits l on l.subject = 'model:' || m.model_key
+    order by m.model_key, r.position
+  `);
+  return [...Map.groupBy(rows, ({ model_key }) => model_key)].map(([id, routes]) => ({
+    id,
+    createdAt: routes[0]?.created_at ?? new Date(0),
+    ...limitOf(routes[0]?.limit_json ?? null),
+    routes: routes.flatMap(({ position, config_json }) =>
+      position === null ? [] : [{ position, config: config_json }],
+    ),
+  }));
 }
 
 const limitOf = (found: t.TypeOf<typeof limitJson> | null) =>

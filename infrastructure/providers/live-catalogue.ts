@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
@@ -38,6 +39,9 @@ export interface CatalogueContext {
   readonly warn: (message: string) => void;
 }
 
+/** Models are resolved for so long before others have the event loop: of a large file it takes half a second. */
+const resolveMs = 10;
+
 interface OpenProvider extends ReadyProvider {
   readonly routing: RoutingProvider;
 }
@@ -66,7 +70,8 @@ export class LiveCatalogue implements Catalogue {
     return this.open.get(providerId);
   }
 
-  take(stored: StoredCatalogue, resolver: Resolver, prices: PriceCatalogue): void {
+  async take(stored: StoredCatalogue, resolver: Resolver, prices: PriceCatalogue): Promise<void> {
+    const models = await this.models(stored, resolver);
     const before = this.open;
     const open = new Map<string, OpenProvider>();
     for (const { id, config } of stored.providers) {
@@ -74,7 +79,6 @@ export class LiveCatalogue implements Catalogue {
       const provider = resolved === undefined ? undefined : this.opened(before.get(id), resolved);
       if (provider !== undefined) open.set(id, provider);
     }
-    const models = new Map(stored.models.map((model) => [model.id, this.model(model, resolver)]));
     this.open = open;
     this.current = { models, provider: (id) => open.get(id)?.routing, prices };
     const kept = new Set(open.values());
@@ -85,6 +89,18 @@ export class LiveCatalogue implements Catalogue {
   async close(): Promise<void> {
     const pools = [...this.open.values()].flatMap((provider) => [...provider.pools.values()]);
     await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  private async models(stored: StoredCatalogue, resolver: Resolver): Promise<ReadonlyMap<string, Model>> {
+    const models = new Map<string, Model>();
+    let since = performance.now();
+    for (const model of stored.models) {
+      models.set(model.id, this.model(model, resolver));
+      if (performance.now() - since < resolveMs) continue;
+      await turn();
+      since = performance.now();
+    }
+    return models;
   }
 
   private model({ routes, ...model }: StoredCatalogue['models'][number], resolver: Resolver): Model {

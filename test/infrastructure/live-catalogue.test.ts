@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream?.close());
 
-function aCatalogue() {
+async function aCatalogue() {
   const catalogue = new LiveCatalogue(prices, {
     redaction: () => redactionRules([], []),
     conceal: () => undefined,
@@ -35,7 +35,7 @@ function aCatalogue() {
   });
   let version = 0;
   /** Takes up a file in which the provider is another than before. */
-  const change = (): void => {
+  const change = async (): Promise<void> => {
     version += 1;
     const provider = { default_headers: { 'x-version': String(version) } };
     const loaded = parseConfig(stringify(basicConfig(upstream.url, key, { provider })), {});
@@ -46,9 +46,9 @@ function aCatalogue() {
       createdAt: new Date(0),
       routes: routes.map(({ config }, position) => ({ position, config })),
     }));
-    catalogue.take({ providers, models: stored }, resolver(loaded.right, {}), prices);
+    await catalogue.take({ providers, models: stored }, resolver(loaded.right, {}), prices);
   };
-  change();
+  await change();
   return { change, upstream: executor((id) => catalogue.readyProvider(id)), close: () => catalogue.close() };
 }
 
@@ -66,7 +66,7 @@ describe('a provider that is replaced', () => {
     const moments = fc.record({ preparedAt: fc.nat(4), sentAfter: fc.nat(4), pauseMs: fc.nat(3) });
     await fc.assert(
       fc.asyncProperty(fc.array(moments, { minLength: 1, maxLength: 12 }), async (plan) => {
-        const { change, upstream: to, close } = aCatalogue();
+        const { change, upstream: to, close } = await aCatalogue();
         const statuses: Promise<unknown>[] = [];
         const waiting = new Map<number, (() => void)[]>();
         for (let step = 0; step < 9; step += 1) {
@@ -78,7 +78,7 @@ describe('a provider that is replaced', () => {
           }
           for (const send of waiting.get(step) ?? []) send();
           await sleep(plan[step % plan.length]?.pauseMs ?? 0);
-          change();
+          await change();
         }
         const replies = await Promise.all(statuses);
         expect(replies).toHaveLength(plan.length);
@@ -90,11 +90,11 @@ describe('a provider that is replaced', () => {
   });
 
   it('keeps no connection: each is closed after the last call that used it', async () => {
-    const { change, upstream: to, close } = aCatalogue();
+    const { change, upstream: to, close } = await aCatalogue();
     const before = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
     const prepared = to.prepare(call);
     if (E.isLeft(prepared)) throw new Error(prepared.left.message);
-    change();
+    await change();
     expect(E.isRight(await prepared.right.begin({}, () => undefined).reply)).toBe(true);
     const open = (): number =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length - before;
@@ -105,7 +105,7 @@ describe('a provider that is replaced', () => {
   });
 });
 
-it('a route carries the output limit of its model, as plain data', () => {
+it('a route carries the output limit of its model, as plain data', async () => {
   const catalogue = new LiveCatalogue(prices, {
     redaction: () => redactionRules([], []),
     conceal: () => undefined,
@@ -118,7 +118,7 @@ it('a route carries the output limit of its model, as plain data', () => {
     createdAt: new Date(0),
     routes: [{ position: 0, config: {} }],
   }));
-  catalogue.take(
+  await catalogue.take(
     { providers: [], models: stored },
     { provider: () => E.left('none'), route: (modelId) => E.right(route(modelId)) },
     prices,
@@ -128,7 +128,7 @@ it('a route carries the output limit of its model, as plain data', () => {
   expect(models.get('unknown')?.routes[0]).not.toHaveProperty('outputLimit');
 });
 
-it('each fault of what is stored is told once, however often it is loaded', () => {
+it('each fault of what is stored is told once, however often it is loaded', async () => {
   const warnings: string[] = [];
   const catalogue = new LiveCatalogue(prices, {
     redaction: () => redactionRules([], []),
@@ -137,7 +137,7 @@ it('each fault of what is stored is told once, however often it is loaded', () =
     warn: (message) => void warnings.push(message),
   });
   for (const reason of ['none', 'none', 'other', 'none'])
-    catalogue.take(
+    await catalogue.take(
       { providers: [{ id: 'p', config: {} }], models: [] },
       { provider: () => E.left(reason), route: () => E.left(reason) },
       prices,
@@ -146,4 +146,33 @@ it('each fault of what is stored is told once, however often it is loaded', () =
     'provider p is not usable in this process: none',
     'provider p is not usable in this process: other',
   ]);
+});
+
+it('many models are resolved while others have the event loop now and then', async () => {
+  const catalogue = new LiveCatalogue(prices, {
+    redaction: () => redactionRules([], []),
+    conceal: () => undefined,
+    outputLimitOf: () => undefined,
+    warn: () => undefined,
+  });
+  const stored = Array.from({ length: 100 }, (_, index) => ({
+    id: `model-${index}`,
+    createdAt: new Date(0),
+    routes: [{ position: 0, config: {} }],
+  }));
+  const slowly = () => {
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    return E.right(aRoute({ upstreamModel: 'up', enabled: true }));
+  };
+  let turns = 0;
+  const watch = setInterval(() => void (turns += 1), 1);
+  await catalogue.take(
+    { providers: [], models: stored },
+    { provider: () => E.left('none'), route: slowly },
+    prices,
+  );
+  clearInterval(watch);
+  expect(catalogue.snapshot().models.size).toBe(stored.length);
+  expect(turns).toBeGreaterThan(5);
 });
