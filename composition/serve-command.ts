@@ -15,7 +15,7 @@ import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
 import { openFilesLimit } from '../infrastructure/open-files.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
-import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
+import { brokenConstraint, wayOutOf } from '../infrastructure/postgres/database-fault.ts';
 import { migrate, newerMigrations, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
@@ -227,7 +227,7 @@ function hangups(orders: Orders, log: Log): (reload: Reload) => void {
       (problems) => reportReload(log, problems),
       (error: unknown) =>
         log.error(
-          { error: causeOf(error), broken: brokenConstraint(error) },
+          { error: causeOf(error), broken: brokenConstraint(error), advice: wayOutOf(error) },
           'the configuration could not be taken up',
         ),
     );

@@ -83,6 +83,8 @@ function serverArguments({ dir, user, settings }: ServerPlan, port: number): rea
 const defaultSettings: Readonly<Record<string, string>> = {
   shared_buffers: '64MB',
   max_connections: '200',
+  // Each budget that a file changes is a lock to the end of the transaction: of 4 MiB there may be 50,000.
+  max_locks_per_transaction: '256',
   timezone: 'UTC',
   log_timezone: 'UTC',
   // Failed statements are the gateway's to report, and their text may hold values; the server's own life is logged.

@@ -112,6 +112,14 @@ export function lossOf(error: unknown): string | undefined {
   return wasLost ? `The database was lost: ${error.message}` : undefined;
 }
 
+/** Each changed budget is a lock to the end of the transaction; the server's own words name no way out. */
+const lacksLocks =
+  'The database ran out of memory, as it does when it has no room for the locks of all budgets that change at once: raise its max_locks_per_transaction, or change fewer budgets at a time.';
+
+/** What to do about an error of the database, where that is known. */
+export const wayOutOf = (error: unknown): string | undefined =>
+  sqlState(error) === '53200' ? lacksLocks : undefined;
+
 /** What an error says to whoever typed a command: of one of the database what it is that the database lacks or refuses. */
 export function inWords(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -119,6 +127,8 @@ export function inWords(error: unknown): string {
   if (broken !== undefined) return `${message} (${broken})`;
   const loss = lossOf(error);
   if (loss !== undefined) return loss;
+  const wayOut = wayOutOf(error);
+  if (wayOut !== undefined) return wayOut;
   return lacksSchema(error)
     ? `The database has not the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
     : message;

@@ -13,7 +13,10 @@ import { reconcileUsers } from './users-seed.ts';
 
 type Connection = DatabaseTransactionConnection;
 
-/** Each step makes one kind of row match the file; the order follows the foreign keys. */
+/**
+ * Each step makes one kind of row match the file; the order follows the foreign keys. Budgets come last: from then on
+ * settlements of their owners wait for the end of the transaction.
+ */
 export const seedStore = (pool: DatabasePool): SeedStore => ({
   losses: (seed) => seedLosses(pool, seed),
   reconcile: (seed) =>
@@ -25,9 +28,9 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
       await reconcileServiceAccounts(connection, seed);
       await reconcileProviders(connection, seed);
       await reconcileModels(connection, seed);
-      await reconcileBudgets(connection, seed);
       const keptRevoked = await reconcileKeys(connection, seed);
       await reconcileLimits(connection, seed);
+      await reconcileBudgets(connection, seed);
       await touchState(connection);
       return { keptRevoked, keptInactive: await inactiveOwners(connection) };
     }),
@@ -170,6 +173,9 @@ const routeRow = (modelKey: string, position: number, route: SeedRoute) => ({
 const compatibilityOf = (config: Json): Json | undefined =>
   isObject(config) ? config['compatibility'] : undefined;
 
+/** Budgets that one statement changes: it would run into the time that a statement has. */
+const budgetsAtOnce = 1000;
+
 /**
  * Every change goes through `gateway_set_budget`. The locks of all scopes concerned are taken first and together:
  * `lock_budgets` takes them in one order, so that two writers do not wait for each other in a circle.
@@ -207,16 +213,16 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
       'hard_limit', w.hard_limit, 'timezone', w.timezone)::text as wanted
     from (${changed}) w where w.scope = any (${locked})
   `);
-  await connection.query(sql.unsafe`
-    select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
-                              ${seed.mailReady})
-    from unnest(${sql.array(
-      wantedNow.map(({ wanted: each }) => each),
-      'text',
-    )}) one
-    cross join lateral json_to_record(one::json)
-      w(user_id uuid, team_id text, cadence text, amount_10000 bigint, hard_limit boolean, timezone text)
-  `);
+  for (let from = 0; from < wantedNow.length; from += budgetsAtOnce) {
+    const some = wantedNow.slice(from, from + budgetsAtOnce).map(({ wanted: each }) => each);
+    await connection.query(sql.unsafe`
+      select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
+                                ${seed.mailReady})
+      from unnest(${sql.array(some, 'text')}) one
+      cross join lateral json_to_record(one::json)
+        w(user_id uuid, team_id text, cadence text, amount_10000 bigint, hard_limit boolean, timezone text)
+    `);
+  }
 }
 
 const recordset = (rows: readonly object[]) => sql.fragment`
