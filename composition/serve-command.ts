@@ -154,7 +154,7 @@ async function prepare(
   log.info({ journal }, 'what the database cannot take waits in the journal, which wants a durable disk');
   const fault = await folderFault(journal);
   if (fault !== undefined) log.error({ journal, fault }, 'the journal cannot be written');
-  await tellFewFiles(config.loaded().config.server, log);
+  await tellFewFiles(loaded.config.server, log);
 }
 
 /** A process out of descriptors accepts nobody, and cannot reach its database: the bounds shall come first. */
