@@ -1,5 +1,5 @@
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { StoredCatalogue } from '../providers/live-catalogue.ts';
 import { jsonColumn, nullable, timestamp } from './codecs.ts';
 import { row } from './pool.ts';
@@ -17,29 +17,32 @@ const routeRow = t.type({
 /** Models of one statement: their rows are decoded in one go, and each has at most a hundred routes. */
 const modelsAtOnce = 100;
 
-/**
- * What changes between two of its statements moves the revision on, and is read at the next look (`StateFollower`).
- */
-export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue> {
-  const providers = await pool.any(
-    sql.type(row(providerRow))`select provider_key, config_json from providers where enabled`,
-  );
-  const models: StoredModel[] = [];
-  for (;;) {
-    const next = await modelsAfter(pool, models.at(-1)?.id ?? '');
-    models.push(...next);
-    if (next.length < modelsAtOnce) break;
-  }
-  return {
-    providers: providers.map(({ provider_key, config_json }) => ({ id: provider_key, config: config_json })),
-    models,
-  };
-}
+/** Of one snapshot: models of one file never stand beside providers of another. */
+export const readCatalogue = (pool: DatabasePool): Promise<StoredCatalogue> =>
+  pool.transaction(async (connection) => {
+    await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
+    const providers = await connection.any(
+      sql.type(row(providerRow))`select provider_key, config_json from providers where enabled`,
+    );
+    const models: StoredModel[] = [];
+    for (;;) {
+      const next = await modelsAfter(connection, models.at(-1)?.id ?? '');
+      models.push(...next);
+      if (next.length < modelsAtOnce) break;
+    }
+    return {
+      providers: providers.map(({ provider_key, config_json }) => ({
+        id: provider_key,
+        config: config_json,
+      })),
+      models,
+    };
+  });
 
 type StoredModel = StoredCatalogue['models'][number];
 
-async function modelsAfter(pool: DatabasePool, last: string): Promise<readonly StoredModel[]> {
-  const rows = await pool.any(sql.type(row(routeRow))`
+async function modelsAfter(connection: CommonQueryMethods, last: string): Promise<readonly StoredModel[]> {
+  const rows = await connection.any(sql.type(row(routeRow))`
     select m.model_key, m.created_at, r.position, r.config_json, to_json(l) as limit_json
     from (select model_key, created_at from models
           where enabled and model_key > ${last} order by model_key limit ${modelsAtOnce}) m
