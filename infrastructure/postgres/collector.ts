@@ -1,3 +1,5 @@
+import type { BatchTurn, BatchTurns } from './batch-turns.ts';
+
 /**
  * In place of a result: another item of the batch held this one up, so it is tried again in a batch without that one.
  */
@@ -20,6 +22,8 @@ export interface CollectorOptions<Item, Result> {
   readonly size: (item: Item) => number;
   /** Whose items go together: a batch is of one group. Without it all do. */
   readonly group?: (item: Item) => object;
+  /** Whom its batches take turns with: collectors of other servers. */
+  readonly turns?: BatchTurns;
   /** The result of an item that nobody answers for; without it, it is rejected with the reason. */
   readonly unanswered?: (why: WaitedTooLong | LastCall) => Result;
 }
@@ -74,6 +78,7 @@ export class Collector<Item, Result> {
   private lastStart = 0;
   private scheduled = false;
   private timer: NodeJS.Timeout | undefined;
+  private readonly wake = (): void => this.schedule();
   private endOfWait: NodeJS.Timeout | undefined;
 
   constructor(options: CollectorOptions<Item, Result>) {
@@ -131,14 +136,19 @@ export class Collector<Item, Result> {
   }
 
   private schedule(): void {
-    if (this.scheduled || this.waiting.length === 0 || this.underWay.length >= maxBatches) return;
+    const [oldest] = this.waiting;
+    if (this.scheduled || oldest === undefined || this.underWay.length >= maxBatches) return;
     const lasted = performance.now() - this.lastStart;
     if (this.underWay.length > 0 && lasted < slowBatchMs) return this.lookAgain(slowBatchMs - lasted);
+    const { turns } = this.options;
+    if (turns?.mayBegin(oldest.addedAt, this.wake) === false) return;
     this.scheduled = true;
+    const turn = turns?.begin();
     setImmediate(() => {
       this.scheduled = false;
       const batch = this.takeBatch();
-      if (batch.length > 0) this.run(batch);
+      if (batch.length > 0) this.run(batch, turn);
+      else turn?.end();
     });
   }
 
@@ -153,7 +163,7 @@ export class Collector<Item, Result> {
     }, Math.ceil(milliseconds));
   }
 
-  private run(batch: readonly Waiting<Item, Result>[]): void {
+  private run(batch: readonly Waiting<Item, Result>[], turn: BatchTurn | undefined): void {
     const first = batch[0]?.lane;
     const suspect = this.suspects.has(first);
     const startedAt = performance.now();
@@ -174,6 +184,7 @@ export class Collector<Item, Result> {
       if (suspect && performance.now() - startedAt < clearedMs) this.suspects.delete(first);
       for (const { lane } of batch) if (lane !== undefined) this.busyLanes.delete(lane);
       this.countGroup(batch[0]?.group, -1);
+      turn?.end();
       this.schedule();
     });
     this.schedule();

@@ -27,6 +27,7 @@ import { recordRow } from './ledger-rows.ts';
 import type { ServicePool } from './pool.ts';
 import { settleRecords, verdictOf } from './settled-verdicts.ts';
 import { storedJson } from './stored-text.ts';
+import type { BatchTurns } from './batch-turns.ts';
 import { withinTime } from './within-time.ts';
 
 export interface LedgerOptions extends AdmissionOptions {
@@ -54,11 +55,17 @@ const maxTriesAgain = 2;
 export const ledgerStore = (pool: ServicePool, options: LedgerOptions): LedgerStore =>
   ledgerAt(oneDatabase(pool), options, {});
 
-/** The same on a server where owners have places of their own: requests of one place share a statement. */
-export const ledgerOn = (placeOf: LedgerPlaces, options: LedgerOptions): LedgerStore =>
+/** What ledgers of several servers share: they send one batch after the other. */
+export interface LedgerTurns {
+  readonly admissions: BatchTurns;
+  readonly settlements: BatchTurns;
+}
+
+/** The same on one of several servers, where owners have places of their own: requests of one place share a statement. */
+export const ledgerOn = (placeOf: LedgerPlaces, options: LedgerOptions, turns: LedgerTurns): LedgerStore =>
   ledgerAt(placeOf, options, {
-    asks: { group: ({ caller }) => placeOf(scopeOf(caller)) },
-    records: { group: (record) => placeOf(scopeOfRecord(record)) },
+    asks: { group: ({ caller }) => placeOf(scopeOf(caller)), turns: turns.admissions },
+    records: { group: (record) => placeOf(scopeOfRecord(record)), turns: turns.settlements },
   });
 
 /** Of a request that leaves no row it is unknown. */
@@ -68,8 +75,8 @@ const scopeOfRecord = ({ charge, logged }: SettlementRecord): string => {
 };
 
 interface Groups {
-  readonly asks?: Required<Pick<CollectorOptions<AdmissionAsk, Admitted>, 'group'>>;
-  readonly records?: Required<Pick<CollectorOptions<SettlementRecord, Settled>, 'group'>>;
+  readonly asks?: Required<Pick<CollectorOptions<AdmissionAsk, Admitted>, 'group' | 'turns'>>;
+  readonly records?: Required<Pick<CollectorOptions<SettlementRecord, Settled>, 'group' | 'turns'>>;
 }
 
 function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records }: Groups): LedgerStore {

@@ -10,6 +10,7 @@ import { type LedgerPlace, oneDatabase } from '../../infrastructure/postgres/led
 import { ledgerOn } from '../../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { BatchTurns } from '../../infrastructure/postgres/batch-turns.ts';
 import { createDatabase, withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -228,14 +229,16 @@ describe('a database that is lost', () => {
         return answer;
       },
     };
-    const ledger = ledgerOn(() => lossy, {
+    const options = {
       closeOnBlock: () => false,
       mailReady: () => false,
       journal: async () => false,
       claimSeconds: () => 60,
       onFault: () => undefined,
       process: gatewayProcess(pool, { onWriting: () => undefined }),
-    });
+    };
+    const turns = { admissions: new BatchTurns(), settlements: new BatchTurns() };
+    const ledger = ledgerOn(() => lossy, options, turns);
     const user = await aUser(query, { amount: 10n });
     const settleLosing = async (answers: number) => {
       [toLose, asked] = [answers, 0];

@@ -20,6 +20,7 @@ import {
   ledgerStore,
 } from '../ledger-store.ts';
 import { storedJson } from '../stored-text.ts';
+import { BatchTurns } from '../batch-turns.ts';
 import { withinTime } from '../within-time.ts';
 import type { Cluster, ClusterNode } from './cluster.ts';
 import { shardOf } from './shard-map.ts';
@@ -40,11 +41,12 @@ export const placeOfScope =
 export function shardedLedger(cluster: Cluster, options: ShardedOptions): LedgerStore {
   const ofNodes = new Map<ClusterNode, LedgerStore>();
   const placeOf = placeOfScope(cluster);
+  const turns = { admissions: new BatchTurns(), settlements: new BatchTurns() };
   const ledgerOf = (scope: string): LedgerStore => {
     const node = cluster.nodeOf(shardOf(cluster.shards(), scope).id);
     const known = ofNodes.get(node);
     if (known !== undefined) return known;
-    const made = ledgerOn(placeOf, { ...options, process: node.process });
+    const made = ledgerOn(placeOf, { ...options, process: node.process }, turns);
     ofNodes.set(node, made);
     return made;
   };
