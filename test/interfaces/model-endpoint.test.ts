@@ -114,6 +114,16 @@ describe('a path that serves models tells of each request', () => {
     expect(told[2]).toEqual({ kind: 'over', status: 401 });
   });
 
+  it('without a credential that is the request id of one that no valid key came with', async () => {
+    const { url, told } = await serving({});
+    const shown = 'a-key-of-somebody-else';
+    const ids = ['mine', '"upstream-credential"', shown];
+    for (const id of ids)
+      expect((await post(url, { 'x-request-id': id, authorization: `Bearer ${shown}` })).status).toBe(401);
+    await until(() => finishedOf(told).length === ids.length);
+    expect(finishedOf(told).map(({ requestId }) => requestId)).toEqual(['mine', '[REDACTED]', '[REDACTED]']);
+  });
+
   it('also of one that there is no room for', async () => {
     const { url, told } = await serving({
       gate: loadGate({ maxInFlight: 0, maxInFlightPerOwner: 0, maxBufferedBytes: 1e6 }),

@@ -5,7 +5,7 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import type { Decompress } from '../../../application/ports/decompression.ts';
 import type { FinishedRequest, RequestTelemetry, Telemetry } from '../../../application/ports/telemetry.ts';
 import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
-import type { Secrets } from '../../../domain/payload/secrets.ts';
+import { type Secrets, withoutSecrets, withSecrets } from '../../../domain/payload/secrets.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
 import {
   errorStatus,
@@ -53,7 +53,7 @@ export function modelEndpoint<A extends Ask>(
     error: GatewayError,
     caller?: Caller,
   ): void => {
-    telemetry.finished({ ...unserved(context, family, error, ports.clock.now()), caller });
+    telemetry.finished({ ...unserved(ports, context, family, error), caller });
     tellLimits(ports, context, format.envelope, caller?.limits);
     sendError(context, format.envelope, error);
   };
@@ -85,7 +85,7 @@ export function modelEndpoint<A extends Ask>(
       await answered(context, telemetry, caller.right, lease);
       await handedOver(context.res);
     } catch (error) {
-      telemetry.finished(unserved(context, family, defect, ports.clock.now()));
+      telemetry.finished(unserved(ports, context, family, defect));
       throw error;
     } finally {
       lease?.release();
@@ -160,21 +160,24 @@ function sendWhole(context: RequestContext, text: string | Uint8Array): void {
   if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);
 }
 
-/** A request that nobody's key came with, that there was no room for, or that a defect ended. */
+/**
+ * A request that nobody's key came with, that there was no room for, or that a defect ended. Its id is told as that of
+ * one that was served: without secrets that its caller may have put there.
+ */
 const unserved = (
-  { requestId, receivedAt }: RequestContext,
+  { clock, secrets }: Pick<ModelEndpointPorts, 'clock' | 'secrets'>,
+  { req, requestId, receivedAt }: RequestContext,
   family: Pick<Family<Ask>, 'name'>,
   error: GatewayError,
-  now: number,
 ): FinishedRequest => ({
-  requestId,
+  requestId: withoutSecrets(requestId, withSecrets(secrets(), callerKeyOf(req))),
   requestLogId: undefined,
   family: family.name,
   stream: false,
   outcome: outcomeOf[error.code],
   statusCode: errorStatus(error),
   errorCode: error.code,
-  latencyMs: Math.max(0, now - receivedAt),
+  latencyMs: Math.max(0, clock.now() - receivedAt),
   caller: undefined,
   modelKey: undefined,
   resolved: undefined,
