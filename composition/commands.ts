@@ -8,7 +8,7 @@ import { verifyLedger } from '../application/verify-ledger.ts';
 import { priceCatalogue } from '../domain/money/price-catalogue.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { lintConfig } from '../infrastructure/config/lint.ts';
-import { environment } from '../infrastructure/config/load.ts';
+import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import { sorted } from '../infrastructure/config/problem.ts';
@@ -181,7 +181,7 @@ async function databaseProblem(config: DatabaseConfig): Promise<string | undefin
 }
 
 async function checkConfig(file: string) {
-  const loaded = await fitConfig(file, processVariables());
+  const loaded = await fitConfig(await loadConfig(file, processVariables()));
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
   const catalogue = priceCatalogue(bundledCatalogue(), []);
   const linted = lintConfig(loaded.right, {

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { databaseUrlProblems } from '../infrastructure/config/database-urls.ts';
-import type { Variables } from '../infrastructure/config/interpolation.ts';
-import { type LoadedConfig, loadConfig } from '../infrastructure/config/load.ts';
+import type { LoadedConfig } from '../infrastructure/config/load.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { plainHosts } from '../infrastructure/postgres/hosts.ts';
@@ -12,10 +11,8 @@ import { plainHosts } from '../infrastructure/postgres/hosts.ts';
  * certificate, or no URL of a database.
  */
 export async function fitConfig(
-  file: string,
-  variables: Variables,
+  loaded: Either<readonly ConfigProblem[], LoadedConfig>,
 ): Promise<Either<readonly ConfigProblem[], LoadedConfig>> {
-  const loaded = await loadConfig(file, variables);
   if (E.isLeft(loaded)) return loaded;
   const problems = [...databaseUrlProblems(loaded.right, plainHosts), ...(await tlsProblems(loaded.right))];
   return problems.length > 0 ? E.left(problems) : loaded;

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { KeptByAdmins, Seed } from '../application/ports/seed.ts';
 import { shrinkage } from '../application/shrinking.ts';
 import type { Variables } from '../infrastructure/config/interpolation.ts';
+import { loadLastingConfig } from '../infrastructure/config/load.ts';
 import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { type ServedConfig, servedOf } from '../infrastructure/config/served-config.ts';
@@ -44,7 +45,7 @@ const empty = placeless('', 'is empty: a file that ends everything is never take
 
 /** Reads the file, judges it, and reconciles it into the database; whoever asked then has nothing left to do but swap. */
 export async function reloadWork(ask: ReloadAsk): Promise<Reload> {
-  const read = await fitConfig(ask.file, ask.variables);
+  const read = await fitConfig(await loadLastingConfig(ask.file, ask.variables));
   if (E.isLeft(read)) return { kind: 'refused', problems: read.left };
   const loaded = read.right;
   if (loaded.saysNothing) return { kind: 'refused', problems: [empty] };

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { createFirstAdmin } from '../application/admin/create-admin.ts';
 import { type Database, openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from '../infrastructure/config/live-config.ts';
-import { environment, type LoadedConfig } from '../infrastructure/config/load.ts';
+import { environment, type LoadedConfig, loadLastingConfig } from '../infrastructure/config/load.ts';
 import type { processVariables } from '../infrastructure/config/process-variables.ts';
 import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
@@ -55,7 +55,7 @@ export async function serveCommand(
   const { values } = flags(args, serveFlags);
   const workersAsked = wholeNumber('workers', values.workers, 1, maxWorkers);
   const file = configFile();
-  const loaded = await fitConfig(file, variables);
+  const loaded = await fitConfig(await loadLastingConfig(file, variables));
   if (E.isLeft(loaded)) {
     for (const problem of loaded.left) err(`error ${placedLine(file, problem)}`);
     return 1;

@@ -85,6 +85,23 @@ export async function loadConfig(
     : loadedFrom(source.right, variables, await readSecretFiles(source.right.value));
 }
 
+/**
+ * The same for `serve`, whose workers and reloads read the file again: a pipe would hold its second reader up for ever,
+ * and with it the end of the process.
+ */
+export async function loadLastingConfig(
+  path: string,
+  variables: Variables,
+): Promise<Either<readonly ConfigProblem[], LoadedConfig>> {
+  const pipe = await stat(path).then(
+    (found) => found.isFIFO(),
+    () => false, // Reading it says why.
+  );
+  return pipe
+    ? E.left([placeless('', `${path} is a pipe, which can be read only once: name a file`)])
+    : loadConfig(path, variables);
+}
+
 async function readText(path: string): Promise<Either<string, string>> {
   try {
     if ((await stat(path)).size > maxFileBytes) return E.left(`${path} is larger than 4 MiB`);

@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -80,6 +81,19 @@ describe('SIGHUP', () => {
     expect(await hangUp(refused)).toContain('is empty');
     expect(await inForce()).toEqual(all);
     expect(await statusOf(keys[0]!)).toBe(200);
+  });
+
+  it('refuses a pipe, and so does a start: whoever reads one again waits for ever, and so did the end', async () => {
+    await rm(file);
+    execFileSync('mkfifo', [file]);
+    expect(await hangUp(refused)).toContain('is a pipe');
+    expect(await runGateway(['serve'], env())).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is a pipe'),
+    });
+    await rm(file);
+    await write(config(3));
+    await hangUp(takenUp);
   });
 
   it('takes half of what is there away at once', async () => {
