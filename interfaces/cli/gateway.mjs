@@ -22,8 +22,9 @@ if (isClone || cluster.isPrimary) enableCompileCache();
 const built = '../../dist';
 const [command] = process.argv.slice(2);
 const serves = command === 'serve' || command === 'quickstart';
-// At the one Node opens a debugger to everybody on the machine, and at the other it ends; who rotates logs sends them.
-if (serves) for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => undefined);
+// At SIGUSR1 Node opens a debugger to everybody on the machine, and at SIGUSR2 it ends; who rotates logs sends them. At
+// SIGHUP it ends, too, until what follows listens for it: the file has not been read by then, so there is nothing to do.
+if (serves) for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => undefined);
 // A process that serves may die, of its memory too: one that holds nothing watches over it.
 if (cluster.isPrimary && serves) {
   const { supervise } = isClone

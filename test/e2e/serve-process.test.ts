@@ -1,4 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -48,6 +50,39 @@ async function modelIds(url: string): Promise<readonly string[]> {
   });
   return (JSON.parse(answer.body) as { data: { id: string }[] }).data.map(({ id }) => id);
 }
+
+/** The processes that this one has started. */
+const childrenOf = (pid: number): readonly number[] =>
+  spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .flatMap((line) => (line.trim() === '' ? [] : [Number(line)]));
+
+/** Linux tells of each process which signals do not end it, as bits. */
+async function hearsSigusr2(pid: number): Promise<true | undefined> {
+  const [, caught = '0'] = /^SigCgt:\s*(\w+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGUSR2 - 1))) === 0n ? undefined : true;
+}
+
+describe('gateway serve, while it loads', () => {
+  (process.platform === 'linux' ? it : it.skip)(
+    'does not end on a SIGHUP, in none of its processes',
+    async () => {
+      const file = path.join(folder, 'loading.yaml');
+      await writeFile(file, stringify(config()));
+      const starting = startCommand(['serve'], { GATEWAY_CONFIG: file, DATABASE_URL: databaseUrl() });
+      const supervisor = starting.child.pid ?? 0;
+      await eventually(() => hearsSigusr2(supervisor));
+      process.kill(supervisor, 'SIGHUP');
+      const worker = await eventually(() => childrenOf(supervisor)[0]);
+      await eventually(() => hearsSigusr2(worker));
+      process.kill(worker, 'SIGHUP');
+      await starting.says(/"url":"([^"]+)"/);
+      expect(logged(starting, 'a worker died')).toEqual([]);
+      starting.child.kill('SIGTERM');
+      expect(await starting.exited).toEqual({ code: 0, signal: null });
+    },
+  );
+});
 
 describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   let serving: Serving;
