@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { KeptByAdmins, SeedStore } from '../application/ports/seed.ts';
@@ -10,9 +11,13 @@ import { seedOf } from '../infrastructure/config/seed.ts';
 import type { ServedConfig } from '../infrastructure/config/served-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
 import { reloadBeside } from './reload-beside.ts';
+import { reloadWork } from './reload-work.ts';
 
 /** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
 const confirmWithinMs = 600_000;
+
+/** Bytes of a file that is read in a twentieth of a second: a thread takes a second to begin. */
+const hereBytes = 64 * 1024;
 
 export interface ReloadParts {
   readonly config: LiveConfig;
@@ -50,13 +55,14 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
   };
 }
 
-/** Reads and reconciles the file beside the event loop, and remembers which file would have ended too much. */
+/** Reads and reconciles the file, a large one beside the event loop, and remembers which file would have ended too much. */
 function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
   let refused: { readonly digest: string; readonly at: number } | undefined;
   return async (): Promise<Either<readonly ConfigProblem[], ServedConfig>> => {
     const lately = refused !== undefined && performance.now() - refused.at < confirmWithinMs;
     const confirmed = lately ? refused?.digest : undefined;
-    const done = await reloadBeside({ ...config.source, reconcileInto, allowShrink, confirmed });
+    const ask = { ...config.source, reconcileInto, allowShrink, confirmed };
+    const done = await ((await sizeOf(ask.file)) > hereBytes ? reloadBeside(ask) : reloadWork(ask));
     if (done.kind === 'refused') {
       if (done.shrinks !== undefined) refused = { digest: done.shrinks, at: performance.now() };
       return E.left(done.problems);
@@ -66,6 +72,12 @@ function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
     return E.right(done.served);
   };
 }
+
+const sizeOf = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0, // Reading it says why.
+  );
 
 /** Throws where a start must not take the file up. */
 export type StartJudge = (loaded: LoadedConfig, seed: SeedStore) => Promise<void>;
