@@ -37,6 +37,21 @@ async function following(onChange: (time: number) => Promise<void>) {
   return { follower, confirmed, faults, freshness, changes: () => changes, touch: () => touchState(opened) };
 }
 
+/** A second look, which lasts until `reading` is resolved. */
+async function aLookUnderWay() {
+  const reading = Promise.withResolvers<void>();
+  const {
+    follower: followed,
+    changes,
+    touch,
+  } = await following(async (time) => {
+    if (time === 2) await reading.promise;
+  });
+  await touch();
+  await eventually(() => (changes() === 2 ? true : undefined));
+  return { followed, changes, reading };
+}
+
 describe('the state that a replica follows', () => {
   it('is as fresh as the look at it was, however long it took to read', async () => {
     let began = 0;
@@ -60,16 +75,7 @@ describe('the state that a replica follows', () => {
   });
 
   it('is never read twice at once: who asks for it anew waits for the look that is under way', async () => {
-    const reading = Promise.withResolvers<void>();
-    const {
-      follower: followed,
-      changes,
-      touch,
-    } = await following(async (time) => {
-      if (time === 2) await reading.promise;
-    });
-    await touch();
-    await eventually(() => (changes() === 2 ? true : undefined));
+    const { followed, changes, reading } = await aLookUnderWay();
     const refreshed = followed.refresh();
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(changes()).toBe(2);
@@ -79,16 +85,7 @@ describe('the state that a replica follows', () => {
   });
 
   it('is followed until the look that is under way is over', async () => {
-    const reading = Promise.withResolvers<void>();
-    const {
-      follower: followed,
-      changes,
-      touch,
-    } = await following(async (time) => {
-      if (time === 2) await reading.promise;
-    });
-    await touch();
-    await eventually(() => (changes() === 2 ? true : undefined));
+    const { followed, reading } = await aLookUnderWay();
     const stopped = followed.stop().then(() => 'stopped');
     const waited = new Promise((resolve) => setTimeout(resolve, 100, 'still reading'));
     expect(await Promise.race([stopped, waited])).toBe('still reading');

@@ -166,11 +166,13 @@ function sendWhole(context: RequestContext, text: string | Uint8Array): void {
  */
 const unserved = (
   { clock, secrets }: Pick<ModelEndpointPorts, 'clock' | 'secrets'>,
-  { req, requestId, receivedAt }: RequestContext,
+  { req, requestId, callerChoseRequestId, receivedAt }: RequestContext,
   family: Pick<Family<Ask>, 'name'>,
   error: GatewayError,
 ): FinishedRequest => ({
-  requestId: withoutSecrets(requestId, withSecrets(secrets(), callerKeyOf(req))),
+  requestId: callerChoseRequestId
+    ? withoutSecrets(requestId, withSecrets(secrets(), callerKeyOf(req)))
+    : requestId,
   requestLogId: undefined,
   family: family.name,
   stream: false,
