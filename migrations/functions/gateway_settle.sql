@@ -237,7 +237,8 @@ begin
   end if;
   if cardinality(releases) > 0 then
     delete from request_claims c where c.request_log_id = any (releases);
-    perform end_rate_limit_holds(items, releases, t);
+    -- Tokens count now, also those of a record that comes late: the minute of its time is over.
+    perform end_rate_limit_holds(items, releases, case when at is null then t else gateway_now() end);
   end if;
 end $$;
 comment on function gateway_settle is 'Settlement: the hard limit is an invariant of this function.';

@@ -26,6 +26,7 @@ import {
   withLedgers,
   wordOf,
 } from '../contract/ledger-bench.ts';
+import { aLimit, askTogether, endOf, limitedAsk, takenOf } from '../contract/limits-bench.ts';
 import { tcpProxy, type TcpProxy } from '../contract/tcp-proxy.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
@@ -248,6 +249,23 @@ describe('a settlement that the database could not take', () => {
         record.charge.requestLogId,
       ]),
     ).toEqual([{ occurred_at: yesterday }]);
+  });
+
+  it('counts its tokens in the minute in which it is settled, and takes nothing from what that one has counted', async () => {
+    const folder = await makeTestFolder('journal');
+    const { ledger, close } = await cutOff(folder);
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 5, tokens: 100 });
+    const ask = () => limitedAsk(user, [limit]);
+    const first = ask();
+    expect(await askTogether(ledgers[0]!, [first])).toEqual(['admitted']);
+    expect(wordOf(await ledger.settle(deferrable(endOf(first, 7))))).toBe('journaled');
+    await close();
+    await clock.standAt(new Date(at.getTime() + 600_000));
+    expect(await askTogether(ledgers[0]!, [ask(), ask()])).toEqual(['admitted', 'admitted']);
+    await settleFolder(folder);
+    expect(await takenOf(query, limit)).toEqual({ requests: 2, tokens: 7, held: 2 });
+    await clock.standAt(at);
   });
 
   it('is judged by the budget in force when it is settled: blocked, the row says so, and others are not', async () => {
