@@ -34,9 +34,11 @@ export const askRow = (ask: AdmissionAsk) => ({
 });
 
 /** A `settlement_record`; what is undefined is left out, and null in the row. */
-export function recordRow({ charge, logged, limited }: SettlementRecord, ord: number): object {
+export function recordRow({ charge, logged, limited, release }: SettlementRecord, ord: number): object {
   return {
     ord,
+    // Without a row to write it says in the journal all the same whose claim and holds end with it.
+    ...(release === undefined ? {} : { request_log_id: release }),
     ...(limited === undefined
       ? {}
       : { request_log_id: limited.requestLogId, limited_tokens: limited.tokens }),

@@ -99,6 +99,32 @@ describe('a claim on a request id', () => {
   });
 });
 
+describe('what a request holds that leaves no row', () => {
+  it('ends with its record in the journal', async () => {
+    const caller = await aUser(query);
+    const limit = await aLimit(query, { inFlight: 9 });
+    const kept: string[] = [];
+    const proxy = await tcpProxy();
+    const far = await openPool(proxy.to(database.url()), 4);
+    const { ledger } = aProcess(far, async (text) => kept.push(text) > 0);
+    const ask = limitedAsk(caller, [limit], { callerChoseRequestId: true, claim: true });
+    const { databaseTime } = await admitted(ledger, ask);
+    await proxy.refuse();
+    const nothing = { charge: undefined, logged: undefined };
+    const settled = await ledger.settle({
+      ...nothing,
+      release: ask.requestLogId,
+      deferrableTo: databaseTime,
+    });
+    expect(settled).toEqual(E.right({ kind: 'journaled' }));
+    const options = { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined };
+    expect(await replayJournaled(oneDatabase(pool), options)(kept[0] ?? '')).toBe('settled');
+    expect([(await takenOf(query, limit)).held, await query('select from request_claims')]).toEqual([0, []]);
+    await far.end();
+    await proxy.close();
+  });
+});
+
 describe('what is to be released', () => {
   it('is also what a request holds under rate limits and claims, which was let in and then refused', async () => {
     const { process, ledger } = aProcess(pool);
