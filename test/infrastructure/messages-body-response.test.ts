@@ -120,18 +120,22 @@ describe('a whole message as a chat completion', () => {
   });
 
   it.each([
-    ['end_turn', 'stop'],
-    ['stop_sequence', 'stop'],
-    ['pause_turn', 'stop'],
-    ['max_tokens', 'length'],
-    ['model_context_window_exceeded', 'length'],
-    ['tool_use', 'tool_calls'],
-    ['refusal', 'content_filter'],
-    ['a_new_one', 'stop'],
-    [null, 'stop'],
-  ])('stop reason %s finishes with %s', (stop_reason, finish_reason) => {
+    ['end_turn', 'stop', 'tool_calls'],
+    ['stop_sequence', 'stop', 'tool_calls'],
+    ['pause_turn', 'stop', 'tool_calls'],
+    ['max_tokens', 'length', 'length'],
+    ['model_context_window_exceeded', 'length', 'length'],
+    ['tool_use', 'tool_calls', 'tool_calls'],
+    ['refusal', 'content_filter', 'content_filter'],
+    ['a_new_one', 'stop', 'tool_calls'],
+    [null, 'stop', 'tool_calls'],
+  ])('stop reason %s finishes with %s, and with calls %s', (stop_reason, finish_reason, withCalls) => {
     expect(told(message([], { stop_reason }))['choices']).toMatchObject([
       { message: { content: '' }, finish_reason },
+    ]);
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'time', input: {} };
+    expect(told(message([call], { stop_reason }))['choices']).toMatchObject([
+      { message: { content: null }, finish_reason: withCalls },
     ]);
   });
 
@@ -159,6 +163,10 @@ describe('a whole message as a chat completion', () => {
       choices: [{ message: { content: '', refusal: 'That may harm.' }, finish_reason: 'content_filter' }],
       provider_metadata: { [namespace]: kept },
     });
+    for (const explanation of ['', 7, null])
+      expect(told(message([], { ...refused, stop_details: { explanation } }))['choices']).toMatchObject([
+        { message: { refusal: null } },
+      ]);
     const stopped = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
     expect(told(message([], stopped))['provider_metadata']).toEqual({ [namespace]: stopped });
     expect(told(message([]))).not.toHaveProperty('provider_metadata');

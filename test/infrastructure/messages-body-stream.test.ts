@@ -140,16 +140,18 @@ describe('a messages stream as canonical chat chunks', () => {
   });
 
   it.each([
-    ['end_turn', 'stop'],
-    ['stop_sequence', 'stop'],
-    ['pause_turn', 'stop'],
-    ['max_tokens', 'length'],
-    ['model_context_window_exceeded', 'length'],
-    ['tool_use', 'tool_calls'],
-    ['refusal', 'content_filter'],
-    ['a_new_one', 'stop'],
-  ])('stop reason %s finishes with %s', (reason, finish) => {
+    ['end_turn', 'stop', 'tool_calls'],
+    ['stop_sequence', 'stop', 'tool_calls'],
+    ['pause_turn', 'stop', 'tool_calls'],
+    ['max_tokens', 'length', 'length'],
+    ['model_context_window_exceeded', 'length', 'length'],
+    ['tool_use', 'tool_calls', 'tool_calls'],
+    ['refusal', 'content_filter', 'content_filter'],
+    ['a_new_one', 'stop', 'tool_calls'],
+  ])('stop reason %s finishes with %s, and with calls %s', (reason, finish, withCalls) => {
     expect(finishesOf(eventsOf(start + hello + stopped(reason) + stop))).toEqual([finish]);
+    const called = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(0);
+    expect(finishesOf(eventsOf(start + called + stopped(reason) + stop))).toEqual([withCalls]);
   });
 
   it.each(['pause_turn', 'compaction', 'a_new_one'])(
@@ -161,11 +163,6 @@ describe('a messages stream as canonical chat chunks', () => {
       ]);
     },
   );
-
-  it('a reason that nobody knows, with a call in the answer, asks for the tool', () => {
-    const called = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(0);
-    expect(finishesOf(eventsOf(start + called + stopped('a_new_one') + stop))).toEqual(['tool_calls']);
-  });
 
   it('calls are numbered from 0 among the tools; a call without arguments has `{}`', () => {
     const events = eventsOf(

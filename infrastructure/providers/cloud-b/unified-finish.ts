@@ -1,9 +1,7 @@
 import { isString, type Json } from '../../../domain/shared/json.ts';
 
-/** Why the platform's model stopped, in the words of chat completions. */
+/** Why the platform's model stopped, in the words of chat completions; all others end the turn. */
 const finishReasons: ReadonlyMap<string, string> = new Map([
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
   ['tool_use', 'tool_calls'],
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
@@ -21,14 +19,10 @@ export type Stop =
   /** An answer must say why it stopped. */
   | { readonly kind: 'unknown' };
 
-/**
- * A reason that nobody knows ends the turn. Some models say that the turn has ended where they wait for a tool:
- * callers need `tool_calls`.
- */
+/** Some models say that the turn has ended where they wait for a tool: callers need `tool_calls`. */
 export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
   if (!isString(stopReason) || stopReason === '') return { kind: 'unknown' };
   if (failures.has(stopReason))
     return { kind: 'failed', message: `The upstream could not read the model's answer (${stopReason}).` };
-  const reason = finishReasons.get(stopReason) ?? 'stop';
-  return { kind: 'finished', reason: reason === 'stop' && called ? 'tool_calls' : reason };
+  return { kind: 'finished', reason: finishReasons.get(stopReason) ?? (called ? 'tool_calls' : 'stop') };
 }
