@@ -314,6 +314,11 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
     ],
     ['an answer that was withheld', { promptTokenCount: 14, totalTokenCount: 14 }, usage(14, 0, 14)],
     ['no total', { promptTokenCount: 5, candidatesTokenCount: 2 }, usage(5, 2, 7)],
+    [
+      'a total of more than its parts',
+      { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 12 },
+      usage(5, 2, 12),
+    ],
     ['no prompt', { candidatesTokenCount: 18, thoughtsTokenCount: 58 }, missing],
     ['a negative count', { promptTokenCount: 5, candidatesTokenCount: -1, totalTokenCount: 4 }, missing],
     ['half a token', { promptTokenCount: 1.5, candidatesTokenCount: 1, totalTokenCount: 2 }, missing],
@@ -325,6 +330,18 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
     ],
   ])('%s', (_case, metadata, observed) => {
     expect(counted(metadata)).toEqual(observed);
+  });
+
+  it.each([
+    ['the sum, where no total is told', { promptTokenCount: 5, candidatesTokenCount: 2 }, [5, 2, 7]],
+    ['null, where no prompt is told', { candidatesTokenCount: 2 }, [null, 2, null]],
+    ['null, where a count is none', { promptTokenCount: 5, candidatesTokenCount: -1 }, [5, null, null]],
+  ])('callers are told %s', (_case, usageMetadata, [prompt_tokens, completion_tokens, total_tokens]) => {
+    expect(completion({ ...says([]), usageMetadata })['usage']).toEqual({
+      prompt_tokens,
+      completion_tokens,
+      total_tokens,
+    });
   });
 
   it('cached, spoken and reasoning tokens are told as parts of them', () => {

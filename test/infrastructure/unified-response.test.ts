@@ -247,6 +247,15 @@ describe('usage', () => {
     );
   });
 
+  it('callers are told null in the place of a count that is none', () => {
+    expect(usageOf({ inputTokens: 1, outputTokens: -1, cacheReadInputTokens: 0.5 })).toEqual({
+      prompt_tokens: null,
+      completion_tokens: null,
+      total_tokens: null,
+      prompt_tokens_details: { cached_tokens: null },
+    });
+  });
+
   it('none is none', () => {
     expect(completion(answer([], { usage: null }))).not.toHaveProperty('usage');
   });
@@ -260,6 +269,7 @@ describe('what is no answer', () => {
     ['no message', '{"output":{},"stopReason":"end_turn"}'],
     ['no content', '{"output":{"message":{"role":"assistant"}},"stopReason":"end_turn"}'],
     ['no stop reason', answer([{ text: 'a' }], { stopReason: null })],
+    ['an empty stop reason', answer([{ text: 'a' }], { stopReason: '' })],
   ])('is a protocol fault: %s', (_, text) => {
     expect(faultOf(text)).toMatchObject({ kind: 'protocol' });
   });
