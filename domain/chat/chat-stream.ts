@@ -93,13 +93,12 @@ function chunkEvent(
 }
 
 const needsRule = (chunk: JsonObject, choices: readonly JsonObject[]): boolean =>
-  choices.some((choice) => {
-    const delta = choice['delta'];
-    return (
-      (isAbsent(chunk['usage']) && !isAbsent(choice['usage'])) ||
-      (isObject(delta) && (movableReasoning(delta) !== undefined || hasThinkingContent(delta)))
-    );
-  });
+  choices.some(
+    ({ usage, delta, message }) =>
+      (isAbsent(chunk['usage']) && !isAbsent(usage)) ||
+      (isObject(delta) && (movableReasoning(delta) !== undefined || hasThinkingContent(delta))) ||
+      (isObject(message) && hasThinkingContent(message)),
+  );
 
 const applyRules = (chunk: JsonObject, namespace: string): JsonObject =>
   withCleanDeltas(withPromotedUsage(chunk), namespace);
@@ -117,11 +116,15 @@ function withPromotedUsage(chunk: JsonObject): JsonObject {
   return { ...chunk, choices: mapObjects(chunk['choices'], (choice) => without(choice, 'usage')), usage };
 }
 
+/** Some upstreams stream the whole message in one chunk: no thinking stands in its content either. */
 const withCleanDeltas = (chunk: JsonObject, namespace: string): JsonObject => ({
   ...chunk,
   choices: mapObjects(chunk['choices'], (choice) => {
-    const delta = choice['delta'];
-    if (!isObject(delta)) return choice;
-    return { ...choice, delta: withCanonicalReasoning(withoutThinkingContent(delta, namespace)) };
+    const { delta, message } = choice;
+    return {
+      ...choice,
+      ...(isObject(delta) && { delta: withCanonicalReasoning(withoutThinkingContent(delta, namespace)) }),
+      ...(isObject(message) && { message: withoutThinkingContent(message, namespace) }),
+    };
   }),
 });

@@ -49,9 +49,15 @@ const nonCanonical = ['reasoning_content', 'reasoning_text'] as const;
 /** The fields of a message or delta that hold reasoning, the canonical one first. */
 export const reasoningFields = ['reasoning', ...nonCanonical] as const;
 
-/** The field that stands for `delta.reasoning` when no canonical field exists; null counts as absent. */
-export const movableReasoning = (delta: JsonObject): (typeof nonCanonical)[number] | undefined =>
-  isAbsent(delta['reasoning']) ? nonCanonical.find((field) => isString(delta[field])) : undefined;
+/**
+ * The field that stands for `delta.reasoning` when no canonical field exists; null counts as absent. Of both the one that
+ * says something: some upstreams fill fields that they do not use with empty texts.
+ */
+export function movableReasoning(delta: JsonObject): (typeof nonCanonical)[number] | undefined {
+  if (!isAbsent(delta['reasoning'])) return undefined;
+  const found = nonCanonical.find((field) => isString(delta[field]) && delta[field] !== '');
+  return found ?? nonCanonical.find((field) => delta[field] === '');
+}
 
 /** `delta.reasoning_content` and `delta.reasoning_text` map to `delta.reasoning`: moved, not copied. */
 export function withCanonicalReasoning(delta: JsonObject): JsonObject {

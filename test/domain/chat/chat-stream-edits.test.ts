@@ -91,6 +91,11 @@ describe('delta.reasoning_content and delta.reasoning_text map to delta.reasonin
       '"reasoning_content":null,"reasoning_text":"b"',
       '"reasoning_content":null,"reasoning":"b"',
     ],
+    [
+      'of an empty text and one with words the words move',
+      '"reasoning_content":"","reasoning_text":"b"',
+      '"reasoning_content":"","reasoning":"b"',
+    ],
   ])('%s', (_, fields, out) => {
     expect(sent(delta(fields))).toBe(delta(out));
   });
@@ -181,6 +186,13 @@ describe('native reasoning is never placed in delta.content', () => {
         ],
       },
     });
+  });
+
+  it('nor in the content of a message that is streamed whole', () => {
+    const message = (fields: string): string => `{"choices":[{"index":0,"message":{${fields}}}]}`;
+    expect(sent(message(`"content":[${thinking},{"type":"text","text":"a"}]`))).toBe(
+      message(`"content":"a","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`),
+    );
   });
 
   it.each([
