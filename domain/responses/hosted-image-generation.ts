@@ -22,15 +22,11 @@ export function withoutImageGeneration(body: JsonObject): Either<GatewayError, J
     );
   if (!isArray(tools) || !tools.some(isHosted)) return E.right(body);
   const others = tools.filter((tool) => !isHosted(tool));
-  if (others.length === 0) {
-    const bare = without(body, 'tools');
-    return E.right(isString(choice) || choice === null ? without(bare, 'tool_choice') : bare);
-  }
-  return E.right({
-    ...body,
-    tools: others,
-    ...(isAllowList(choice) ? { tool_choice: withoutHosted(choice) } : {}),
-  });
+  const left = isAllowList(choice) ? withoutHosted(choice) : choice;
+  const changed = left === choice ? body : { ...body, tool_choice: left };
+  if (others.length > 0) return E.right({ ...changed, tools: others });
+  const bare = without(changed, 'tools');
+  return E.right(isString(left) || left === null ? without(bare, 'tool_choice') : bare);
 }
 
 const isHosted = (tool: Json): boolean => isObject(tool) && tool['type'] === hosted;
@@ -38,8 +34,13 @@ const isHosted = (tool: Json): boolean => isObject(tool) && tool['type'] === hos
 const isAllowList = (choice: Json | undefined): choice is JsonObject =>
   isObject(choice) && choice['type'] === 'allowed_tools';
 
-const withoutHosted = (choice: JsonObject): JsonObject =>
-  isArray(choice['tools']) ? { ...choice, tools: choice['tools'].filter((tool) => !isHosted(tool)) } : choice;
+/** A list that allows nothing any more is refused upstream: `none` says the same. */
+function withoutHosted(choice: JsonObject): Json {
+  const { tools } = choice;
+  if (!isArray(tools) || !tools.some(isHosted)) return choice;
+  const others = tools.filter((tool) => !isHosted(tool));
+  return others.length === 0 ? 'none' : { ...choice, tools: others };
+}
 
 /** Whether the choice leaves the model no other way than to generate an image. */
 function isRequired(tools: Json | undefined, choice: Json | undefined): boolean {

@@ -36,7 +36,20 @@ describe('an opportunistic hosted image-generation tool declaration is stripped'
       },
       { tools: [lookup], tool_choice: { type: 'allowed_tools', mode: 'required', tools: [lookup] } },
     ],
+    [
+      'as all that is allowed',
+      {
+        tools: [lookup, hosted],
+        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] },
+      },
+      { tools: [lookup], tool_choice: 'none' },
+    ],
     ['alone', { input: 'x', tools: [hosted] }, { input: 'x' }],
+    [
+      'alone, and as all that is allowed',
+      { tools: [hosted], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] } },
+      {},
+    ],
     ['alone with a free choice', { tools: [hosted], tool_choice: 'auto' }, {}],
   ])('%s', (_, body, left) => {
     expect(withoutImageGeneration(body)).toEqual(E.right(left));
