@@ -219,6 +219,16 @@ describe('tools and the choice among them', () => {
     ]);
   });
 
+  it.each([['left out', {}] as const, ['null', { type: null }] as const])(
+    'properties are those of an object where the type is %s',
+    (_case, type) => {
+      const properties = { at: { type: 'string' } };
+      expect(sent({ tools: [tool({ name: 'f', parameters: { ...type, properties } })] })['tools']).toEqual([
+        { functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object', properties } }] },
+      ]);
+    },
+  );
+
   it('keywords that are null are left out, at any depth', () => {
     const inner = { type: 'object', properties: null, required: null };
     const parameters = { ...inner, properties: { a: { anyOf: [inner] } } };

@@ -46,7 +46,7 @@ function declaration(tool: JsonObject, path: string): Members {
   if (E.isLeft(offered)) return offered;
   const { name, members, parameters } = offered.right;
   const { description } = members;
-  const schema = parameters === undefined ? {} : jsonSchema(parameters);
+  const schema = parameters === undefined ? {} : objectSchema(jsonSchema(parameters));
   return E.right({
     name,
     ...(isString(description) ? { description } : {}),
@@ -54,6 +54,10 @@ function declaration(tool: JsonObject, path: string): Members {
     ...(Object.keys(schema).length === 0 ? {} : { parametersJsonSchema: schema }),
   });
 }
+
+/** What has properties is an object, also where the caller leaves out its type: the upstream wants it said. */
+const objectSchema = (schema: JsonObject): JsonObject =>
+  isAbsent(schema['type']) && isObject(schema['properties']) ? { ...schema, type: 'object' } : schema;
 
 const modes: ReadonlyMap<string, string> = new Map([
   ['auto', 'AUTO'],
