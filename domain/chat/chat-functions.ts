@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isObject, type JsonObject } from '../shared/json.ts';
+import { isAbsent, isObject, type JsonObject, objectsOf } from '../shared/json.ts';
 
 /** A function that a chat body speaks of: in a tool, a call or a choice. */
 export interface ChatFunction {
@@ -42,3 +42,18 @@ export function offeredFunction(
 /** Of a call, which need not say its type. */
 export const calledFunction = (call: JsonObject, path: string): Read<ChatFunction> =>
   isAbsent(call['type']) || call['type'] === 'function' ? functionOf(call, path) : foreignType(call, path);
+
+/**
+ * Why an upstream that has no word for it cannot ask for one call at a time; undefined: nobody asks for it, or the choice
+ * leaves one function, which is asked for one call already. Clients send both where an answer follows a schema by a tool.
+ */
+export function singleCallFault(body: JsonObject): GatewayError | undefined {
+  const { parallel_tool_calls: parallel, tool_choice: choice, tools } = body;
+  const leavesOne = isObject(choice) || (choice === 'required' && objectsOf(tools).length === 1);
+  return parallel !== false || choice === 'none' || leavesOne
+    ? undefined
+    : fieldError(
+        'parallel_tool_calls',
+        "cannot ask for one call at a time on this model's route: the model may call several.",
+      );
+}

@@ -257,6 +257,21 @@ describe('tools and the choice among them', () => {
   });
 
   it.each([
+    ['required', [weather], { mode: 'ANY' }],
+    [
+      { type: 'function', function: { name: 'weather' } },
+      [weather, tool({ name: 'f' })],
+      { mode: 'ANY', allowedFunctionNames: ['weather'] },
+    ],
+  ])(
+    'one call at a time says no more beside a choice that leaves one function: %j',
+    (choice, tools, told) => {
+      const body = { tools, tool_choice: choice, parallel_tool_calls: false };
+      expect(sent(body)['toolConfig']).toEqual({ functionCallingConfig: told });
+    },
+  );
+
+  it.each([
     ['no tools at all', {}],
     ['no tools', { tools: [] }],
     ['no tools, and a neutral choice', { tools: [], tool_choice: 'none', parallel_tool_calls: false }],
@@ -286,6 +301,11 @@ describe('tools and the choice among them', () => {
     ],
     ['a required tool that is not there', { tool_choice: 'required' }, 'tool_choice'],
     ['one call at a time', { tools: [weather], parallel_tool_calls: false }, 'parallel_tool_calls'],
+    [
+      'one call at a time, of one function or the other,',
+      { tools: [weather, tool({ name: 'f' })], tool_choice: 'required', parallel_tool_calls: false },
+      'parallel_tool_calls',
+    ],
   ])('%s is rejected by its name', (_case, body, path) => {
     expect(refused(body)).toBe(path);
   });

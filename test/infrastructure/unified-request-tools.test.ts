@@ -280,6 +280,11 @@ describe('function tools', () => {
       { tools: [tool('f')], parallel_tool_calls: false },
       'parallel_tool_calls',
     ],
+    [
+      'calls of one function or the other, one at a time,',
+      { tools: [tool('f'), tool('g')], tool_choice: 'required', parallel_tool_calls: false },
+      'parallel_tool_calls',
+    ],
     ['calls at a time', { tools: [tool('f')], parallel_tool_calls: 1 }, 'parallel_tool_calls'],
   ])('%s is rejected by name', (_, body, param) => {
     expect(rejected(body as JsonObject)).toBe(param);
@@ -307,6 +312,17 @@ describe('function tools', () => {
       'additionalModelRequestFields.tool_choice',
     );
   });
+
+  it.each([
+    ['required', [tool('f')], { any: {} }],
+    [{ type: 'function', function: { name: 'f' } }, [tool('f'), tool('g')], { tool: { name: 'f' } }],
+  ])(
+    'one call at a time says no more beside a choice that leaves one function: %j',
+    (choice, tools, told) => {
+      const body = { tools, tool_choice: choice, parallel_tool_calls: false };
+      expect(config(body)).toMatchObject({ toolChoice: told });
+    },
+  );
 
   it('names of tools are rejected beyond 64 characters, naming the limit, also where they were called', () => {
     expect(specs([tool('f'.repeat(64))])).toHaveLength(1);

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { functionOf, offeredFunction } from '../../../domain/chat/chat-functions.ts';
+import { functionOf, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
 import {
   isAbsent,
   isObject,
@@ -28,13 +28,8 @@ export function toolMembers(body: JsonObject): Members {
   if (E.isLeft(config)) return config;
   const mode = config.right?.['mode'];
   if (declarations.length === 0) return mode === 'ANY' ? E.left(choiceOfNoTool) : E.right({});
-  if (body['parallel_tool_calls'] === false && mode !== 'NONE')
-    return E.left(
-      fieldError(
-        'parallel_tool_calls',
-        "cannot ask for one call at a time on this model's route: the model may call several.",
-      ),
-    );
+  const several = singleCallFault(body);
+  if (several !== undefined) return E.left(several);
   return E.right({
     tools: [{ functionDeclarations: declarations }],
     ...(config.right === undefined ? {} : { toolConfig: { functionCallingConfig: config.right } }),

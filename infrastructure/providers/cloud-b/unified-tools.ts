@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { functionOf, offeredFunction } from '../../../domain/chat/chat-functions.ts';
+import { functionOf, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
 import {
   isAbsent,
   isObject,
@@ -53,19 +53,13 @@ export function toolConfig(
   if (tools.length === 0 || body['tool_choice'] === 'none') return E.right(undefined);
   const config = { tools: tools.map(({ spec, mark }) => ({ toolSpec: spec, ...mark })) };
   const { right: chosen } = choice;
-  if (parallel !== false)
-    return E.right({
-      config: { ...config, ...(chosen === undefined ? {} : { toolChoice: chosen }) },
-      choice: undefined,
-    });
-  if (!messagesFamily)
-    return E.left(
-      fieldError(
-        'parallel_tool_calls',
-        "cannot ask for one call at a time on this model's route: the model may call several.",
-      ),
-    );
-  return E.right({ config, choice: singleCall(chosen) });
+  if (parallel === false && messagesFamily) return E.right({ config, choice: singleCall(chosen) });
+  const several = singleCallFault(body);
+  if (several !== undefined) return E.left(several);
+  return E.right({
+    config: { ...config, ...(chosen === undefined ? {} : { toolChoice: chosen }) },
+    choice: undefined,
+  });
 }
 
 /** The choice in the words of the messages body, with one call alone; beside it `toolConfig` must have none. */
