@@ -17,6 +17,7 @@ import {
   holder,
   type Query,
   settleTogether,
+  untilWaiting,
   withClock,
   withLedgers,
 } from './ledger-bench.ts';
@@ -76,6 +77,7 @@ const make = (query: Query, since: string, until: string): Promise<readonly { re
 describe('the partitions of the request logs', () => {
   const database = withDatabase();
   const query = queries(database.url);
+  const watch = queries(database.url);
 
   it('are made a month each, for all tables of the log, once', async () => {
     expect(await make(query, '2028-01-31T23:00:00Z', '2028-03-01T00:00:00Z')).toEqual([{ made: 12 }]);
@@ -118,6 +120,28 @@ describe('the partitions of the request logs', () => {
     await reader.rollBack();
     expect(await make(query, '2028-09-01T00:00:00Z', '2028-09-01T00:00:00Z')).toEqual([{ made: 1 }]);
     expect(await placesOf(query, id)).toEqual(logTables.map((table) => `${table}_2028_09`));
+  });
+
+  it('are left for the next time where a row of theirs comes meanwhile, and to another process that makes them', async () => {
+    const march = ['2029-03-01T00:00:00Z', '2029-03-01T00:00:00Z'] as const;
+    const other = await holder(database.url());
+    await other.query('select pg_advisory_xact_lock(4071771012)');
+    expect(await make(query, ...march)).toEqual([{ made: 0 }]);
+    await other.rollBack();
+    const id = idAt('2029-03-02T00:00:00Z');
+    const settling = await holder(database.url());
+    await settling.query(
+      `insert into request_logs (request_log_id, ownership_scope_key, request_id, status_code, latency_ms,
+         metadata_json, occurred_at) values ($1, 's', 'r', 200, 1, '{}', '2029-03-02T00:00:00Z')`,
+      [id],
+    );
+    const making = make(query, ...march);
+    await untilWaiting(watch, 1, 'relation');
+    await settling.commit();
+    expect(await making).toEqual([{ made: 3 }]);
+    expect(await placesOf(query, id)).toEqual(['request_logs_default']);
+    expect(await make(query, ...march)).toEqual([{ made: 1 }]);
+    expect(await placesOf(query, id)).toEqual(['request_logs_2029_03']);
   });
 
   it('are ahead of time for a process that serves: this month and two more', async () => {

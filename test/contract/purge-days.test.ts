@@ -51,6 +51,18 @@ const makeDays = (since: string, until: string) =>
 const makeMonths = (since: string, until: string) =>
   query('select gateway_make_log_partitions($1, $2) as made', [since, until]);
 
+const cutoff = new Date('2031-05-17T09:00:00Z');
+
+const holders: Holder[] = [];
+const aHolder = async (): Promise<Holder> => {
+  const made = await holder(database.url());
+  holders.push(made);
+  return made;
+};
+afterEach(async () => {
+  for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
+});
+
 /** An id of the gateway's of a request that came a while before it was settled. */
 const idBefore =
   (ms: number) =>
@@ -84,6 +96,31 @@ describe('the partitions of request logs', () => {
     ]);
   });
 
+  it.each([
+    [
+      'taken out',
+      cutoff,
+      `select from gateway_detach_log_partitions($1, log_id_floor('2031-05-14T00:00:00Z'))`,
+    ],
+    ['dropped', '2031-05-15T00:00:00Z', 'select gateway_drop_log_partitions($1)'],
+    ['given up for days', cutoff, 'select drop_future_log_months($1)'],
+  ])('are not %s where a row comes while their tables are waited for', async (_, before, statement) => {
+    await makeDays('2031-05-14T00:00:00Z', '2031-05-14T00:00:00Z');
+    await makeMonths('2031-06-01T00:00:00Z', '2031-06-01T00:00:00Z');
+    const settling = await aHolder();
+    for (const at of ['2031-05-14T12:00:00Z', '2031-06-14T12:00:00Z'])
+      await settling.query(
+        `insert into request_logs (request_log_id, ownership_scope_key, request_id, status_code, latency_ms,
+           metadata_json, occurred_at) values ($1, 's', 'r', 200, 1, '{}', '2031-06-14T12:00:00Z')`,
+        [idBefore(0)(new Date(at))],
+      );
+    const waiting = query(statement, [before]);
+    await sleep(200);
+    await settling.commit();
+    await waiting;
+    expect(await idsIn(query, 'request_logs')).toHaveLength(2);
+  });
+
   it('are ahead of time for a process that serves: this day and three more', async () => {
     await makeLogPartitions(pool, true);
     const days = [0, 1, 2, 3].map((ahead) =>
@@ -104,7 +141,6 @@ const aLog = (offset: number): Row => ({
   writer: 1,
 });
 
-const cutoff = new Date('2031-05-17T09:00:00Z');
 const purge = async (at = cutoff): Promise<number> => {
   let deleted = 0;
   for await (const batch of agedRequestLogs(pool).deleteBefore(at)) deleted += batch.rows;
@@ -116,16 +152,11 @@ describe('a purge of days', () => {
     await dropAll();
     await makeDays('2031-05-10T00:00:00Z', '2031-05-20T00:00:00Z');
   });
-  const holders: Holder[] = [];
   const aReader = async (): Promise<Holder> => {
-    const made = await holder(database.url());
-    holders.push(made);
+    const made = await aHolder();
     await made.query('select count(*) from request_log_tags');
     return made;
   };
-  afterEach(async () => {
-    for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
-  });
 
   it('drops whole days, deletes what is left before the cutoff, and the rollups are those of the rows that stay', () =>
     fc.assert(
@@ -195,6 +226,15 @@ describe('a purge of days', () => {
     expect(logs.length).toBeGreaterThan(2);
     expect(await purge()).toBe(logs.length);
     expect(await partitionsOf('request_logs')).toHaveLength(4);
+  });
+
+  it('leaves a day that another one is dropping to that one', async () => {
+    await query(`select gateway_detach_log_partitions($1, log_id_floor('2031-05-14T00:00:00Z'))`, [cutoff]);
+    const other = await aHolder();
+    await other.query('lock table purged_request_log_tags_2031_05_14 in access exclusive mode');
+    expect(await query('select gateway_purge_detached_logs() as deleted')).toEqual([{ deleted: null }]);
+    await other.rollBack();
+    expect(await query('select gateway_purge_detached_logs() as deleted')).toEqual([{ deleted: '0' }]);
   });
 
   it('lets settlements and reports through while days go', async () => {

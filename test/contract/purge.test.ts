@@ -291,12 +291,14 @@ describe('the purge of request logs', () => {
   });
 
   it('waits for no settlement, and no settlement for it', async () => {
-    await fill(query, hoursAgo(72), [{ ...row, offset: -5 }]);
+    await fill(query, hoursAgo(72), [{ ...row, offset: -30 * hourMs }]);
     const user = await aUser(query);
     const settling = await aHolder();
     // What a settlement of that time, out of a journal, holds until its commit.
     const values = `values (rollup_bucket($1), 'codex', pg_backend_pid(), '${scopeOf(user)}', 'CODEX', 1)`;
     await settling.query(`insert into harness_rollups ${values}`, [hoursAgo(73)]);
+    for (const table of logRollups)
+      await settling.query(`select from ${table} where ownership_scope_key = $1 for update`, [rowScope]);
     const purging = await openPurge('-infinity', 10);
     await clock.standAt(hoursAgo(73));
     expect(await settleTogether(ledgers[0]!, [aRecord(user, 1n)])).toEqual(['recorded']);
