@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { subjectKey } from '../../domain/limits/rate-limit.ts';
 import type { GatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { onEachNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { connected, runAll } from '../support/test-server.ts';
 import { promptly } from '../support/undisturbed.ts';
-import { admitted, anAsk, aUser, scopeOf, withLedgers } from './ledger-bench.ts';
+import { admitted, anAsk, aUser, holder as transaction, scopeOf, withLedgers } from './ledger-bench.ts';
 import { aLimit, askTogether, limitedAsk, takenOf } from './limits-bench.ts';
 
 const database = withDatabase();
@@ -94,7 +95,7 @@ describe('a claim on a request id', () => {
     const claim = () => anAsk(caller, { requestId, claim: true });
     await admitted(holder, claim());
     await observer.process.beat();
-    for (const { process } of [holder, observer]) await seen(process, 60, 3600);
+    for (const { process } of [holder, observer]) await seen(process, 6, 3600);
     await observer.process.beat();
     expect((await admitted(observer, claim())).claimed).toBe(false);
     await holder.process.beat();
@@ -142,5 +143,12 @@ it('what is in flight under a rate limit is its process’s from the admission o
   await seen(observer.process, 0, 3600);
   expect(await askTogether(observer, ask())).toEqual(['api_key in_flight']);
   await seen(holder.process, 100);
+  // A settlement that is under way has it, and waits for the lock that the admission has: it is left to that one.
+  const settling = await transaction(database.url());
+  await settling.query('select from rate_limit_holds where subject = $1 for update', [
+    subjectKey(limit.subject),
+  ]);
+  expect(await askTogether(observer, ask())).toEqual(['api_key in_flight']);
+  await settling.rollBack();
   expect(await askTogether(observer, ask())).toEqual(['admitted']);
 });

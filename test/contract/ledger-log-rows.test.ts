@@ -13,8 +13,9 @@ import {
   userIdOf,
 } from './ledger-bench.ts';
 import { ledgerScene } from './ledger-scene.ts';
+import { openSettlement } from './settle-alone.ts';
 
-const { query, ledger, settle, ledgerRow } = ledgerScene();
+const { query, ledger, settle, ledgerRow, databaseUrl } = ledgerScene();
 
 const logRow = async (requestLogId: string) =>
   (await query('select * from request_logs where request_log_id = $1', [requestLogId]))[0];
@@ -163,6 +164,26 @@ describe('log rows', () => {
         [scopeOf(user)],
       ),
     ).toEqual([{ count: 2 }]);
+  });
+
+  it('without a charge wait for no settlement of their owner that is under way, one or two at once', async () => {
+    const user = await aUser(query);
+    const settling = await openSettlement(databaseUrl(), aRecord(user, 1n));
+    const uncharged = () => ({
+      charge: undefined,
+      logged: aLog(user),
+      release: undefined,
+      deferrableTo: undefined,
+    });
+    expect(await settle(uncharged())).toEqual(['recorded']);
+    expect(await settle(uncharged(), uncharged())).toEqual(['recorded', 'recorded']);
+    await settling.commit();
+    const counted = await query(
+      `select (select sum(request_count) from harness_rollups where ownership_scope_key = $1)::int as requests,
+              (select sum(exposed_tool_rows) from tool_cardinality_rollups where ownership_scope_key = $1)::int as rows`,
+      [scopeOf(user)],
+    );
+    expect(counted).toEqual([{ requests: 4, rows: 4 }]);
   });
 
   it('come with their tags and attempts, and are written without a charge too', async () => {

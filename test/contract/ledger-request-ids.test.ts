@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Caller } from '../../domain/identity/caller.ts';
-import { aCharge, admitted, anAsk, aUser } from './ledger-bench.ts';
+import { aCharge, admitted, anAsk, aUser, holder, scopeOf, untilWaiting } from './ledger-bench.ts';
 import { ledgerScene } from './ledger-scene.ts';
 
-const { query, ledgers, clock, ledger, settle } = ledgerScene();
+const { query, ledgers, clock, ledger, settle, databaseUrl } = ledgerScene();
 
 describe('claims of a request id', () => {
   const claim = (caller: Caller, requestId: string) => anAsk(caller, { requestId, claim: true });
@@ -48,6 +48,25 @@ describe('claims of a request id', () => {
       alreadyAccounted: true,
       claimed: true,
     });
+  });
+
+  it('are asked for in one order, so that no two batches wait for each other in a circle', async () => {
+    const user = await aUser(query);
+    const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted((one, other) =>
+      hash('sha256', one) < hash('sha256', other) ? -1 : 1,
+    );
+    const other = await holder(databaseUrl());
+    const take = (requestId: string) =>
+      other.query(
+        `insert into request_claims values (request_digest($1), $2, $3, now() + interval '1 hour', null)`,
+        [requestId, scopeOf(user), randomUUID()],
+      );
+    await take(first);
+    const asking = Promise.all([second, first].map((id) => admitted(ledger(), claim(user, id))));
+    await untilWaiting(query, 1, 'transactionid');
+    await take(second);
+    await other.commit();
+    expect((await asking).map(({ claimed }) => claimed)).toEqual([false, false]);
   });
 
   it('leave no gap at their end: who asks while it comes has no claim, or sees that the id was accounted', async () => {
