@@ -4,6 +4,7 @@ import { systemClock } from '../../infrastructure/clock.ts';
 import { invocationRecords, purgeAlone, purgeBatchRows } from '../../infrastructure/postgres/purge-store.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { holder } from './ledger-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -39,6 +40,21 @@ describe('records of MCP tool calls', () => {
     expect(await purge('7d')).toMatchObject({ matched: many, deleted: many });
     const [left] = await query<{ count: string }>('select count(*) as count from mcp_tool_invocations');
     expect(Number(left?.count)).toBe(3);
+  });
+
+  it('go the oldest first, and one that somebody has locked is left to them', async () => {
+    await query('truncate mcp_tool_invocations');
+    for (const age of [8, 10, 9]) await add(1, age);
+    const other = await holder(database.url());
+    await other.query(
+      `select from mcp_tool_invocations where occurred_at < gateway_now() - interval '9 days 12 hours' for update`,
+    );
+    await query(`select gateway_purge_invocations(gateway_now() - interval '7 days', 1)`);
+    await other.rollBack();
+    const left = await query(
+      'select extract(day from gateway_now() - occurred_at)::int as age from mcp_tool_invocations order by 1',
+    );
+    expect(left).toEqual([{ age: 8 }, { age: 10 }]);
   });
 
   it('are deleted while partitions of request logs are made: neither waits for the other', async () => {
