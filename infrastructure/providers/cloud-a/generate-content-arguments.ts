@@ -38,19 +38,17 @@ export class PartialArguments {
     const value = scalarOf(piece);
     this.chars += charsPerPiece * (steps.length + 1) + (isString(value) ? value.length : 0);
     if (value === undefined) return false;
-    const leaf = this.leafAt(steps, isString(value) ? '' : value);
+    const leaf = this.leafAt(steps);
     if (leaf === undefined) return false;
     leaf.value = isString(value) && isString(leaf.value) ? leaf.value + value : value;
     return true;
   }
 
-  private leafAt(steps: readonly Step[], first: Json): Leaf | undefined {
+  private leafAt(steps: readonly Step[]): Leaf | undefined {
     let place: Growing | undefined = this.root;
     for (const [index, step] of steps.entries()) {
       const next = steps[index + 1];
-      place = enter(place, step, () =>
-        next === undefined ? { kind: 'leaf', value: first } : emptyFor(next),
-      );
+      place = enter(place, step, () => (next === undefined ? { kind: 'leaf', value: '' } : emptyFor(next)));
       if (place === undefined) return undefined;
     }
     return place.kind === 'leaf' ? place : undefined;

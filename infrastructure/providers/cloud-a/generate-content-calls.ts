@@ -149,7 +149,7 @@ export class CandidateCalls {
   private closed(open: OpenCall): CandidatePiece {
     const { key, index, id, name, pieces } = open;
     this.open.delete(key);
-    if (this.last === open) this.last = undefined;
+    this.last = undefined;
     this.held -= pieces.chars;
     const text = JSON.stringify(pieces.over(Object.fromEntries(open.args)));
     const piece = pieceOf(open, text);

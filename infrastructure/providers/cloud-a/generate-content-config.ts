@@ -60,7 +60,6 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
   );
 }
 
-/** `max_tokens` is the older name of `max_completion_tokens`. */
 /** Text and images; text alone is what a model answers with that is not asked. */
 function responseModalities(
   modalities: Json | undefined,

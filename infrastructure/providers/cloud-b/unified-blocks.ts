@@ -73,9 +73,7 @@ export class UnifiedBlocks {
 
   /** What blocks lack that were never stopped. */
   rest(): readonly JsonObject[] {
-    const deltas = [...this.started.values()].flatMap(lastArguments);
-    this.started.clear();
-    return deltas;
+    return [...this.started.values()].flatMap(lastArguments);
   }
 
   private argument(at: number, toolUse: Json | undefined): Deltas {
