@@ -91,6 +91,7 @@ describe('a call that comes again with its id, name and arguments', () => {
     const told = ['a', 'f', '{"x":1}', 's'] as const;
     expectCalls([call(f), call(f, 's')], [told]);
     expectCalls([call(f, 's'), call(f)], [told]);
+    expectCalls([call(f, 's'), call(f, 't')], [told]);
     expectCalls([call(f, 's'), call(f, 's'), call(f, 't')], [told]);
     expectCalls(
       [call(f), call({ name: 'g' }), call(f, 's')],
@@ -112,6 +113,7 @@ describe('a call that comes again with its id, name and arguments', () => {
         extra_content: { google: { thought_signature: 's' } },
       },
     ]);
+    expect(JSON.stringify(wholeOf([call(f), call(f, 's')]))).toContain('"signature":"s","tool_call_id":"a"');
   });
 
   it('is known again after it came in pieces', () => {
@@ -125,9 +127,21 @@ describe('a call that comes again with its id, name and arguments', () => {
     ['another name', { ...f, name: 'g' }, ['a', 'g', '{"x":1}', 's']],
     ['another id', { ...f, id: 'b' }, ['b', 'f', '{"x":1}', 's']],
     ['no id', { name: 'f', args: { x: 1 } }, ['call_7f3a_0_1', 'f', '{"x":1}', 's']],
+    ['an id that is none', { ...f, id: 7 }, ['call_7f3a_0_1', 'f', '{"x":1}', 's']],
     ['an empty id', { ...f, id: '' }, ['call_7f3a_0_1', 'f', '{"x":1}', 's']],
   ] as const)('is another call where it has %s', (_case, other, told) => {
     expectCalls([call(f), call(other, 's')], [['a', 'f', '{"x":1}', undefined], told]);
+  });
+
+  it('is another call where its arguments are still to come', () => {
+    const none = { id: 'a', name: 'f', args: {} };
+    expectCalls(
+      [call(none), call({ ...none, willContinue: true }), piece('$.x', 'A', { id: 'a' })],
+      [
+        ['a', 'f', '{}', undefined],
+        ['a', 'f', '{"x":"A"}', undefined],
+      ],
+    );
   });
 });
 
@@ -200,6 +214,34 @@ describe('pieces of arguments', () => {
     );
   });
 
+  it.each([
+    ['another name', { name: 'g', args: {} }, 'g'],
+    ['the same name', { name: 'f', args: {} }, 'f'],
+  ])('without an id end where one without an id begins, with %s', (_case, next, name) => {
+    expectCalls(
+      [call({ name: 'f', willContinue: true }), piece('$.x', 'A'), call(next)],
+      [
+        ['call_7f3a_0_0', 'f', '{"x":"A"}', undefined],
+        ['call_7f3a_0_1', name, '{}', undefined],
+      ],
+    );
+  });
+
+  it('end where a call of another name has their id', () => {
+    expectCalls(
+      [open('a'), piece('$.x', 'A', { id: 'a', willContinue: true }), call({ id: 'a', name: 'g' })],
+      [
+        ['a', 'f', '{"x":"A"}', undefined],
+        ['a', 'g', '{}', undefined],
+      ],
+    );
+  });
+
+  it('may bring the signature of their call', () => {
+    const signed = { ...piece('$.x', 'A'), thoughtSignature: 's' };
+    expectCalls([open('a'), signed, call({})], [['a', 'f', '{"x":"A"}', 's']]);
+  });
+
   it('are put together in a whole answer, too', () => {
     expectCalls(
       [call({ name: 'f', willContinue: true }), piece('$.x', 'A'), call({})],
@@ -240,7 +282,9 @@ describe('pieces of arguments', () => {
 it.each(['', 'Look.'])('a call beside the text %j does not vanish, and nor does the text', (text) => {
   const both = { text, ...call(f, 's') };
   expectCalls([both], [['a', 'f', '{"x":1}', 's']]);
-  expect(JSON.stringify(wholeOf([both]))).toContain(`"content":${text === '' ? 'null' : '"Look."'}`);
+  const told = JSON.stringify(wholeOf([both]));
+  expect(told).toContain(`"content":${text === '' ? 'null' : '"Look."'}`);
+  expect(told.match(/"signature"/g)).toHaveLength(1);
 });
 
 it('a stream tells the calls that the same answer tells as a whole, and fails where it fails', () => {

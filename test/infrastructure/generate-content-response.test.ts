@@ -83,15 +83,19 @@ describe('a whole answer', () => {
       { codeExecutionResult: { output: '1' } },
       { inlineData: { mimeType: 'audio/wav', data: 'AA' } },
       { inlineData: { mimeType: 'image/png', data: 'AA' }, thought: true },
-      { text: 'One' },
+      { inlineData: { mimeType: 'image/png' } },
+      { inlineData: { mimeType: 7, data: 'AA' } },
+      { text: 'One', thoughtSignature: 7 },
       {},
     ];
-    expect(message(says(parts))).toMatchObject({
+    expect(message(says(parts))).toEqual({
+      role: 'assistant',
       content: 'One',
+      refusal: null,
       provider_metadata: {
         cloud_a_platform: {
           reasoning: [{ type: 'thinking', thinking: '', signature: 's' }],
-          parts: [{ executableCode: parts[0]!.executableCode }, parts[1], parts[2], parts[3]],
+          parts: [{ executableCode: parts[0]!.executableCode }, ...parts.slice(1, 6)],
         },
       },
     });
@@ -182,16 +186,16 @@ describe('a whole answer', () => {
     const answer = {
       candidates: [
         { content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' },
-        { index: 1, content: { parts: [{ functionCall: { name: 'f' } }] }, finishReason: 'STOP' },
         { index: 2, content: {}, finishReason: 'SAFETY' },
+        { index: 1, content: { parts: [{ functionCall: { name: 'f' } }] }, finishReason: 'STOP' },
       ],
     };
     expect(choices(answer).map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
       [0, 'stop'],
-      [1, 'tool_calls'],
       [2, 'content_filter'],
+      [1, 'tool_calls'],
     ]);
-    expect(JSON.stringify(choices(answer)[1])).toContain('call_7f3a_1_0');
+    expect(JSON.stringify(choices(answer)[2])).toContain('call_7f3a_1_0');
   });
 
   it('logprobs have their place', () => {
@@ -236,6 +240,8 @@ describe('finish reasons', () => {
     ['FINISH_REASON_UNSPECIFIED', 'stop', 'tool_calls'],
     [0, 'stop', 'tool_calls'],
     [undefined, 'stop', 'tool_calls'],
+    ['', 'stop', 'tool_calls'],
+    [true, 'stop', 'tool_calls'],
     ...withheld.map((reason) => [reason, 'content_filter', 'content_filter'] as const),
   ])('%p is %s, and with calls %s', (finishReason, finish, called) => {
     expect(choices(says([{ text: 'a' }], { finishReason }))[0]!['finish_reason']).toBe(finish);
@@ -251,6 +257,8 @@ describe('finish reasons', () => {
       refusal: 'It was ***.',
     });
     expect(message(says([{ text: 'a' }], { finishReason: 'STOP', finishMessage }))['refusal']).toBeNull();
+    for (const nothing of ['', 7])
+      expect(message(says([], { finishReason: 'SPII', finishMessage: nothing }))['refusal']).toBeNull();
   });
 });
 
@@ -282,6 +290,12 @@ describe('a blocked answer is a completion that says nothing', () => {
   it('the platform’s reason is a refusal', () => {
     const promptFeedback = { blockReason: 'OTHER', blockReasonMessage: 'Blocked: secret.' };
     expect(message({ promptFeedback })['refusal']).toBe('Blocked: ***.');
+    expect(message({ promptFeedback: { ...promptFeedback, blockReasonMessage: 7 } })['refusal']).toBeNull();
+  });
+
+  it('one with candidates all the same says what they say', () => {
+    const answer = { ...says([{ text: 'a' }]), promptFeedback: { blockReason: 'SAFETY' } };
+    expect(choices(answer)).toMatchObject([{ message: { content: 'a' }, finish_reason: 'stop' }]);
   });
 });
 

@@ -128,6 +128,16 @@ describe('arguments that are streamed', () => {
     ],
     ['the finish ends it', [piece('$.a', string('x'))], { a: 'x' }],
     [
+      'the last value of several that are not all texts',
+      [
+        piece('$.a', { numberValue: 1 }),
+        piece('$.a', string('x')),
+        piece('$.b', string('x')),
+        piece('$.b', { numberValue: 1 }, {}),
+      ],
+      { a: 'x', b: 1 },
+    ],
+    [
       'objects in lists',
       [
         piece('$.o[0].a', string('x')),
@@ -207,11 +217,25 @@ describe('arguments that are streamed', () => {
   it.each([
     ['a list with a hole', piece('$.a[1]', string('x'))],
     ['a path that is none', piece('a', string('x'))],
+    ['a path without a root', piece('x.a', string('x'))],
+    ['a path that is no text', parts({ functionCall: { partialArgs: [{ jsonPath: 7, stringValue: 'x' }] } })],
+    ['no piece', parts({ functionCall: { partialArgs: [null] } })],
     ['a path to everything', piece('$..a', string('x'))],
     ['the root', piece('$', string('x'))],
     ['a list as an object', piece('$[0]', string('x'))],
     ['no value', piece('$.a', {})],
     ['an endless path', piece(`$${'.a'.repeat(maxJsonDepth + 1)}`, string('x'))],
+    [
+      'a list that is an object, too',
+      parts({
+        functionCall: {
+          partialArgs: [
+            { jsonPath: '$.a[0]', stringValue: 'x' },
+            { jsonPath: '$.a.b', stringValue: 'x' },
+          ],
+        },
+      }),
+    ],
     [
       'a text in which there is something',
       parts({
@@ -234,6 +258,15 @@ describe('arguments that are streamed', () => {
     [
       'arguments that come whole',
       parts({ functionCall: { args: { a: 'x'.repeat(mebibyte) }, willContinue: true } }),
+    ],
+    [
+      'pieces, however small',
+      parts({
+        functionCall: {
+          partialArgs: Array.from({ length: 8192 }, () => ({ jsonPath: '$.a', numberValue: 1 })),
+          willContinue: true,
+        },
+      }),
     ],
   ])('they are bounded while they wait: %s', (_case, large) => {
     const many = Array.from({ length: 5 }, () => large);

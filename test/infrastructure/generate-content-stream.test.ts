@@ -81,6 +81,9 @@ describe.each(framings)('a stream framed as %s', (framing) => {
     expect(goesOn(text('a'), finish('STOP'), text('b'))).toEqual([false, false, true, false]);
     expect(goesOn(text('a'), finish('STOP'), sources)).toEqual([false, false, false, false]);
     expect(goesOn(text('a'), finish('STOP'), second)).toEqual([false, false, true, false]);
+    const image = { inlineData: { mimeType: 'image/png', data: 'AA' } };
+    for (const part of [image, { functionCall: { name: 'f', willContinue: true } }])
+      expect(goesOn(text('a'), finish('STOP'), parts(part), finish('STOP'))[2]).toBe(true);
   });
 
   it('the end of the bytes is the end of the stream: broken or not, once every candidate has finished', () => {
@@ -120,6 +123,29 @@ describe('reasoning', () => {
   });
 });
 
+it('an event that says nothing is no chunk, and nor is one without data', () => {
+  expect(stream([parts(), ' ', text('a'), finish('STOP')])).toEqual([
+    delta({ role: 'assistant', content: 'a' }),
+    finished('stop'),
+    done,
+  ]);
+});
+
+it('images are numbered across events', () => {
+  const image = (data: string) => ({ inlineData: { mimeType: 'image/png', data } });
+  const told = (data: string, index: number) => ({
+    index,
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${data}` },
+  });
+  expect(stream([parts(image('A'), image('B')), parts(image('C')), finish('STOP')])).toEqual([
+    delta({ role: 'assistant', content: '', images: [told('A', 0), told('B', 1)] }),
+    delta({ images: [told('C', 2)] }),
+    finished('stop'),
+    done,
+  ]);
+});
+
 describe('blocked answers are a normal end', () => {
   const ended = [delta({ role: 'assistant', content: '' }), finished('content_filter'), done];
   it.each([
@@ -141,6 +167,10 @@ describe('blocked answers are a normal end', () => {
     expect(stream([text('a'), finish('SPII', { finishMessage: 'A secret.' })]).slice(1)).toEqual([
       delta({ refusal: 'A ***.' }),
       finished('content_filter'),
+      done,
+    ]);
+    expect(stream([text('a'), finish('STOP', { finishMessage: 'Well.' })]).slice(1)).toEqual([
+      finished('stop'),
       done,
     ]);
   });
