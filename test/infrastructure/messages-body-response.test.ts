@@ -145,7 +145,7 @@ describe('a whole message as a chat completion', () => {
       expect(told(message([], { stop_reason }))['provider_metadata']).toEqual({
         [namespace]: { stop_reason },
       });
-      for (const said of ['end_turn', 'max_tokens', 'tool_use', 'refusal', '', null])
+      for (const said of ['end_turn', 'max_tokens', 'tool_use', 'refusal', '', 7, null])
         expect(told(message([], { stop_reason: said }))).not.toHaveProperty('provider_metadata');
     },
   );

@@ -162,8 +162,15 @@ describe('an answer of several choices', () => {
         chunk(choice(0, 'stop')),
         chunk(choice(0, null, { tool_calls: [{ index: 0 }] })),
         chunk(choice(0, 'tool_calls')),
+        chunk(choice(0, null, { refusal: 'a' })),
+        chunk(choice(0, 'stop')),
       ],
-      ['complete', 'goes on', 'complete', 'goes on', 'complete'],
+      ['complete', 'goes on', 'complete', 'goes on', 'complete', 'goes on', 'complete'],
+    ],
+    [
+      'of which the first one has no number in some pieces',
+      [chunk({ delta: {} }), chunk(choice(1, 'stop')), chunk(choice(0, 'stop'))],
+      ['under way', 'under way', 'complete'],
     ],
   ])('is complete when none that was seen is under way: %s', (_, data, signs) => {
     expect(signsOf(...data)).toEqual([...signs, 'done']);

@@ -131,6 +131,23 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       2,
     ],
     [
+      'another call at the index of one that came in pieces',
+      [
+        piece({ index: 0, id: 'a', function: { name: 'f' } }),
+        piece({ index: 0, function: { arguments: '{}' } }),
+        piece({ index: 0, id: 'b', function: { name: 'f' } }),
+      ],
+      2,
+    ],
+    [
+      'a call that is named once more, without its id',
+      [
+        piece({ index: 0, id: 'a', function: { name: 'f' } }),
+        piece({ index: 0, function: { name: 'f', arguments: '{}' } }),
+      ],
+      1,
+    ],
+    [
       'a call whose id is another one in each piece',
       [
         piece({ index: 0, id: 'a', function: { name: 'f' } }),
@@ -143,8 +160,12 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     ['whole calls told apart by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
     [
       'whole calls without anything to tell them apart',
-      [piece({ function: { name: 'f' } }), piece({ id: '', function: { name: 'f' } })],
-      2,
+      [
+        piece({ function: { name: 'f' } }),
+        piece({ function: { name: 'f' } }),
+        piece({ id: '', function: { name: 'f' } }),
+      ],
+      3,
     ],
     [
       'calls in pieces that have neither an index nor an id',

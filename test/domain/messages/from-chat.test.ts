@@ -65,6 +65,7 @@ describe('the message', () => {
       [0, 4, 5],
     ],
     ['no output', { usage: { prompt_tokens: 3 } }, [3, 0, 0]],
+    ['no prompt', { usage: { completion_tokens: 5 } }, [0, 0, 5]],
     ['counts that are none', { usage: { prompt_tokens: -3, completion_tokens: 1.5 } }, [0, 0, 0]],
     [
       'counts spelled as 12.0',
@@ -141,6 +142,9 @@ describe('the message', () => {
       output_tokens: 5,
       output_tokens_details: { thinking_tokens: 4 },
     });
+    expect(usageWith({ reasoning_tokens: 6 })).toMatchObject({
+      output_tokens_details: { thinking_tokens: 6 },
+    });
     expect(usageWith({ reasoning_tokens: null })).not.toHaveProperty('output_tokens_details');
   });
 
@@ -151,6 +155,7 @@ describe('the message', () => {
         usage: { prompt_tokens: 3, completion_tokens: 5, reasoning_tokens },
       })['usage'];
     expect(usageWith(4)).toMatchObject({ output_tokens: 5, output_tokens_details: { thinking_tokens: 4 } });
+    expect(usageWith(5)).toMatchObject({ output_tokens_details: { thinking_tokens: 5 } });
     expect(usageWith(6)).not.toHaveProperty('output_tokens_details');
   });
 

@@ -89,10 +89,24 @@ describe('what the provider bills beside an answer', () => {
     observer.see({ type: 'message_start', message: { usage: { input_tokens: 60385, output_tokens: 5 } } });
     expect(observer.observed()).not.toHaveProperty('beside');
     observer.see({ type: 'message_delta', usage: compacted });
+    observer.see({ type: 'message_delta', usage: { output_tokens: 2819 } });
     observer.see({ type: 'message_stop' });
     expect(observer.observed()).toMatchObject({
       usage: usage(612, 2819),
       beside: { compaction },
+    });
+  });
+
+  it('is advice alone, where nothing was compacted', () => {
+    const iterations = [round('message', 612, 2819), round('advisor_message', 7, 5, { model: 'wise' })];
+    expect(observeMessage({ usage: { ...compacted, iterations } }).beside).toEqual({
+      advisor: {
+        model: 'wise',
+        input_tokens: 7,
+        cache_read_input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        output_tokens: 5,
+      },
     });
   });
 
@@ -133,6 +147,7 @@ describe('`message_delta.usage` replaces start values', () => {
     [{ input_tokens: 5 }, undefined, { input_tokens: 5 }],
     [{ input_tokens: 5 }, null, { input_tokens: 5 }],
     [undefined, { output_tokens: 7 }, { output_tokens: 7 }],
+    [{ input_tokens: 5 }, 'none', 'none'],
   ])('%p then %p', (start, later, expected) => {
     expect(laterUsage(start, later)).toEqual(expected);
   });
@@ -170,12 +185,17 @@ describe('a messages stream', () => {
       block(0, 'text'),
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x' } },
       { type: 'ping' },
+      { ...delta, ...start, ...block(0, 'tool_use'), type: 'none_of_them' },
       { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
       { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: null },
     );
     fc.assert(
       fc.property(fc.array(between), (events) => {
-        expect(seen(start, ...events)).toMatchObject({ usage: undefined, usageUnusable: false });
+        expect(seen(start, ...events)).toEqual({
+          usage: undefined,
+          usageUnusable: false,
+          invokedToolCount: 0,
+        });
         expect(seen(start, ...events, delta).usage).toEqual(usage(9, 7));
         expect(seen(start, ...events, stop).usage).toEqual(usage(5, 1));
       }),
@@ -211,6 +231,8 @@ describe('a messages stream', () => {
     expect(seen(whole, block(2, 'server_tool_use')).invokedToolCount).toBe(2);
     const nameless = { type: 'content_block_start', content_block: { type: 'tool_use' } };
     expect(seen(nameless, nameless).invokedToolCount).toBe(2);
+    const numbered = [block(0, 'tool_use'), block(1, 'tool_use')];
+    expect(seen(nameless, nameless, ...numbered).invokedToolCount).toBe(4);
   });
 
   it('what it remembers is bounded', () => {
