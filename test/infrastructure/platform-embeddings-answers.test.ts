@@ -95,6 +95,9 @@ describe('the response', () => {
       expect(text).toContain(`"embedding":[${values}]`);
     const lookalike = '{"x":{"values":[9]},"embedding":{"v\\u0061lues":[0.80]}}';
     expect(decoded(two, 'a', [lookalike]).text).toContain('"embedding":[0.80]');
+    const second =
+      '{"predictions":[{"embeddings":{"values":[1.0]}},{"embeddings":{"v\\u0061lues":[2.0]},"x":{"values":[9]}}]}';
+    expect(decoded(english, ['a', 'b'], [second]).text).toContain('"index":1,"embedding":[2.0]');
   });
 
   it('N in is N out, order kept, for any list and model', () => {
@@ -236,6 +239,14 @@ describe('an answer that is none', () => {
       ]),
       /one embedding for each/,
     ],
+    [
+      'a vector that is one in part',
+      predicted([
+        ['1', '1'],
+        ['1,null', '1'],
+      ]),
+      /one embedding for each/,
+    ],
     ['one fused vector', embedded('1,2'), /one embedding for each/],
     [
       'too deep',
@@ -262,7 +273,8 @@ describe('an answer that is none', () => {
     expect(decode(one, ['a', 'b', 'c'], [good, bad, good])).toEqual(
       E.left({ kind: 'protocol', message: 'm', usage: { prompt_tokens: 2, total_tokens: 2 } }),
     );
-    expect(decode(one, ['a', 'b'], [bad, bad])).toEqual(E.left({ kind: 'protocol', message: 'm' }));
+    const worse = '{"error":{"message":"n"}}';
+    expect(decode(one, ['a', 'b'], [bad, worse])).toEqual(E.left({ kind: 'protocol', message: 'm' }));
   });
 
   it('whatever bytes come, it never throws', () => {

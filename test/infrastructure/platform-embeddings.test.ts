@@ -131,7 +131,7 @@ describe('rejected locally with invalid_request, before anything is sent', () =>
   });
 
   it('a text that speaks of data URLs is a text', () => {
-    expect(sent(one, { input: 'What is data:image/png;base64 for?' })).toHaveLength(1);
+    expect(sent(one, { input: 'What is data:image/png;base64, for?' })).toHaveLength(1);
   });
 
   it('more texts than one request can have', () => {

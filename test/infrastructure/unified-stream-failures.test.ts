@@ -121,6 +121,8 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     ['another role', eventFrame('messageStart', { role: 'user' })],
     ['a delta without an index', eventFrame('contentBlockDelta', { delta: { text: 'a' } })],
     ['a delta with a bad index', delta(-1, { text: 'a' })],
+    ['a delta with half an index', delta(0.5, { text: 'a' })],
+    ['a start without an index', eventFrame('contentBlockStart', { start: { image: {} } })],
     ['a delta without a delta', eventFrame('contentBlockDelta', { contentBlockIndex: 0 })],
     ['text that is none', delta(0, { text: 1 })],
     ['reasoning that is none', delta(0, { reasoningContent: 'a' })],

@@ -311,6 +311,10 @@ describe('a converse stream as a chat stream', () => {
       { finish: 'stop' },
       'done',
     ]);
+    for (const reasoningContent of [{ text: 'hm' }, 'hm'])
+      expect(told([started, start(1, { reasoningContent }), stop()])[1]).toEqual(
+        own({ blocks: [{ index: 1, start: { reasoningContent } }] }),
+      );
   });
 
   it.each([[{}], [{ reasoningContent: {} }], [{ reasoningContent: null }]])(
