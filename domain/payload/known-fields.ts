@@ -43,6 +43,7 @@ const mediaKeys = [
   'data',
   'file_data',
   'filedata',
+  'file_id',
   'source',
   'src',
   'href',
@@ -65,7 +66,7 @@ export const errorEndings = 'errors?|error_?(?:message|details?)|exception';
 /** How all other keys of a known kind end. */
 export const fieldEndings =
   'token|[-_]key|secret|credentials|password|authorization|cookie|' +
-  'ur[il]s?|images?|videos?|audios?|files?|media|data|source|src|href|thumbnail|referer';
+  'ur[il]s?|images?|videos?|audios?|files?|media|data|file[-_]id|source|src|href|thumbnail|referer';
 
 /** Keys match case-insensitively with `-` equal to `_` (rule 42.12). */
 const kinds: ReadonlyMap<string, KeyKind> = new Map([

@@ -21,6 +21,7 @@ const mediaFields: readonly (readonly [family: string, field: string, body: (url
   ],
   ['chat', 'input_audio.data', (url) => chatPart({ type: 'input_audio', input_audio: { data: url } })],
   ['chat', 'file.file_url', (url) => chatPart({ type: 'file', file: { file_url: url } })],
+  ['chat', 'file.file_id', (url) => chatPart({ type: 'file', file: { file_id: url } })],
   [
     'chat',
     'file.file_data',
