@@ -1,12 +1,14 @@
 import type { ApiFamily } from '../routing/model.ts';
-import { isFilled, isObject, isString, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isFilled, isString, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
 
-/** What a stream's first token is: text, reasoning, a refusal or a call of any kind, not the frame around it. */
+/**
+ * What a stream's first token is: text, reasoning, a refusal or a call of any kind, not the frame around it. Some
+ * upstreams stream the whole message in one chunk.
+ */
 const contentIn = {
   chat_completions: (chunk) =>
-    objectsOf(chunk['choices']).some(
-      ({ delta }) =>
-        isObject(delta) && Object.entries(delta).some(([name, value]) => name !== 'role' && isFilled(value)),
+    objectsOf(chunk['choices']).some(({ delta, message }) =>
+      Object.entries(membersOf(delta ?? message)).some(([name, value]) => name !== 'role' && isFilled(value)),
     ),
   messages: ({ type }) => type === 'content_block_delta',
   responses: ({ type }) => isString(type) && type.endsWith('.delta'),

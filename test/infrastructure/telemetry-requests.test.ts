@@ -253,6 +253,8 @@ describe('the first token of a stream', () => {
     ['chat_completions', delta({ role: 'assistant', content: null, tool_calls: [] }), false],
     ['chat_completions', delta({ tool_calls: [{ index: 0 }] }), true],
     ['chat_completions', delta({ reasoning_content: 'hm' }), true],
+    ['chat_completions', { choices: [{ index: 0, message: { role: 'assistant', content: 'a' } }] }, true],
+    ['chat_completions', { choices: [{ index: 0, message: { role: 'assistant', content: '' } }] }, false],
     ['chat_completions', { choices: [], usage: {} }, false],
     ['chat_completions', { choices: null }, false],
     ['messages', { type: 'content_block_delta' }, true],
