@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
+import { admit, budgetExceeded, windowShut } from '../domain/budget/hard-limit.ts';
 import { type Caller, mayUseModel } from '../domain/identity/caller.ts';
 import { rateLimited } from '../domain/limits/limit-refusal.ts';
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
@@ -160,6 +160,9 @@ function admissionRejection(admission: Admission, policy: ServePolicy): GatewayE
     budget !== undefined &&
     !admission.alreadyAccounted &&
     E.isLeft(admit(budget.terms, budget.spent, budget.closed));
-  if (isFull) return budgetExceeded(budget.terms, budget.window, databaseTime);
+  if (isFull) {
+    const refusal = budget.spent < budget.terms.amount ? windowShut : budgetExceeded;
+    return refusal(budget.terms, budget.window, databaseTime);
+  }
   return limits?.kind === 'refused' ? rateLimited(limits.full, databaseTime) : undefined;
 }

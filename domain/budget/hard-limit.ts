@@ -35,6 +35,14 @@ export const charge = (
 export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(window, now, `Quota exceeded: the ${named(budget)} is used up; it ${resets(window)}.`);
 
+/** Before the provider: something may be left of the budget, but a blocked cost has shut its window. */
+export const windowShut = (budget: Budget, window: Window, now: Date): GatewayError =>
+  refused(
+    window,
+    now,
+    `Quota exceeded: the cost of an earlier answer would have passed what was left of the ${named(budget)}, which ${resets(window)}.`,
+  );
+
 /** After the provider: something may be left of the budget, but less than this answer costs. */
 export const costExceedsBudget = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(

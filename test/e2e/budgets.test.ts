@@ -179,7 +179,9 @@ describe('after_block: close_window', () => {
   it('a blocked cost shuts the owner out until its budget changes', async () => {
     expect(await ask('close', { at: closing() })).toMatchObject({ status: 200 });
     expect(await ask('close', { model: 'three', at: closing() })).toMatchObject({ status: 429, calls: 1 });
-    await refusedBefore(await ask('close', { at: closing() }));
+    const shut = await ask('close', { at: closing() });
+    await refusedBefore(shut);
+    expect(shut.text).toContain('an earlier answer would have passed what was left of the daily budget');
     await refusedBefore(await ask('close', { model: 'free', stream: true, at: closing() }));
     await closing().take(
       config({ close: { budget: hard(3) } }, { accounting: { after_block: 'close_window' } }),

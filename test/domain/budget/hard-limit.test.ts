@@ -2,7 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { budgetWindow } from '../../../domain/budget/budget-window.ts';
-import { admit, budgetExceeded, charge, costExceedsBudget } from '../../../domain/budget/hard-limit.ts';
+import {
+  admit,
+  budgetExceeded,
+  charge,
+  costExceedsBudget,
+  windowShut,
+} from '../../../domain/budget/hard-limit.ts';
 import { fromAmount10000, maxAmount10000 } from '../../../domain/money/money.ts';
 import { maxRetryAfterSecs } from '../../../domain/shared/limits.ts';
 import { aBudget, aCadence, anInstant, someBudget } from '../../support/arbitraries/budget.ts';
@@ -127,6 +133,16 @@ describe('the error of both cases', () => {
       code: 'budget_exceeded',
       message:
         'Quota exceeded: the daily budget of 2.5 USD is used up; it will reset at 2026-11-22T00:00:00.000Z.',
+      budgetResetsAt: '2026-11-22T00:00:00.000Z',
+    });
+  });
+
+  it('in a window that a blocked cost has shut says so, and nothing of used up', () => {
+    const budget = aBudget({ amount: fromAmount10000(25_000n) });
+    expect(windowShut(budget, window, at('2026-11-21T12:00:00Z'))).toEqual({
+      code: 'budget_exceeded',
+      message:
+        'Quota exceeded: the cost of an earlier answer would have passed what was left of the daily budget of 2.5 USD, which will reset at 2026-11-22T00:00:00.000Z.',
       budgetResetsAt: '2026-11-22T00:00:00.000Z',
     });
   });
