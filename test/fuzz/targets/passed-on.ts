@@ -19,6 +19,14 @@ function fateOf({ name, data }: ReceivedEvent, isMessages: boolean): Fate {
   return isChanged ? 'goes in other words' : 'goes';
 }
 
+/** A message that begins once more goes or not. */
+function fatesOf(came: readonly ReceivedEvent[], isMessages: boolean): readonly Fate[] {
+  const begins = ({ name, data }: ReceivedEvent): boolean =>
+    isMessages && `${name ?? ''} ${data}`.includes('message_start');
+  const first = came.findIndex(begins);
+  return came.map((event, index) => (index > first && begins(event) ? 'unknown' : fateOf(event, isMessages)));
+}
+
 const mark = Buffer.from('\uFEFF');
 
 /** Events beyond which what went out is not looked for among what came in, one by one. */
@@ -32,7 +40,7 @@ export function passedOn(input: Buffer, output: Buffer, said: Said, isMessages: 
   const from = mark.equals(input.subarray(0, mark.length)) ? mark.length : 0;
   const came = readEvents(input.subarray(from)).slice(0, maxEvents);
   const sent = readEvents(output);
-  const fates = came.map((event) => fateOf(event, isMessages));
+  const fates = fatesOf(came, isMessages);
   // The last one may be the gateway's own: an end, or what it has to say of a fault.
   const at = placeBehind(came, fates, sent.slice(0, Math.min(maxEvents, sent.length - 1)));
   if (at === undefined || said.end !== 'complete' || sent.length >= maxEvents) return;
