@@ -202,7 +202,7 @@ describe('counts that directives dictate', () => {
     const query = 'prompt-tokens=30&completion-tokens=4&reasoning-tokens=2&cached-tokens=10&total-tokens=99';
     const usage = {
       input_tokens: 30,
-      input_tokens_details: { cached_tokens: 10 },
+      input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
       output_tokens: 4,
       output_tokens_details: { reasoning_tokens: 2 },
       total_tokens: 99,
@@ -224,7 +224,7 @@ describe('counts that directives dictate', () => {
     expect(dataOf((await streamed('messages', query)).text, 'message_delta')[0]?.['usage']).toEqual(usage);
   });
 
-  it('what was written to a cache is told only when asked for, and in a message always', async () => {
+  it('what was written to a cache is told in a chat completion only when asked for', async () => {
     const query = 'cached-tokens=10&cache-write-tokens=20';
     expect(jsonOf(await whole('chat/completions', query))['usage']).toMatchObject({
       prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 },

@@ -74,7 +74,7 @@ describe('a response', () => {
       user: null,
       usage: {
         input_tokens: 14,
-        input_tokens_details: { cached_tokens: 0 },
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
         output_tokens: 24,
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: 38,

@@ -44,8 +44,7 @@ function textsOf(counts: Counts, d: Directives, unknown: string): CountTexts {
     total: d['total-tokens'] ?? sum(prompt, completion),
     reasoning: d['reasoning-tokens'] ?? (counts.reasoning === undefined ? unknown : String(counts.reasoning)),
     cached: d['cached-tokens'] ?? unknown,
-    // No default: few providers tell it, and only those where something was written.
-    written: d['cache-write-tokens'] ?? '',
+    written: d['cache-write-tokens'] ?? unknown,
   };
 }
 
