@@ -20,6 +20,7 @@ interface Service {
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
   readonly read_only?: boolean;
   readonly stop_grace_period?: string;
+  readonly logging?: { readonly driver: string };
 }
 
 interface Compose {
@@ -85,6 +86,10 @@ describe('deploy/compose.yaml', () => {
   it('gives the gateways the time that their end takes', () => {
     const grace = E.isRight(loaded) ? loaded.right.config.server.shutdownGraceSecs : Number.NaN;
     for (const [, { stop_grace_period: period }] of gateways) expect(period).toBe(`${grace + 25}s`);
+  });
+
+  it('keeps so much of the log of a gateway that no disk is filled by it', () => {
+    for (const [, { logging }] of gateways) expect(logging).toEqual({ driver: 'local' });
   });
 
   it('calls each service by its name, at its port', () => {

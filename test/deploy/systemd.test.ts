@@ -37,6 +37,14 @@ describe('the systemd unit', () => {
     expect(valuesOf('ExecReload')).toEqual([`/bin/sh -c 'kill -HUP $MAINPID'`]);
   });
 
+  it('goes on when one of its workers runs out of memory', () => {
+    expect(valuesOf('OOMPolicy')).toEqual(['continue']);
+  });
+
+  it('loses no line of its log, however many there are', () => {
+    expect(valuesOf('LogRateLimitIntervalSec')).toEqual(['0']);
+  });
+
   it('keeps the journal where systemd lets it write', () => {
     expect(valuesOf('StateDirectory')).toEqual(['model-gateway']);
     expect(valuesOf('Environment')).toContain('GATEWAY_DATA_DIR=/var/lib/model-gateway');
