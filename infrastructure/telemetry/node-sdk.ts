@@ -38,7 +38,10 @@ export type Otel = OtelConfig & { readonly metricsEndpoint: string };
 
 /** Starts the OpenTelemetry SDK, which exports by OTLP over HTTP in the background. */
 export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
-  const resource = ownResource();
+  const instance = randomUUID();
+  // Whoever is alerted to an instance finds its process by this line alone.
+  log.info({ instance, pid: process.pid }, 'telemetry is exported');
+  const resource = ownResource(instance);
   const requests = new RequestMetrics(otel.bespokeTags);
   const calls = new McpMetrics();
   const ofProcess = new ProcessMetrics();
@@ -119,11 +122,11 @@ function releaseGlobals(): void {
 }
 
 /** What is exported comes from this one process. Nothing is detected: the collector may add where it runs. */
-function ownResource(): Resource {
+function ownResource(instance: string): Resource {
   return resourceFromAttributes({
     'service.name': 'model-gateway',
     'service.version': releaseVersion(),
-    'service.instance.id': randomUUID(),
+    'service.instance.id': instance,
   });
 }
 

@@ -127,6 +127,22 @@ describe('what is exported is what the file says: nothing is changed by', () => 
     expect(exported.length).toBeGreaterThan(10);
     for (const each of [...spans, ...exported]) expect(each.resource).toEqual(resource);
   });
+
+  it('but for a name that the process gives itself, which its log tells', async () => {
+    const receiver = await collector();
+    const log = memoryLog();
+    const exported = exportTelemetry(otel(receiver.url), log);
+    serveOne(exported);
+    await exported.close();
+    const [span] = receiver.spans();
+    const instance = span?.resource['service.instance.id'];
+    expect(log.lines[0]).toEqual({
+      level: 'info',
+      fields: { instance: expect.any(String), pid: process.pid },
+      message: 'telemetry is exported',
+    });
+    expect(log.lines[0]?.fields).toMatchObject({ instance });
+  });
 });
 
 describe('the file', () => {
