@@ -16,27 +16,28 @@ import {
  */
 export function withoutThinkingContent(message: JsonObject, namespace: string): JsonObject {
   const content = message['content'];
-  if (!isArray(content) || !content.some(isThinking)) return message;
+  if (!isArray(content) || !content.some(isThinkingPart)) return message;
   const metadata = membersOf(message['provider_metadata']);
   const own = membersOf(metadata[namespace]);
   return {
     ...message,
-    content: plainText(content.filter((part) => !isThinking(part))),
+    content: plainText(content.filter((part) => !isThinkingPart(part))),
     provider_metadata: {
       ...metadata,
-      [namespace]: { ...own, reasoning: content.filter(isThinking) },
+      [namespace]: { ...own, reasoning: content.filter(isThinkingPart) },
     },
   };
 }
 
 export const hasThinkingContent = (message: JsonObject): boolean => {
   const content = message['content'];
-  return isArray(content) && content.some(isThinking);
+  return isArray(content) && content.some(isThinkingPart);
 };
 
 const thinkingTypes: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
 
-const isThinking = (part: Json): boolean => isObject(part) && thinkingTypes.has(part['type']);
+/** A part of a message's content that says what was thought. Sent back it is dropped: replay is not performed. */
+export const isThinkingPart = (part: Json): boolean => isObject(part) && thinkingTypes.has(part['type']);
 
 /** Text parts as one string; other parts cannot be text and stay an array. */
 function plainText(parts: readonly Json[]): Json {

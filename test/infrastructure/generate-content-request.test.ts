@@ -55,6 +55,7 @@ describe('what was said', () => {
           content: [
             { type: 'thinking', thinking: 'hm' },
             { type: 'redacted_thinking', data: 'x' },
+            { type: 'reasoning', text: 'hm' },
             { type: 'text', text: 'Yes' },
           ],
           reasoning: 'hm',

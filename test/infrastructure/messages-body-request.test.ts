@@ -154,6 +154,7 @@ describe('messages', () => {
           content: [
             { type: 'thinking', thinking: 'SECRET' },
             { type: 'redacted_thinking', data: 'SECRET' },
+            { type: 'reasoning', text: 'SECRET' },
             { type: 'text', text: 'Hello.' },
           ],
           reasoning: 'SECRET',

@@ -163,6 +163,16 @@ describe('tool calls and their results', () => {
     };
     expect(turns([said])).toEqual([{ role: 'assistant', content: [{ text: 'a' }] }]);
   });
+
+  it.each([
+    ['thinking', { type: 'thinking', thinking: [{ type: 'text', text: 'b' }] }],
+    ['thinking that cannot be read', { type: 'redacted_thinking', data: 'b' }],
+    ['reasoning', { type: 'reasoning', text: 'b' }],
+  ])('so is %s among the parts of the content', (_, part) => {
+    expect(turns([{ role: 'assistant', content: [part, { type: 'text', text: 'a' }] }])).toEqual([
+      { role: 'assistant', content: [{ text: 'a' }] },
+    ]);
+  });
 });
 
 describe('tool ids', () => {

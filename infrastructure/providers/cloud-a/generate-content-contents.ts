@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
 import { exactObject, inputOf } from '../../../domain/messages/chat-answer.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { isThinkingPart } from '../../../domain/chat/reasoning-fields.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
   emptyConversation,
@@ -104,8 +105,6 @@ function addAssistant(message: JsonObject, path: string, { turns, buckets }: Rea
     : E.left(unavailableField(`${path}.function_call`, 'use `tool_calls`'));
 }
 
-const dropped: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking']);
-
 function assistantParts(content: Json, path: string): Parts {
   if (isString(content)) return E.right(textParts(content));
   const blocks = blocksOf(content, path);
@@ -114,7 +113,7 @@ function assistantParts(content: Json, path: string): Parts {
   for (const [index, block] of blocks.right.entries()) {
     const { type } = block;
     const at = `${path}[${index}]`;
-    if (dropped.has(type)) continue;
+    if (isThinkingPart(block)) continue;
     if (type !== 'text' && type !== 'refusal') return foreignType(block, at);
     const text = stringOf(block, type, at);
     if (E.isLeft(text)) return text;

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
+import { isThinkingPart } from '../../../domain/chat/reasoning-fields.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -69,6 +70,7 @@ export const jsonBlock = (value: Json): JsonObject =>
 
 /** What assistants have said. */
 export const assistantPart = (part: JsonObject, path: string): Blocks => {
+  if (isThinkingPart(part)) return E.right([]);
   switch (isString(part['type']) ? part['type'] : '') {
     case 'text':
       return pipe(stringOf(part, 'text', path), E.map(textBlocks));

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
+import { isThinkingPart } from '../../../domain/chat/reasoning-fields.ts';
 import {
   isObject,
   isAbsent,
@@ -40,17 +41,14 @@ export function contentBlocks(content: Json | undefined, path: string, media: Me
   return E.right(blocks.flat());
 }
 
-/** Preserved thinking is dropped: request-side replay of it is not performed. */
 function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
+  if (isThinkingPart(part)) return E.right([]);
   const { type } = part;
   switch (isString(type) ? type : '') {
     case 'text':
       return pipe(stringOf(part, 'text', path), E.map(textBlocks));
     case 'refusal':
       return pipe(stringOf(part, 'refusal', path), E.map(textBlocks));
-    case 'thinking':
-    case 'redacted_thinking':
-      return E.right([]);
     case 'image_url':
       return media === 'none' ? foreignType(part, path) : imageBlocks(part, path, media);
     case 'file':
