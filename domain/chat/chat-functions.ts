@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isObject, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isAbsent, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 
 /** A function that a chat body speaks of: in a tool, a call or a choice. */
 export interface ChatFunction {
@@ -15,7 +15,7 @@ export interface ChatFunction {
 type Read<A> = Either<GatewayError, A>;
 
 /** The function of what was found to be of the type `function`. */
-export function functionOf({ function: members }: JsonObject, path: string): Read<ChatFunction> {
+function functionOf({ function: members }: JsonObject, path: string): Read<ChatFunction> {
   const at = `${path}.function`;
   if (!isObject(members)) return E.left(fieldError(at, 'must be an object.'));
   return pipe(
@@ -39,9 +39,24 @@ export function offeredFunction(
     : E.left(fieldError(`${path}.function.parameters`, 'must be an object.'));
 }
 
-/** Of a call, which need not say its type. */
+/** Of a call or a choice, which need not say its type. */
 export const calledFunction = (call: JsonObject, path: string): Read<ChatFunction> =>
   isAbsent(call['type']) || call['type'] === 'function' ? functionOf(call, path) : foreignType(call, path);
+
+const words = ['auto', 'none', 'required'] as const;
+
+/** What a chat body says of the choice among its tools: a word, or the one function that is to be called. */
+type ChosenTool = (typeof words)[number] | ChatFunction;
+
+/** Undefined: the caller leaves it open. */
+export function chosenTool(choice: Json | undefined): Read<ChosenTool | undefined> {
+  if (isAbsent(choice)) return E.right(undefined);
+  if (isObject(choice)) return calledFunction(choice, 'tool_choice');
+  const word = words.find((each) => each === choice);
+  return word === undefined
+    ? E.left(fieldError('tool_choice', 'must be `auto`, `none`, `required` or a function.'))
+    : E.right(word);
+}
 
 /**
  * Why an upstream that has no word for it cannot ask for one call at a time; undefined: nobody asks for it, or the choice

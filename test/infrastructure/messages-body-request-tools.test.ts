@@ -108,7 +108,7 @@ describe('tools', () => {
       { tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] },
     ],
     ['tool_choice', { tools: [tool({})], tool_choice: 'any' }],
-    ['tool_choice', { tools: [tool({})], tool_choice: { type: 'allowed_tools' } }],
+    ['tool_choice.type', { tools: [tool({})], tool_choice: { type: 'allowed_tools' } }],
     ['tool_choice.function.name', { tools: [tool({})], tool_choice: { type: 'function', function: {} } }],
     ['parallel_tool_calls', { tools: [tool({})], parallel_tool_calls: 'no' }],
   ])('%s is named', (param, over) => {

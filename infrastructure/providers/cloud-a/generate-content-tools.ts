@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { functionOf, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
+import { chosenTool, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
 import {
   isAbsent,
   isObject,
@@ -10,7 +10,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
-import { choiceOfNoTool, fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import { choiceOfNoTool } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { jsonSchema } from './generate-content-schema.ts';
 
@@ -54,25 +54,15 @@ function declaration(tool: JsonObject, path: string): Members {
 const objectSchema = (schema: JsonObject): JsonObject =>
   isAbsent(schema['type']) && isObject(schema['properties']) ? { ...schema, type: 'object' } : schema;
 
-const modes: ReadonlyMap<string, string> = new Map([
-  ['auto', 'AUTO'],
-  ['none', 'NONE'],
-  ['required', 'ANY'],
-]);
+const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;
 
-function callingConfig(choice: Json | undefined): Either<GatewayError, JsonObject | undefined> {
-  if (isAbsent(choice)) return E.right(undefined);
-  if (isObject(choice)) return namedFunction(choice);
-  const mode = isString(choice) ? modes.get(choice) : undefined;
-  return mode === undefined
-    ? E.left(fieldError('tool_choice', 'must be `auto`, `none`, `required` or a function.'))
-    : E.right({ mode });
-}
-
-function namedFunction(choice: JsonObject): Members {
-  if (choice['type'] !== 'function') return foreignType(choice, 'tool_choice');
-  return pipe(
-    functionOf(choice, 'tool_choice'),
-    E.map(({ name }) => ({ mode: 'ANY', allowedFunctionNames: [name] })),
+const callingConfig = (choice: Json | undefined): Either<GatewayError, JsonObject | undefined> =>
+  pipe(
+    chosenTool(choice),
+    E.map((chosen) => {
+      if (chosen === undefined) return undefined;
+      return typeof chosen === 'string'
+        ? { mode: modes[chosen] }
+        : { mode: 'ANY', allowedFunctionNames: [chosen.name] };
+    }),
   );
-}

@@ -1,15 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { functionOf, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
-import {
-  isAbsent,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  objectsOf,
-} from '../../../domain/shared/json.ts';
-import { choiceOfNoTool, fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import { chosenTool, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import { choiceOfNoTool, fieldError } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { AskedField } from './unified-fields.ts';
@@ -127,19 +120,14 @@ type Choice = Either<GatewayError, Chosen | undefined>;
 
 /** Undefined: the caller leaves it open, or wants none. */
 function toolChoice(choice: Json | undefined, names: readonly string[]): Choice {
-  if (isAbsent(choice) || choice === 'none') return E.right(undefined);
-  if (choice === 'auto') return E.right({ auto: {} });
-  if (choice !== 'required' && !isObject(choice))
-    return E.left(fieldError('tool_choice', 'must be `auto`, `none`, `required` or a function.'));
+  const read = chosenTool(choice);
+  if (E.isLeft(read)) return read;
+  const chosen = read.right;
+  if (chosen === undefined || chosen === 'none') return E.right(undefined);
+  if (chosen === 'auto') return E.right({ auto: {} });
   if (names.length === 0) return E.left(choiceOfNoTool);
-  return choice === 'required' ? E.right({ any: {} }) : namedTool(choice, names);
-}
-
-function namedTool(choice: JsonObject, names: readonly string[]): Choice {
-  if (choice['type'] !== 'function') return foreignType(choice, 'tool_choice');
-  const chosen = functionOf(choice, 'tool_choice');
-  if (E.isLeft(chosen)) return chosen;
-  const { name } = chosen.right;
+  if (chosen === 'required') return E.right({ any: {} });
+  const { name } = chosen;
   return names.includes(name)
     ? E.right({ tool: { name } })
     : E.left(fieldError('tool_choice.function.name', 'is the name of none of the `tools`.'));

@@ -1,11 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { functionOf, offeredFunction } from '../../../domain/chat/chat-functions.ts';
+import { chosenTool, offeredFunction } from '../../../domain/chat/chat-functions.ts';
 import {
   isAbsent,
   isArray,
-  isObject,
   isString,
   type Json,
   type JsonObject,
@@ -77,20 +76,13 @@ function inputSchema(parameters: JsonObject): JsonObject {
   return isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;
 }
 
-const choices: ReadonlyMap<Json, string> = new Map([
-  ['auto', 'auto'],
-  ['required', 'any'],
-  ['none', 'none'],
-]);
+const choices = { auto: 'auto', none: 'none', required: 'any' } as const;
 
-function choiceOf(choice: Json | undefined): Either<GatewayError, JsonObject | undefined> {
-  if (isAbsent(choice)) return E.right(undefined);
-  const type = choices.get(choice);
-  if (type !== undefined) return E.right({ type });
-  if (!isObject(choice) || choice['type'] !== 'function' || !isObject(choice['function']))
-    return E.left(fieldError('tool_choice', "must be `auto`, `required`, `none` or a function's name."));
-  return pipe(
-    functionOf(choice, 'tool_choice'),
-    E.map(({ name }) => ({ type: 'tool', name })),
+const choiceOf = (choice: Json | undefined): Either<GatewayError, JsonObject | undefined> =>
+  pipe(
+    chosenTool(choice),
+    E.map((chosen) => {
+      if (chosen === undefined) return undefined;
+      return typeof chosen === 'string' ? { type: choices[chosen] } : { type: 'tool', name: chosen.name };
+    }),
   );
-}

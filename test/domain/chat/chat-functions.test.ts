@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { offeredFunction } from '../../../domain/chat/chat-functions.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
+import { chosenTool, offeredFunction } from '../../../domain/chat/chat-functions.ts';
+import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 
 describe('the function of a tool', () => {
   const weather = { name: 'weather', parameters: { type: 'object' } };
@@ -26,5 +26,36 @@ describe('the function of a tool', () => {
     ['tools[0].function.parameters', { function: { name: 'f', parameters: '{}' } }],
   ])('%s is named where there is none: %j', (param, tool) => {
     expect(offeredFunction(tool, 'tools[0]')).toMatchObject(E.left({ param }));
+  });
+});
+
+describe('the choice among the tools', () => {
+  it.each<[Json | undefined, Json | undefined]>([
+    [undefined, undefined],
+    [null, undefined],
+    ['auto', 'auto'],
+    ['none', 'none'],
+    ['required', 'required'],
+  ])('%j is %j', (choice, chosen) => {
+    expect(chosenTool(choice)).toEqual(E.right(chosen));
+  });
+
+  it.each<[string, JsonObject]>([
+    ['that is typed', { type: 'function', function: { name: 'weather' } }],
+    ['that is not', { function: { name: 'weather' } }],
+    ['whose type is null', { type: null, function: { name: 'weather' } }],
+  ])('is the function of one %s', (_, choice) => {
+    expect(chosenTool(choice)).toEqual(E.right({ name: 'weather', members: { name: 'weather' } }));
+  });
+
+  it.each<[string, Json]>([
+    ['tool_choice', 'any'],
+    ['tool_choice', true],
+    ['tool_choice', [{ type: 'function', function: { name: 'weather' } }]],
+    ['tool_choice.type', { type: 'allowed_tools', function: { name: 'weather' } }],
+    ['tool_choice.function', {}],
+    ['tool_choice.function.name', { type: 'function', function: {} }],
+  ])('%s is named where it is none: %j', (param, choice) => {
+    expect(chosenTool(choice)).toMatchObject(E.left({ param }));
   });
 });
