@@ -78,21 +78,23 @@ function parseOwner(text: string): OwnerRef {
 const keysAtOnce = 5000;
 
 /** The oldest first. */
-async function list({ keys }: KeyPorts, { out }: Terminal): Promise<number> {
+async function list({ keys, clock }: KeyPorts, { out }: Terminal): Promise<number> {
   const everyKey = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
   const listed: StoredKey[] = [];
   for (let page = 1; listed.length === (page - 1) * keysAtOnce; page += 1)
     listed.push(...(await keys.page(everyKey, { page, pageSize: keysAtOnce })).items);
   for (const key of listed.toReversed()) {
     const models = key.allowedModels.length === 0 ? 'all models' : key.allowedModels.join(',');
-    out([key.apiKeyId, `gwk_${key.publicId}`, key.owner, key.name, models, stateOf(key)].join('\t'));
+    const state = stateOf(key, clock.now());
+    out([key.apiKeyId, `gwk_${key.publicId}`, key.owner, key.name, models, state].join('\t'));
   }
   return 0;
 }
 
-function stateOf({ revokedAt, expiresAt }: StoredKey): string {
+function stateOf({ revokedAt, expiresAt }: StoredKey, now: number): string {
   if (revokedAt !== undefined) return `revoked ${revokedAt.toISOString()}`;
-  return expiresAt === undefined ? 'active' : `active until ${expiresAt.toISOString()}`;
+  if (expiresAt === undefined) return 'active';
+  return `${expiresAt.getTime() > now ? 'active until' : 'expired'} ${expiresAt.toISOString()}`;
 }
 
 function revoke(args: readonly string[]): KeysCall {

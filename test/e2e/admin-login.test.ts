@@ -130,6 +130,12 @@ describe('logging in', () => {
     expect(await query('select from login_attempts')).toEqual([]);
   });
 
+  it('an empty password is told what one must be', async () => {
+    const body = { email, password: '' };
+    const { json } = await call(plain().url, '/api/v1/auth/login', { method: 'POST', body });
+    expect(json['error']?.['message']).toBe('`password` must be text of 1 to 1024 bytes.');
+  });
+
   it('without a body the e-mail is asked for, and a form is no JSON', async () => {
     const empty = await call(plain().url, '/api/v1/auth/login', { method: 'POST' });
     expect(empty.json).toMatchObject({ error: { code: 'invalid_request', param: 'email' } });

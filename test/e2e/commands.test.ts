@@ -280,6 +280,18 @@ describe('gateway keys', () => {
     expect(out).toMatch(/\tuser:a@example\.com\tsome\tfast\tactive\n/i);
     expect(out).not.toContain(created.out.trim().split('.')[1]);
   });
+
+  it('tells until when a key is active, and that it has expired since', async () => {
+    const env = variables(await file('good.yaml', good()));
+    await runGateway(['seed'], env);
+    const state = async (hours: number): Promise<string | undefined> => {
+      await query(`update api_keys set expires_at = now() + interval '${hours} hours' where name = 'dev'`);
+      const { out } = await runGateway(['keys', 'list'], env);
+      return /\tdev\tall models\t(\D+) 2/.exec(out)?.[1];
+    };
+    expect(await state(1)).toBe('active until');
+    expect(await state(-1)).toBe('expired');
+  });
 });
 
 describe('gateway ledger verify', () => {

@@ -126,7 +126,7 @@ const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
 
 /** A password as it is typed, new or not. */
 export const passwordInput = input(
-  `must be text of at most ${maxPasswordBytes} bytes`,
+  `must be text of 1 to ${maxPasswordBytes} bytes`,
   { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },
   (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
 );
