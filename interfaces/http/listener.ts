@@ -5,9 +5,9 @@ import { malformedRequests } from './malformed-request.ts';
 
 /** Request headers up to 32 KiB (rule 33.11). */
 const maxHeaderBytes = 32 * 1024;
-/** A caller may take this long to send its headers, and as long to send its body. */
+/** A caller may take this long to send its headers. A body has its pace instead: large ones come over slow lines. */
 const headersTimeoutMs = 60_000;
-const bodyTimeoutMs = 300_000;
+const noTimeoutMs = 0;
 /**
  * Longer than load balancers keep unused connections, so that they close first: most for 60 s, Google's external ones
  * for 600 s, which cannot be changed.
@@ -126,7 +126,7 @@ function serverOf(
   const terms = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersTimeoutMs,
-    requestTimeout: bodyTimeoutMs,
+    requestTimeout: noTimeoutMs,
     keepAliveTimeout: keepAliveMs,
     // The error names the fault in the gateway's own terms.
     requireHostHeader: false,
