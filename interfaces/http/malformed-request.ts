@@ -1,34 +1,51 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { errorHeaders, openAiError } from './error-presenter.ts';
 import { everyAnswer } from './send-json.ts';
 
-/** What is wrong with bytes that never became a request, by Node's own code; anything else is no HTTP. */
-const faults: Readonly<Record<string, readonly [status: string, message: string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The request headers are larger than 32 KiB.'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'The chunk extensions of the body are too large.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
+/** What is wrong with bytes that are no request, or no body, by Node's own code; anything else is no HTTP. */
+const faults: Readonly<Record<string, readonly [status: string, error: GatewayError]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    invalidRequest('The request headers are larger than 32 KiB.'),
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    '413 Payload Too Large',
+    { code: 'request_too_large', message: 'The chunk extensions of the body are too large.' },
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', invalidRequest('The request did not arrive in time.')],
 };
-const noHttp = ['400 Bad Request', 'The request is not valid HTTP.'] as const;
+const noHttp = ['400 Bad Request', invalidRequest('The request is not valid HTTP.')] as const;
 
-/** Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. */
+/** A caller that left, perhaps in the middle of its body: to its request it is one who left. */
+const endOfInput = 'HPE_INVALID_EOF_STATE';
+
+/** Emitted by the response to a request whose body turns out to be no HTTP, with the error. */
+export const malformedBody = 'malformedBody';
+
+/**
+ * Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. Where its
+ * head was a request already, it is answered as that request, and once.
+ */
 export function malformedRequests(newId: () => string) {
   const answers = new WeakMap<Duplex, ServerResponse>();
   return {
-    /** Called for each request, so that nothing is written into the middle of its answer. */
+    /** Called for each request, so that nothing is written in the place of its answer, or into the middle of it. */
     answering: (req: IncomingMessage, res: ServerResponse): void => void answers.set(req.socket, res),
-    refuse: (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    refuse: ({ code }: NodeJS.ErrnoException, socket: Duplex): void => {
       const answer = answers.get(socket);
-      const underWay = answer?.headersSent === true && !answer.writableFinished;
-      if (!socket.writable || underWay || error.code === 'ECONNRESET') socket.destroy();
-      else socket.end(refusal(faults[error.code ?? ''] ?? noHttp, newId()), () => socket.destroy());
+      const isBody = answer?.req.complete === false;
+      const underWay = isBody ? answer.headersSent : answer?.writableFinished === false;
+      const fault = faults[code ?? ''] ?? noHttp;
+      if (!socket.writable || underWay || code === 'ECONNRESET') socket.destroy();
+      else if (isBody && code !== endOfInput) answer.emit(malformedBody, fault[1]);
+      else socket.end(refusal(fault, newId()), () => socket.destroy());
     },
   };
 }
 
-function refusal([status, message]: readonly [string, string], requestId: string): string {
-  const error = invalidRequest(message);
+function refusal([status, error]: readonly [string, GatewayError], requestId: string): string {
   const body = JSON.stringify(openAiError(error));
   return [
     `HTTP/1.1 ${status}`,

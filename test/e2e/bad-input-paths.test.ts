@@ -125,6 +125,60 @@ describe('headers and paths', () => {
     expect(seen()).toEqual([]);
   });
 
+  /** A body in pieces of which the second is none. */
+  const brokenPieces = '5\r\n{"mod\r\nzz\r\n';
+  const inPieces = (requestId: string, credential = bearer()): NonNullable<RawRequest['headers']> => [
+    credential,
+    json,
+    ['x-request-id', requestId],
+    ['transfer-encoding', 'chunked'],
+    ['connection', 'keep-alive'],
+  ];
+
+  it.each([
+    ['no HTTP', brokenPieces, 400, 'invalid_request', 'The request is not valid HTTP.'],
+    [
+      'an extension without an end',
+      `5;${'x'.repeat(20_000)}`,
+      413,
+      'request_too_large',
+      'The chunk extensions',
+    ],
+  ])('a body that is %s is refused as its request is', async (what, body, status, code, says) => {
+    for (const path of [chat, '/v1/messages', '/api/v1/auth/login']) {
+      const requestId = `pieces ${what} ${path}`;
+      const headers = inPieces(requestId);
+      const answer = await rawExchange(gateway().url, { path, headers, body, framing: 'none' });
+      expect(answer.status).toBe(status);
+      expect(answer.headers).toMatchObject({
+        'x-request-id': requestId,
+        'request-id': requestId,
+        'x-gateway-error': code,
+        connection: 'close',
+      });
+      const error = path === '/v1/messages' ? { details: { error_code: code } } : { code };
+      expect(envelopeOf(answer)).toMatchObject({ ...error, message: expect.stringContaining(says) });
+      if (path.startsWith('/api')) continue;
+      const { logs } = await finalTraceOf(requestId);
+      expect(logs).toMatchObject([{ status_code: 400, error_code: 'invalid_request' }]);
+    }
+    expect(seen()).toEqual([]);
+  });
+
+  it('what comes behind an answer, and is no rest of its body, is no second request', async () => {
+    const socket = rawSocket(gateway().url);
+    let text = '';
+    socket.on('error', () => undefined);
+    socket.on('data', (piece: Buffer) => {
+      if (text === '') socket.write(brokenPieces);
+      text += piece.toString();
+    });
+    const lines = inPieces('answered', bearer('unknown')).map(([name, value]) => `${name}: ${value}`);
+    socket.write([`POST ${chat} HTTP/1.1`, 'host: x', ...lines, '', ''].join('\r\n'));
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+  });
+
   const unknown: readonly (readonly [string, string])[] = [
     ['GET', '//'],
     ['GET', '/v1'],
