@@ -39,10 +39,16 @@ export function malformedRequests(newId: () => string) {
       const underWay = isBody ? answer.headersSent : answer?.writableFinished === false;
       const fault = faults[code ?? ''] ?? noHttp;
       if (!socket.writable || underWay || code === 'ECONNRESET') socket.destroy();
-      else if (isBody && code !== endOfInput) answer.emit(malformedBody, fault[1]);
+      else if (isBody && code !== endOfInput) refuseBody(answer, fault[1]);
       else socket.end(refusal(fault, newId()), () => socket.destroy());
     },
   };
+}
+
+/** Node lets go of a request that was answered: whoever reads its body would wait for the rest. */
+function refuseBody(answer: ServerResponse, error: GatewayError): void {
+  answer.once('close', () => answer.req.destroy());
+  answer.emit(malformedBody, error);
 }
 
 function refusal([status, error]: readonly [string, GatewayError], requestId: string): string {

@@ -161,6 +161,7 @@ describe('headers and paths', () => {
       if (path.startsWith('/api')) continue;
       const { logs } = await finalTraceOf(requestId);
       expect(logs).toMatchObject([{ status_code: 400, error_code: 'invalid_request' }]);
+      expect(logs[0]?.['latency_ms']).toBeLessThan(5000);
     }
     expect(seen()).toEqual([]);
   });
