@@ -16,7 +16,6 @@ import { crossOrigin } from './cors.ts';
 import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
-import { malformedBody } from './malformed-request.ts';
 import { type McpEndpointPorts, mcpEndpoint } from './mcp/mcp-endpoint.ts';
 import { callerKeyOf } from './public/caller-headers.ts';
 import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
@@ -95,11 +94,8 @@ export const gatewayApp =
       const fault = path === undefined ? targetFault : hostFaultOf(ctx.req);
       const ofAdmins = isForAdmins(path ?? '');
       const envelope = (): Envelope => envelopeFor(path ?? '', context);
-      const hangUp = (error: GatewayError): void =>
-        sendError(context, envelope(), error, { connection: 'close' });
-      ctx.res.on(malformedBody, hangUp);
       try {
-        if (fault !== undefined) hangUp(fault);
+        if (fault !== undefined) sendError(context, envelope(), fault, { connection: 'close' });
         else if (ofAdmins || !isPreflight(context)) await next();
       } catch (error) {
         ports.onDefect(error, context.requestId);

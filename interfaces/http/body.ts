@@ -12,6 +12,7 @@ import { type GatewayError, invalidRequest, overloaded } from '../../domain/shar
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import type { Arrivals, Arriving } from './body-pace.ts';
 import type { Lease } from './load-gate.ts';
+import { bodyFault, malformedBody } from './malformed-request.ts';
 import { header } from './request-context.ts';
 
 const tooLarge = (maxBytes: number): GatewayError => ({
@@ -123,6 +124,8 @@ async function readPieces(req: IncomingMessage, terms: BodyTerms): Promise<Eithe
   const coding = codingOf(req, terms);
   if (E.isLeft(coding)) return coding;
   if (req.destroyed) return E.left(brokenOff);
+  const fault = bodyFault(req);
+  if (fault !== undefined) return E.left(fault);
   return new Promise((resolve) => {
     const reading = new Reading(req, coding.right, terms, resolve);
     reading.begin();
@@ -169,6 +172,7 @@ class Reading {
     req.once('end', this.end);
     req.once('error', this.breakOff);
     req.once('close', this.breakOff);
+    req.once(malformedBody, () => this.stop(bodyFault(req) ?? brokenOff));
   }
 
   private readonly collect = (piece: Buffer): void => {

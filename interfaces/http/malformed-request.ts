@@ -21,12 +21,17 @@ const noHttp = ['400 Bad Request', invalidRequest('The request is not valid HTTP
 /** A caller that left, perhaps in the middle of its body: to its request it is one who left. */
 const endOfInput = 'HPE_INVALID_EOF_STATE';
 
-/** Emitted by the response to a request whose body turns out to be no HTTP, with the error. */
+/** Emitted by a request whose body turns out to be no HTTP. */
 export const malformedBody = 'malformedBody';
 
+const faultyBodies = new WeakMap<IncomingMessage, GatewayError>();
+
+/** Why what is left of a body cannot be read; undefined: it can. */
+export const bodyFault = (req: IncomingMessage): GatewayError | undefined => faultyBodies.get(req);
+
 /**
- * Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. Where its
- * head was a request already, it is answered as that request, and once.
+ * Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. Where they
+ * are the body of a request, that is what is answered, and once.
  */
 export function malformedRequests(newId: () => string) {
   const answers = new WeakMap<Duplex, ServerResponse>();
@@ -45,10 +50,11 @@ export function malformedRequests(newId: () => string) {
   };
 }
 
-/** Node lets go of a request that was answered: whoever reads its body would wait for the rest. */
+/** Who reads the body is told, and answers; who does not read it answers as ever. Either way the connection ends. */
 function refuseBody(answer: ServerResponse, error: GatewayError): void {
-  answer.once('close', () => answer.req.destroy());
-  answer.emit(malformedBody, error);
+  answer.shouldKeepAlive = false;
+  faultyBodies.set(answer.req, error);
+  answer.req.emit(malformedBody);
 }
 
 function refusal([status, error]: readonly [string, GatewayError], requestId: string): string {

@@ -160,7 +160,7 @@ describe('headers and paths', () => {
       expect(envelopeOf(answer)).toMatchObject({ ...error, message: expect.stringContaining(says) });
       if (path.startsWith('/api')) continue;
       const { logs } = await finalTraceOf(requestId);
-      expect(logs).toMatchObject([{ status_code: 400, error_code: 'invalid_request' }]);
+      expect(logs).toMatchObject([{ status_code: status, error_code: code }]);
       expect(logs[0]?.['latency_ms']).toBeLessThan(5000);
     }
     expect(seen()).toEqual([]);
