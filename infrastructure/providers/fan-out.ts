@@ -54,18 +54,25 @@ export function fanOut(
   };
 }
 
+/** The status of a call of which each exchange was answered. */
+const answeredStatus = 200;
+
 /** What a call comes to: the answer of all its exchanges, or the fault that ended them, with what the others used. */
 const wholeReply = (read: Either<UpstreamFault, WholeAnswer>, fault: UpstreamFault | undefined): Reply =>
   fault === undefined
     ? pipe(
         read,
-        E.map((answer): UpstreamReply => ({ kind: 'whole', status: 200, answer })),
+        E.bimap(
+          (malformed): UpstreamFault =>
+            malformed.kind === 'protocol' ? { ...malformed, status: answeredStatus } : malformed,
+          (answer): UpstreamReply => ({ kind: 'whole', status: answeredStatus, answer }),
+        ),
       )
     : E.left({ ...fault, ...used(E.isRight(read) ? read.right.value['usage'] : read.left.usage) });
 
 const large = (parts: readonly PartAnswer[], fault: UpstreamFault | undefined): UpstreamReply => ({
   kind: 'large',
-  status: 200,
+  status: answeredStatus,
   parts: parts.map(({ body, inputs }) => ({ text: sharedText([body]), inputs })),
   ...(fault === undefined ? {} : { fault }),
 });

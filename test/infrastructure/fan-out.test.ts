@@ -29,8 +29,10 @@ async function answer(exchange: Exchange | undefined, status: number): Promise<v
   await jest.advanceTimersByTimeAsync(0);
 }
 
+type Read = Parameters<typeof fanOut>[2];
+
 /** A call of so many exchanges over upstreams that answer when the test says so. */
-function aCall(count: number) {
+function aCall(count: number, read: Read = () => E.right({ value: {}, text: '{}' })) {
   const deadlines = new Deadlines();
   const sent: Exchange[] = [];
   const execution = fanOut(
@@ -47,7 +49,7 @@ function aCall(count: number) {
       sent.push(exchange);
       return exchange;
     },
-    () => E.right({ value: {}, text: '{}' }),
+    read,
   );
   return { execution, sent };
 }
@@ -77,6 +79,13 @@ describe('a call that is several exchanges', () => {
     await answer(sent[0], 200);
     await answer(sent[1], 500);
     expect(execution.accepted()).toBe(true);
+  });
+
+  it('was answered, whatever its answers hold', async () => {
+    const fault = { kind: 'protocol', message: 'Not what was asked for.' } as const;
+    const { execution, sent } = aCall(1, () => E.left(fault));
+    await answer(sent[0], 200);
+    expect(await execution.reply).toEqual(E.left({ ...fault, status: 200 }));
   });
 
   it('ends with the fault that came first: the others are cancelled, and none begins any more', async () => {
