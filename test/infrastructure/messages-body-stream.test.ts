@@ -3,24 +3,28 @@ import * as fc from 'fast-check';
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts';
 import { ChatObserver } from '../../domain/chat/observe-chat.ts';
 import { isArray, isObject, type Json, type JsonObject } from '../../domain/shared/json.ts';
-import { maxJsonDepth, maxStreamEventBytes, maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
-import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
-import { chatFromMessages } from '../../infrastructure/providers/messages-body/stream.ts';
-import { sseFrames, toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
 import { aMessage, messagesStreams } from '../support/arbitraries/messages-body-streams.ts';
-import { malformedEvents } from '../support/malformed-pieces.ts';
-import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
-
-const about = { id: 'chatcmpl-1', model: 'fast', createdSecs: 1700 };
-const namespace = 'cloud_a_platform';
-const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
-const messagesMachine = seal(chatFromMessages({ about, namespace, sanitise }));
-const machine = andThen(sseFrames, messagesMachine);
-
-const failure = (message: string, status = 502) => ({
-  kind: 'failed',
-  error: { code: 'upstream_error', message, upstream: { status } },
-});
+import { describeMachineLaws } from '../support/machine-laws.ts';
+import {
+  chunksOf,
+  close,
+  delta,
+  deltasOf,
+  event,
+  eventsOf,
+  failure,
+  finishesOf,
+  hello,
+  machine,
+  namespace,
+  nativeOf,
+  open,
+  start,
+  stop,
+  stopped,
+  textIn,
+} from './messages-body-stream-told.ts';
 
 describeMachineLaws('sseFrames, then chatFromMessages', {
   machine,
@@ -32,46 +36,6 @@ describeMachineLaws('sseFrames, then chatFromMessages', {
     outputs: [failure('The upstream sent an event that is too large.') as ChatEvent],
   },
 });
-
-type Payload = { readonly type: string; readonly [key: string]: unknown };
-const event = (payload: Payload): string => `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
-const start = event({ type: 'message_start', message: { usage: { input_tokens: 5, output_tokens: 1 } } });
-const open = (index: number, content_block: object): string =>
-  event({ type: 'content_block_start', index, content_block });
-const delta = (index: number, more: object): string =>
-  event({ type: 'content_block_delta', index, delta: more });
-const close = (index: number): string => event({ type: 'content_block_stop', index });
-const stopped = (stop_reason: string | null, usage: object | undefined = { output_tokens: 7 }): string =>
-  event({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage });
-const stop = event({ type: 'message_stop' });
-const hello =
-  open(0, { type: 'text', text: '' }) + delta(0, { type: 'text_delta', text: 'Hello' }) + close(0);
-
-const eventsOf = (text: string, ending?: Ending): readonly ChatEvent[] =>
-  outputsOf(machine, [Buffer.from(text)], ending);
-
-const chunksOf = (events: readonly ChatEvent[]): readonly JsonObject[] =>
-  events.flatMap((each) => (each.kind === 'chunk' ? [each.chunk] : []));
-
-/** The deltas of the one choice. */
-const deltasOf = (events: readonly ChatEvent[]): readonly JsonObject[] =>
-  chunksOf(events).flatMap(({ choices }) =>
-    (isArray(choices) ? choices : []).flatMap((choice) =>
-      isObject(choice) && isObject(choice['delta']) ? [choice['delta']] : [],
-    ),
-  );
-
-const finishesOf = (events: readonly ChatEvent[]): readonly Json[] =>
-  chunksOf(events).flatMap(({ choices }) =>
-    (choices as readonly JsonObject[]).flatMap(({ finish_reason: finish }) => finish ?? []),
-  );
-
-const nativeOf = (events: readonly ChatEvent[]): readonly Record<string, readonly JsonObject[]>[] =>
-  deltasOf(events).flatMap(({ provider_metadata: metadata }) =>
-    isObject(metadata) ? [metadata[namespace] as unknown as Record<string, readonly JsonObject[]>] : [],
-  );
-
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 describe('a messages stream as canonical chat chunks', () => {
   it('role, text, finish, one usage chunk, done', () => {
@@ -244,6 +208,82 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(nativeOf(events)).toEqual([{ citations: [citation] }]);
   });
 
+  it('a block may have all of it as it begins: text with its citations, and thinking with its signature', () => {
+    const citation = { type: 'char_location', cited_text: 'x' };
+    const events = eventsOf(
+      start +
+        open(0, { type: 'text', text: 'A', citations: [citation] }) +
+        open(1, { type: 'text', text: 'B', citations: [] }) +
+        open(2, { type: 'thinking', thinking: 'hm', signature: 's' }) +
+        open(3, { type: 'redacted_thinking', data: 'eA==' }) +
+        stopped('end_turn') +
+        stop,
+    );
+    expect(deltasOf(events).map(({ content }) => textIn(content))).toEqual([
+      '',
+      'A',
+      '',
+      'B',
+      '',
+      '',
+      '',
+      '',
+    ]);
+    expect(nativeOf(events)).toEqual([
+      { citations: [citation] },
+      { reasoning: [{ index: 2, type: 'thinking', thinking: 'hm' }] },
+      { reasoning: [{ index: 2, type: 'thinking', signature: 's' }] },
+      { reasoning: [{ index: 3, type: 'redacted_thinking', data: 'eA==' }] },
+    ]);
+  });
+
+  it('what chat has no word for is kept as it came, with the place of its block', () => {
+    const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
+    const pieces = [
+      { type: 'input_json_delta', partial_json: '{}' },
+      { type: 'text_delta', text: 'x' },
+      { type: 'citations_delta' },
+      { type: 'a_new_delta', citation: {} },
+    ];
+    const events = eventsOf(
+      start +
+        open(1, search) +
+        pieces.map((piece) => delta(1, piece)).join('') +
+        close(1) +
+        open(2, { type: 'text', text: '' }) +
+        delta(2, { type: 'a_new_delta' }) +
+        stopped('end_turn') +
+        stop,
+    );
+    expect(nativeOf(events)).toEqual(
+      [
+        { index: 1, content_block: search },
+        ...pieces.map((piece) => ({ index: 1, delta: piece })),
+        { index: 2, delta: { type: 'a_new_delta' } },
+      ].map((block) => ({ blocks: [block] })),
+    );
+  });
+
+  it.each([
+    ['without input', '', ['{}']],
+    ['with blanks', delta(0, { type: 'input_json_delta', partial_json: ' \n' }), [' \n', '{}']],
+    [
+      'with blanks behind its arguments',
+      delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }) +
+        delta(0, { type: 'input_json_delta', partial_json: ' ' }),
+      ['{"x":1}', ' '],
+    ],
+  ])('the arguments of a call are one object: %s', (_, pieces, told) => {
+    const begun = open(0, { type: 'tool_use', id: 'a', name: 'f' });
+    const again = open(0, { type: 'tool_use', id: 'b', name: 'g', input: { y: 1 } });
+    const events = eventsOf(start + begun + pieces + again + stopped('tool_use') + stop);
+    expect(
+      deltasOf(events).flatMap(({ tool_calls: calls }) =>
+        isArray(calls) ? calls.map((call) => (call as { function: JsonObject }).function['arguments']) : [],
+      ),
+    ).toEqual(['', ...told, '', '{"y":1}']);
+  });
+
   it('a refusal is explained before the end, with which comes what is told of the answer as a whole', () => {
     const container = { id: 'container_1', expires_at: '2026-01-01T00:00:00Z' };
     const context_management = { applied_edits: [{ cleared_input_tokens: 9 }] };
@@ -263,6 +303,10 @@ describe('a messages stream as canonical chat chunks', () => {
         provider_metadata: { [namespace]: { container, context_management, stop_details } },
       },
     ]);
+    const late = event({ type: 'message_delta', delta: { stop_details } });
+    expect(eventsOf(start + hello + stopped('end_turn') + late + stop)).toEqual(
+      eventsOf(start + hello + stopped('end_turn') + stop),
+    );
     const cut = event({
       type: 'message_delta',
       delta: { stop_reason: 'stop_sequence', stop_sequence: 'END' },
@@ -370,123 +414,11 @@ describe('usage', () => {
     expect(failed).toMatchObject({ kind: 'failed' });
     expect(failed).not.toHaveProperty('chunk');
     const broken = event({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } });
-    expect(eventsOf(start + hello + stopped('end_turn') + broken).at(-1)).toMatchObject({
-      kind: 'failed',
-      chunk: { choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
-    });
-  });
-});
-
-describe('failures', () => {
-  const errorEvent = event({
-    type: 'error',
-    error: { type: 'overloaded_error', message: 'Overloaded hunter2' },
-  });
-  const deep = `data: {"type":"x","y":${'['.repeat(maxJsonDepth)}${']'.repeat(maxJsonDepth)}}\n\n`;
-
-  it.each<[string, string, string]>([
-    ['an `error` event', start + hello + errorEvent, 'Overloaded [REDACTED]'],
-    [
-      'an `error` event after the stop reason',
-      start + hello + stopped('end_turn') + errorEvent,
-      'Overloaded [REDACTED]',
-    ],
-    ['an error at the top', 'data: {"error":"quota"}\n\n', 'quota'],
-    ['an error without words', 'event: error\ndata: {}\n\n', 'The upstream reported an error.'],
-    ['no JSON', `${start}data: {"type":\n\n`, 'The upstream sent a malformed event.'],
-    ['no object', `${start}data: [1]\n\n`, 'The upstream sent a malformed event.'],
-    [
-      'an event that goes by another name',
-      `${start}event: message_stop\ndata: {"type":"ping"}\n\n`,
-      'The upstream sent an event that contradicts itself.',
-    ],
-    ['too deep', start + deep, 'The upstream sent an event that is nested too deeply.'],
-    ['nothing at all', '', 'The upstream ended its stream before the answer was complete.'],
-    [
-      'an end before the stop reason',
-      start + hello,
-      'The upstream ended its stream before the answer was complete.',
-    ],
-    [
-      '[DONE] before the stop reason',
-      `${start}data: [DONE]\n\n`,
-      'The upstream ended its stream before the answer was complete.',
-    ],
-    [
-      'a null stop reason and the end',
-      start + hello + stopped(null),
-      'The upstream ended its stream before the answer was complete.',
-    ],
-  ])('%s', (_, text, message) => {
-    const events = eventsOf(text);
-    expect(events.at(-1)).toMatchObject(failure(message));
-    expect(events.filter(({ kind }) => kind !== 'chunk')).toHaveLength(1);
-  });
-
-  it.each(malformedEvents)('a piece that would vanish is malformed: %s', (_, piece) => {
-    const events = eventsOf(start + hello + event(piece) + stopped('end_turn') + stop);
-    expect(events.slice(0, -1)).toEqual(eventsOf(start + hello).slice(0, -1));
-    expect(events.at(-1)).toMatchObject(failure('The upstream sent a malformed event.'));
-  });
-
-  it.each([
-    ['no block', ''],
-    ['a block of text', open(1, { type: 'text', text: '' })],
-    ['a call that has ended', open(1, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(1)],
-  ])('arguments where there is %s are a malformed event, and blanks are nothing', (_case, before) => {
-    const piece = (partial_json: string | null) => delta(1, { type: 'input_json_delta', partial_json });
-    const after = stopped('tool_use') + stop;
-    expect(eventsOf(start + before + piece('{"a":') + after).at(-1)).toMatchObject(
-      failure('The upstream sent a malformed event.'),
-    );
-    for (const nothing of ['', ' \n', null])
-      expect(eventsOf(start + before + piece(nothing) + after)).toEqual(eventsOf(start + before + after));
-  });
-
-  it('another message that begins in the middle is a failure: half a call of the first would be told as a whole one', () => {
-    const begin = (id?: string) => event({ type: 'message_start', message: { id, content: [] } });
-    const half = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} });
-    const argued = delta(0, { type: 'input_json_delta', partial_json: '{"x":' });
-    const other = begin('msg_2') + hello + stopped('end_turn') + stop;
-    expect(eventsOf(begin('msg_1') + half + argued + other).at(-1)).toMatchObject(
-      failure('The upstream began another message before it had ended the first one.'),
-    );
-    for (const again of [begin('msg_1'), begin('')])
-      expect(eventsOf(begin('msg_1') + again + hello + stopped('end_turn') + stop)).toEqual(
-        eventsOf(begin('msg_1') + hello + stopped('end_turn') + stop),
-      );
-  });
-
-  it('an error beside the events is a failure, also after the stop reason', () => {
-    const beside = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
-    const told = andThen(toldSseFrames(sanitise), messagesMachine);
-    for (const before of [start + hello, start + hello + stopped('end_turn')])
-      for (const after of ['', `\n\n${stop}`])
-        expect(outputsOf(told, [Buffer.from(before + beside + after)]).at(-1)).toMatchObject(
-          failure('Overloaded'),
-        );
-  });
-
-  it('a broken connection fails with its reason, unless the answer was complete', () => {
-    const reset: Ending = { kind: 'fault', reason: 'The connection broke.', status: 504 };
-    expect(eventsOf(start + hello, reset).at(-1)).toMatchObject(failure('The connection broke.', 504));
-    const complete = eventsOf(start + hello + stopped('end_turn'), reset);
-    expect(complete.at(-1)).toEqual({ kind: 'done' });
-    expect(complete.at(-2)).toMatchObject({ chunk: { usage: { total_tokens: 12 } } });
-  });
-
-  it('what it remembers is bounded', () => {
-    const many = (block: object): string =>
-      Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) => open(index, block)).join('');
-    expect(eventsOf(start + many({ type: 'tool_use', id: 'a', name: 'f' })).at(-1)).toMatchObject(
-      failure('The upstream sent too many tool calls in one answer.'),
-    );
-    expect(eventsOf(start + many({ type: 'compaction' })).at(-1)).toMatchObject(
-      failure('The upstream sent too many content blocks at once.'),
-    );
-    const content = Array.from({ length: maxTranslatedToolCalls + 2 }, () => ({ type: 'tool_use', id: 'a' }));
-    expect(eventsOf(event({ type: 'message_start', message: { content } })).at(-1)).toMatchObject(
-      failure('The upstream sent too many tool calls in one answer.'),
-    );
+    const silent = event({ type: 'message_delta', delta: {} });
+    for (const between of ['', silent])
+      expect(eventsOf(start + hello + stopped('end_turn') + between + broken).at(-1)).toMatchObject({
+        kind: 'failed',
+        chunk: { choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
+      });
   });
 });

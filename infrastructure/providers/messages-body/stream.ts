@@ -109,7 +109,7 @@ class Translation {
         this.useFinal(usage);
         return this.readEnd(parseExactObject(data));
       case 'message_stop':
-        if (this.phase === 'begun') this.readEnd({ delta: this.message ?? {} });
+        this.readEnd({ delta: this.message });
         return this.complete();
     }
   }
@@ -278,7 +278,6 @@ class Translation {
 
   private over(end: ChatEvent): void {
     this.phase = 'over';
-    this.open.clear();
     this.events.push(end);
   }
 
