@@ -172,6 +172,18 @@ describe('a whole message as a chat completion', () => {
     expect(told(message([]))).not.toHaveProperty('provider_metadata');
   });
 
+  it('what is said beside a call stays, and a call without an input has `{}`; no other block is text', () => {
+    const content = [
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_use', id: 'a', name: 'f' },
+      { type: 'a_new_one', text: 'x' },
+      { type: 'text' },
+    ];
+    expect(told(message(content))['choices']).toMatchObject([
+      { message: { content: 'I look.', tool_calls: [{ function: { arguments: '{}' } }] } },
+    ]);
+  });
+
   it('an input keeps every digit', () => {
     fc.assert(
       fc.property(anObjectText, (input) => {
@@ -226,6 +238,7 @@ describe('an answer that is no message', () => {
       'key [REDACTED]',
     ],
     ['a platform’s error', '{"message":"no hunter2"}', 'no [REDACTED]'],
+    ['an error beside content', '{"content":[],"error":{"message":"no hunter2"}}', 'no [REDACTED]'],
     ['another family’s answer', '{"choices":[]}', 'The upstream answered without `content`.'],
     ['no JSON', '<html>', /not a JSON object/],
     ['an array', '[]', /not a JSON object/],
@@ -237,6 +250,16 @@ describe('an answer that is no message', () => {
         message: typeof expected === 'string' ? expected : expect.stringMatching(expected),
       });
     }
+  });
+
+  it('an error tells what was used, in the words of each family', () => {
+    const text = '{"error":{"message":"m"},"usage":{"input_tokens":5,"output_tokens":7}}';
+    expect(messageAsChat(text, words)).toMatchObject({
+      left: { message: 'm', usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
+    });
+    expect(readMessage(text, sanitise)).toMatchObject({
+      left: { message: 'm', usage: { input_tokens: 5, output_tokens: 7 } },
+    });
   });
 
   it.each(malformedBlocks)('one with a piece that would vanish: %s', (_, block) => {

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { generationUsage } from '../../domain/ledger/usage.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import { unifiedCompletion } from '../../infrastructure/providers/cloud-b/unified-response.ts';
 import { aJson } from '../support/arbitraries/json-text.ts';
 
@@ -76,6 +77,13 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
+  it('what is said beside a call stays', () => {
+    expect(messageOf(answer([{ text: 'I look.' }, use('1', 'f', {})]))).toMatchObject({
+      content: 'I look.',
+      tool_calls: [{ id: '1' }],
+    });
+  });
+
   it('no-argument tools end as `{}`', () => {
     const content = [use('1', 'f', {}), { toolUse: { toolUseId: '2', name: 'g' } }];
     expect(messageOf(answer(content))).toMatchObject({
@@ -128,10 +136,16 @@ describe('a converse answer as a chat completion', () => {
       { citationsContent: { content: [{ text: 'ask ' }, { text: 'first.' }], citations: [citation] } },
       { text: ' Really.' },
     ];
-    expect(messageOf(answer(content))).toMatchObject({
+    expect(messageOf(answer(content))).toEqual({
+      role: 'assistant',
       content: 'You should ask first. Really.',
+      refusal: null,
       provider_metadata: { cloud_b_platform: { citations: [citation] } },
     });
+    const bare = {
+      citationsContent: { content: ['a', { text: 'b' }, { text: 7 }] },
+    } as unknown as JsonObject;
+    expect(messageOf(answer([bare]))).toEqual({ role: 'assistant', content: 'b', refusal: null });
   });
 
   it('what the caller asked for beside the message is kept with the answer', () => {
@@ -282,10 +296,12 @@ describe('what is no answer', () => {
   });
 
   it('nesting without a bound is refused', () => {
-    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
-    expect(faultOf(answer([use('1', 'f', 'DEEP')]).replace('"DEEP"', deep))).toMatchObject({
-      kind: 'protocol',
-    });
+    for (const levels of [maxJsonDepth, 5000]) {
+      const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+      expect(faultOf(answer([use('1', 'f', 'DEEP')]).replace('"DEEP"', deep))).toMatchObject({
+        kind: 'protocol',
+      });
+    }
   });
 
   it('nothing makes it throw', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import {
+  maxJsonDepth,
   maxStreamEventValues,
   maxTranslatedToolCalls,
   maxUpstreamErrorBytes,
@@ -99,9 +100,16 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
 
   it('an error that no model tells of says its message, sanitised', () => {
     expect(told([errorFrame('InternalFailure', 'A secret broke.')])).toEqual([{ failed: 'A *** broke.' }]);
-    expect(told([errorFrame('InternalFailure', '')])).toEqual([
-      { failed: 'The upstream reported an error (InternalFailure).' },
-    ]);
+    const unexplained = 'The upstream reported an error (InternalFailure).';
+    const bare = frame(
+      [textHeader(':message-type', 'error'), textHeader(':error-code', 'InternalFailure')],
+      Buffer.alloc(0),
+    );
+    for (const error of [errorFrame('InternalFailure', ''), bare])
+      expect(eventsOf([error])).toMatchObject([
+        { error: { message: unexplained, upstream: { labels: { code: 'InternalFailure' } } } },
+      ]);
+    expect(told([errorFrame('', '')])).toEqual([{ failed: 'The upstream reported an error.' }]);
   });
 
   const raw = (type: string, payload: string | Buffer): Buffer =>
@@ -117,6 +125,13 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     [
       'nesting without a bound',
       raw('messageStop', `{"stopReason":"end_turn","x":${'['.repeat(5000)}${']'.repeat(5000)}}`),
+    ],
+    [
+      'nesting beyond the bound',
+      raw(
+        'messageStop',
+        `{"stopReason":"end_turn","x":${'['.repeat(maxJsonDepth)}${']'.repeat(maxJsonDepth)}}`,
+      ),
     ],
     ['another role', eventFrame('messageStart', { role: 'user' })],
     ['a delta without an index', eventFrame('contentBlockDelta', { delta: { text: 'a' } })],
