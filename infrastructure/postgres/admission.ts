@@ -144,10 +144,9 @@ export async function admitLimitedBatch(
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
   const { scopes, chosen } = askedOf(options.ownersElsewhere === true ? [] : asks);
-  // By code units, as `collate "C"` has ASCII; the statement itself takes its locks in the database's own order.
   const subjects = [
     ...new Map(asks.flatMap(({ limits }) => limits.map((limit) => [keyOf(limit), limit.subject]))),
-  ].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  ];
   const keys = subjects.map(([key]) => key);
   const placeOf = new Map(keys.map((key, index) => [key, index + 1]));
   const limited = asks.map(({ requestLogId, limits }, index) => ({

@@ -1,5 +1,5 @@
--- `gateway_admit` for requests that have rate limits. `subjects` are those of the batch, sorted; of each of `limited`
--- (in arrival order, `ord`) `at` are the places of its own ones in there, from 1.
+-- `gateway_admit` for requests that have rate limits. `subjects` are those of the batch; of each of `limited` (in arrival
+-- order, `ord`) `at` are the places of its own ones in there, from 1.
 -- Each request is judged beside those before it, and counts for all of its subjects or for none of them. Where there is
 -- room for all of the batch, they need not be gone through. The answer has what each limit stood at before the batch,
 -- and the places (`ord`) of the requests that were refused.
