@@ -118,7 +118,11 @@ describe('what a request holds that leaves no row', () => {
     });
     expect(settled).toEqual(E.right({ kind: 'journaled' }));
     const options = { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined };
-    expect(await replayJournaled(oneDatabase(pool), options)(kept[0] ?? '')).toBe('settled');
+    const ended: unknown[] = [];
+    const endElsewhere = async (record: object): Promise<void> => void ended.push(record);
+    const replay = replayJournaled(oneDatabase(pool), options, endElsewhere);
+    expect(await replay(kept[0] ?? '')).toBe('settled');
+    expect(ended).toEqual([{ ord: 1, request_log_id: ask.requestLogId }]);
     expect([(await takenOf(query, limit)).held, await query('select from request_claims')]).toEqual([0, []]);
     await far.end();
     await proxy.close();
@@ -255,6 +259,11 @@ describe('a database that takes no rows', () => {
     expect(E.isRight(await ledger.admit(anAsk(hard)))).toBe(false);
     expect(await process.check()).toBeUndefined();
     expect(E.isRight(await ledger.admit(anAsk(hard)))).toBe(true);
+    await one.query(sql.unsafe`set default_transaction_read_only = on`);
+    expect(await ledger.admit(anAsk(free, { claim: true }))).toMatchObject({
+      left: { code: 'store_unavailable' },
+    });
+    expect(process.unwritable()).toBe('read_only');
     await one.end();
   });
 

@@ -5,6 +5,7 @@ import type { SettlementRecord } from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { itOnOneServer } from '../support/one-server.ts';
 import {
   aLog,
   aRecord,
@@ -253,6 +254,19 @@ describe('a poisoned row in a batch', () => {
     for (const user of users) spends.push(await spendOf(query, scopeOf(user)));
     expect(spends.map(({ rows }) => rows / unit)).toEqual([17n, 16n, 16n]);
     expect(spends.map(({ days }) => days / unit)).toEqual([17n, 16n, 16n]);
+  });
+
+  itOnOneServer()('that meets a page which cannot be read fails one request, too', async () => {
+    await query(`
+      create function unreadable() returns trigger language plpgsql as $$ begin
+        if new.model_key <> 'unreadable' then return new; end if;
+        raise exception 'invalid page in block 1' using errcode = 'data_corrupted';
+      end $$;
+      create trigger unreadable before insert on usage_cost_events for each row execute function unreadable()`);
+    const user = await aUser(query);
+    const records = ['fast', 'unreadable', 'fast'].map((modelKey) => aRecord(user, unit, { modelKey }));
+    expect(await settleTogether(ledger(), records)).toEqual(['recorded', 'store_unavailable', 'recorded']);
+    await query('drop function unreadable() cascade');
   });
 
   it('leaves the order of arrival as it was: what was blocked still is, alone', async () => {

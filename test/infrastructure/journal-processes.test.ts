@@ -202,6 +202,21 @@ describe('recovery beside records that arrive', () => {
     expect(faults).toEqual([]);
   });
 
+  it('loses none that comes while its file is settled', async () => {
+    const folder = await makeTestFolder('journal');
+    const { journal, recover } = bench(folder, 'a');
+    await journal.append('"before"');
+    const database = taking();
+    const replay = async (record: string): Promise<Replayed> => {
+      expect(await wordsOf([journal.append('"meanwhile"')])).toEqual(['kept']);
+      return database.replay(record);
+    };
+    await recover(replay, always);
+    await recover(database.replay, always);
+    expect(database.settled).toEqual(['"before"', '"meanwhile"']);
+    await journal.close();
+  });
+
   it('leaves few files behind, however long the database is away', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover } = bench(folder, 'a');

@@ -64,15 +64,22 @@ async function cutOff(
 
 const deferrable = <R extends SettlementRecord>(record: R, to = at): R => ({ ...record, deferrableTo: to });
 
-const replayOf = ({ pool }: OpenLedger) =>
+type Replaying = Parameters<typeof replayJournaled>[1];
+
+const replayOf = ({ pool }: OpenLedger, over: Partial<Replaying> = {}) =>
   replayJournaled(oneDatabase(pool), {
     closeOnBlock: () => false,
     mailReady: () => false,
     onFault: () => undefined,
+    ...over,
   });
 
 /** Another process comes up and settles what is in the folder. */
-async function settleFolder(folder: string, ledger = ledgers[0]!): Promise<readonly RecoveredFile[]> {
+async function settleFolder(
+  folder: string,
+  ledger = ledgers[0]!,
+  over: Partial<Replaying> = {},
+): Promise<readonly RecoveredFile[]> {
   const recovered: RecoveredFile[] = [];
   const journal = localJournal({
     directory: folder,
@@ -81,7 +88,7 @@ async function settleFolder(folder: string, ledger = ledgers[0]!): Promise<reado
     },
     onRecovered: (file) => void recovered.push(file),
   });
-  await journal.recover(replayOf(ledger), always);
+  await journal.recover(replayOf(ledger, over), always);
   return recovered;
 }
 
@@ -303,6 +310,27 @@ describe('a settlement that the database could not take', () => {
     ]);
   });
 
+  it('shuts the window of the budget that blocks it, and its alerts are mailed, as of any other', async () => {
+    const folder = await makeTestFolder('journal');
+    const { ledger, close } = await cutOff(folder);
+    const [blocked, alerted] = [await aUser(query), await aUser(query, { amount: 10n, hard: false })];
+    for (const user of [blocked, alerted])
+      expect(wordOf(await ledger.settle(deferrable(aRecord(user, 9n * unit))))).toBe('journaled');
+    await close();
+    await setUserBudget(query, userIdOf(blocked), { amount: 1n });
+    await settleFolder(folder, ledgers[0], { closeOnBlock: () => true, mailReady: () => true });
+    const [window] = await query(
+      'select window_start from budget_window_closures where ownership_scope_key = $1',
+      [scopeOf(blocked)],
+    );
+    expect(window).toEqual({ window_start: new Date('2028-05-01T00:00:00Z') });
+    const [mail] = await query(
+      'select delivery_status from budget_alert_deliveries where ownership_scope_key = $1',
+      [scopeOf(alerted)],
+    );
+    expect(mail).toEqual({ delivery_status: 'pending' });
+  });
+
   it('and was blocked by a try that is made again is judged again, and its log row says what came of it', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
@@ -365,6 +393,17 @@ describe('a settlement that the database could not take', () => {
     expect(await rowsOf(query, bad)).toEqual([0, 0]);
     expect((await readdir(folder)).every((name) => name.endsWith('.refused'))).toBe(true);
     expect(await readFile(recovered[0]?.kept ?? '', 'utf8')).toContain(bad.charge.requestLogId);
+  });
+
+  it('and is refused by the database at once, is not kept: whoever waits for its answer is told', async () => {
+    const kept: string[] = [];
+    const { pool, ...own } = await openLedger(database.url(), {
+      journal: async (text) => kept.push(text) > 0,
+    });
+    const user = await aUser(query);
+    expect(wordOf(await own.settle(deferrable(aRecord(user, -1n))))).toBe('internal_error');
+    expect(kept).toEqual([]);
+    await pool.end();
   });
 
   it('of a dead process is settled once when two processes come for it', async () => {
