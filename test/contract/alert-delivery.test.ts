@@ -11,12 +11,15 @@ import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { itOnOneServer } from '../support/one-server.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { aMember, deliveriesOf, putBudget } from './alerts-bench.ts';
 import {
   aTeam,
   aUser,
+  holder,
   openLedger,
+  scopeOf,
   settleTogether,
   aRecord,
   unit,
@@ -214,6 +217,25 @@ describe('a mail that failed is told of once, whatever failed', () => {
       0n,
     );
     await Promise.all(pools.map((pool) => dispatcher(pool)(25, () => true)));
+    expect(toldOf(user)).toEqual(['mail_not_configured']);
+  });
+
+  itOnOneServer()('and not while another one is about to tell of it', async () => {
+    const user = await aUser(query);
+    await putBudget(
+      budgetsStore(pools[0]!, () => false),
+      user,
+      0n,
+    );
+    const other = await holder(database.url());
+    await other.query(
+      'update budget_alert_deliveries set failure_told = true where ownership_scope_key = $1',
+      [scopeOf(user)],
+    );
+    await dispatcher(pools[0]!)(25, () => true);
+    expect(toldOf(user)).toEqual([]);
+    await other.rollBack();
+    await dispatcher(pools[1]!)(25, () => true);
     expect(toldOf(user)).toEqual(['mail_not_configured']);
   });
 

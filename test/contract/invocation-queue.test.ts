@@ -65,6 +65,11 @@ describe('the queue of records', () => {
       ...Array.from({ length: 15 }, () => true),
       ...Array.from({ length: 5 }, () => false),
     ]);
+    // What was written leaves its room to those that come then.
+    add(MiB);
+    await queue.close(5000);
+    expect(queue.counts()).toMatchObject({ kept: count + 1, shed });
+    expect(whole.at(-1)).toBe(true);
   });
 
   it('waits while the database is away', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DatabasePool } from 'slonik';
@@ -7,6 +8,7 @@ import { reportLeaderboard } from '../../application/reports/report-leaderboard.
 import { reportSpend } from '../../application/reports/report-spend.ts';
 import { purgeRows } from '../../application/retention/purge-rows.ts';
 import { purgeShards } from '../../infrastructure/postgres/citus/aged-shards.ts';
+import { alone } from '../../infrastructure/postgres/alone.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { purgeAlone, purgeBatchRows, agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
@@ -381,17 +383,32 @@ describe('the purge of request logs', () => {
       expect(await purgeAlone(database.url(), async () => 'third')).toBe('third');
     });
 
-    it('is over for one that loses its connection, and can be begun anew', async () => {
+    it('is over for one that loses its connection, whatever it is doing, and can be begun anew', async () => {
       await fill(query, hoursAgo(72), [{ ...row, offset: -5 }]);
-      const lost = purgeAlone(database.url(), async (logs) => {
-        await query(
+      const lose = () =>
+        query(
           `select pg_terminate_backend(pid) from pg_locks l where locktype = 'advisory' and granted
            and l.database = (select oid from pg_database where datname = current_database())`,
         );
+      const lost = purgeAlone(database.url(), async (logs) => {
+        await lose();
         return logs.countBefore(hoursAgo(72));
       });
       await expect(lost).rejects.toThrow();
+      const working = alone(database.url(), 1, async () => {
+        await lose();
+        return new Promise<never>(() => undefined);
+      });
+      await expect(working).rejects.toThrow();
       expect(await purgeAlone(database.url(), (logs) => logs.countBefore(hoursAgo(72)))).toBe(1);
+    });
+
+    it('goes on where the database ends transactions that stand still', async () => {
+      const setting = 'idle_in_transaction_session_timeout';
+      const name = new URL(database.url()).pathname.slice(1);
+      await query(`alter database ${name} set ${setting} = '50ms'`);
+      expect(await alone(database.url(), 1, () => sleep(200, 'done'))).toBe('done');
+      await query(`alter database ${name} reset ${setting}`);
     });
 
     it('is given up when the database does not answer any more, and holds nobody up', async () => {

@@ -6,6 +6,7 @@ import { type DatabasePool, sql } from 'slonik';
 import type { AdminSessions, LoginAttempts } from '../../application/ports/admin-access.ts';
 import { newSession } from '../../domain/identity/admin-session.ts';
 import { AnswerTooLate, isDatabaseTrouble } from '../../infrastructure/postgres/database-fault.ts';
+import { ownAccessStore } from '../../infrastructure/postgres/own-access-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { connected } from '../support/test-server.ts';
-import { withClock } from './ledger-bench.ts';
+import { holder, untilWaiting, withClock } from './ledger-bench.ts';
 import { tcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
@@ -209,6 +210,27 @@ describe('a session', () => {
     }
   });
 
+  it('does not outlive the enrolment of a second factor, also where it is opened at the same moment', async () => {
+    const person = await anAdmin();
+    const own = ownAccessStore(pools[0]!);
+    const change = { person, tokenSha256: digest(), address: '198.51.100.1' };
+    const sealedSecret = digest();
+    expect(await own.beginFactor(change, sealedSecret)).toBe(true);
+    const login = await holder(database.url());
+    await login.query('select from user_passwords where user_id = $1 for share', [person.userId]);
+    const token = digest();
+    await login.query(
+      `insert into admin_sessions (token_sha256, user_id, created_at, last_seen_at, expires_at, signed_in_by)
+       values ($1, $2, gateway_now(), gateway_now(), gateway_now() + interval '1 hour', 'password')`,
+      [token, person.userId],
+    );
+    const confirmed = own.confirmFactor(change, { sealedSecret, lastUsedStep: 1 }, []);
+    await untilWaiting(query, 1, 'transactionid');
+    await login.commit();
+    expect(await confirmed).toBe(true);
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+
   it('those that are over are tidied away, and a person has at most 100', async () => {
     const person = await anAdmin();
     const first = digest();
@@ -260,6 +282,15 @@ describe('login attempts', () => {
     });
     await attempts.forget('A@example.com', '198.51.100.1');
     expect(await attempts.begin('a@example.com', '198.51.100.1')).toMatchObject({ here: 1, anywhere: 2 });
+  });
+
+  it('of a clock that was wrong are forgotten once it is put right, and those of a moment before are not', async () => {
+    const tries = async (at: number): Promise<number> => {
+      await clock.standAt(new Date(at));
+      return (await attempts.begin('a@example.com', '198.51.100.1')).here;
+    };
+    expect([await tries(start + 365 * 24 * 60 * minute), await tries(start)]).toEqual([1, 1]);
+    expect([await tries(start + minute / 2), await tries(start)]).toEqual([2, 3]);
   });
 
   it('tries at once are each counted once, whatever replica they are made at', async () => {

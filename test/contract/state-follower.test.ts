@@ -63,6 +63,15 @@ describe('the state that a replica follows', () => {
     expect(freshness.isFresh()).toBe(true);
   });
 
+  it('is not taken for current when it was read more than four seconds ago', () => {
+    const freshness = new Freshness();
+    expect(freshness.isFresh()).toBe(false);
+    freshness.confirm(performance.now() - 3500);
+    expect(freshness.isFresh()).toBe(true);
+    freshness.confirm(performance.now() - 4001);
+    expect(freshness.isFresh()).toBe(false);
+  });
+
   it('is read again at the next look where reading it failed, and is not taken for current', async () => {
     const { changes, faults, confirmed, touch } = await following(async (time) => {
       if (time === 2) throw new Error('not read');
