@@ -8,6 +8,7 @@ import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { connected } from '../support/test-server.ts';
+import { holder, untilWaiting } from './ledger-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -66,6 +67,25 @@ it('a reload takes the locks of budgets last: until then their owners settle', a
   });
   const budgets = await query('select amount_10000::int as amount from user_budgets where active');
   expect(budgets).toEqual([{ amount: 2 }]);
+});
+
+it('a reload locks owners in the order of settlements, whatever the order of the file: none waits in a circle', async () => {
+  await seedStore(pool).reconcile(peopleWith(2, 1n));
+  const scopes = await query<{ scope: string }>(
+    `select 'user:' || user_id as scope from users where email in ('person-0@example.com', 'person-1@example.com')
+     order by hashtext('user:' || user_id)`,
+  );
+  const [first, second] = scopes.map(({ scope }) => scope);
+  const backwards = peopleWith(2, 5n);
+  for (const seed of [peopleWith(2, 4n), { ...backwards, users: backwards.users.toReversed() }]) {
+    const settling = await holder(database.url());
+    await settling.query('select lock_scopes(array[$1])', [first]);
+    const reconciled = seedStore(pool).reconcile(seed);
+    await untilWaiting(query, 1);
+    await settling.query('select lock_scopes(array[$1])', [second]);
+    await settling.commit();
+    await reconciled;
+  }
 });
 
 it('many budgets are changed in statements that each have their time, and all of them at once', async () => {
