@@ -12,6 +12,7 @@ import type { ExportTotals } from '../../domain/export/manifest.ts';
 import { alone } from './alone.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
 import { openPool, row } from './pool.ts';
+import { unhurried, unhurriedMs } from './unhurried.ts';
 import { anyTime, answeredWithin } from './within-time.ts';
 
 /** Rows of one page. With request ids and user agents as long as headers may be, that is 64 MB. */
@@ -26,9 +27,8 @@ const aroundMs = 3 * 3_600_000;
 /** Number of the advisory lock that an export holds: the objects of two at once would be of two readings. */
 const exportLock = 4_071_771_015;
 
-/** A page and a look are short; counting the request logs of a day takes as long as there are many. */
+/** A page and a look are short. */
 const answerMs = 15_000;
-const countMs = 3_600_000;
 
 const nowRow = t.type({ now: timestamp });
 const heldRow = t.type({ held: t.boolean });
@@ -74,15 +74,14 @@ async function ledgerTotals(connection: CommonQueryMethods, day: ExportDay): Pro
 }
 
 const logTotals = (connection: CommonQueryMethods, day: ExportDay): Promise<ExportTotals> =>
-  connection.transaction(async (unhurried) => {
+  unhurried(connection, async (transaction) => {
     const [from, until] = timesOf(day);
-    await unhurried.query(sql.unsafe`select set_config('statement_timeout', ${String(countMs)}, true)`);
-    await unhurried.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
+    await transaction.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
     const statement = sql.type(row(totalsRow))`
       select count(*) as rows, null as cost from request_logs
       where occurred_at >= ${from}::timestamptz and occurred_at < ${until}::timestamptz
     `;
-    const { rows } = await answeredWithin(unhurried.one(statement), countMs + answerMs);
+    const { rows } = await answeredWithin(transaction.one(statement), unhurriedMs + answerMs);
     return { rows: Number(rows), cost: undefined };
   });
 

@@ -1,8 +1,9 @@
 import * as t from 'io-ts';
-import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import { type DatabasePool, sql } from 'slonik';
 import type { AuditedRow, LedgerAudit } from '../../application/ports/ledger-audit.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
+import { unhurried } from './unhurried.ts';
 
 /** Rows of one page: a few MB in memory. */
 const pageSize = 10_000;
@@ -111,13 +112,6 @@ const rollupDifferences = (atMost: number) => sql.type(row(rollupRow))`
   having sum(rollup_count) <> sum(row_count) or sum(rollup_spend) <> sum(row_spend)
   order by 1, 2, 3, 4 limit ${atMost}
 `;
-
-/** A question to the whole ledger takes as long as the ledger is large: an hour is more than it ever needs. */
-const unhurried = <A>(pool: DatabasePool, ask: (connection: CommonQueryMethods) => Promise<A>): Promise<A> =>
-  pool.transaction(async (connection) => {
-    await connection.query(sql.unsafe`set local statement_timeout = '1h'`);
-    return ask(connection);
-  });
 
 /** Undefined: it is not such an amount (`NaN` is a numeric, too). */
 const wholeNumber = (text: string | null): bigint | undefined =>

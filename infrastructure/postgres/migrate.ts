@@ -18,6 +18,7 @@ import {
   readMigrations,
   type SqlFile,
 } from './migration-files.ts';
+import { takesItsTime } from './unhurried.ts';
 
 /** Number of the advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
@@ -232,7 +233,7 @@ function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]
 /** A migration lasts as long as it lasts, also where statements of the role have a bound, as behind a pooler. */
 async function begin(client: Client): Promise<void> {
   await client.query('begin');
-  await client.query('set local statement_timeout = 0');
+  await client.query(takesItsTime(0).sql);
 }
 
 async function apply(client: Client, migration: Migration): Promise<void> {

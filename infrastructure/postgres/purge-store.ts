@@ -5,6 +5,7 @@ import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { alone } from './alone.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
+import { unhurried, unhurriedMs } from './unhurried.ts';
 import { anyTime, answeredWithin } from './within-time.ts';
 
 /**
@@ -26,8 +27,6 @@ const reachedRow = t.type({ reached: nullable(t.string) });
 
 /** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */
 const answerMs = 15_000;
-/** Counting, and reading a partition, take as long as there are many rows: an hour is more than they ever need. */
-const countMs = 3_600_000;
 
 /** `request_logs` and its children, in statements that nobody waits for. */
 export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answerMs): AgedRows => ({
@@ -35,7 +34,7 @@ export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answe
     const statement = sql.type(row(nowRow))`select gateway_now() as now`;
     return (await answeredWithin(connection.one(statement), withinMs)).now;
   },
-  countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), countMs + withinMs),
+  countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), unhurriedMs + withinMs),
   deleteBefore: (cutoff) => batches(connection, cutoff, withinMs),
 });
 
@@ -47,16 +46,6 @@ const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<numb
       select count(*) as count from request_logs where occurred_at < ${cutoff.toISOString()}::timestamptz
     `);
     return Number(count);
-  });
-
-/** A transaction whose statements may take as long as there are many rows. */
-const unhurried = <A>(
-  connection: CommonQueryMethods,
-  ask: (transaction: CommonQueryMethods) => Promise<A>,
-): Promise<A> =>
-  connection.transaction(async (transaction) => {
-    await transaction.query(sql.unsafe`select set_config('statement_timeout', ${String(countMs)}, true)`);
-    return ask(transaction);
   });
 
 type Batches = ReturnType<AgedRows['deleteBefore']>;
@@ -73,7 +62,7 @@ async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, wi
         unhurried(connection, (transaction) =>
           transaction.one(sql.type(row(droppedRow))`select gateway_purge_detached_logs() as deleted`),
         ),
-        countMs + withinMs,
+        unhurriedMs + withinMs,
       );
       if (dropped.deleted === null) break;
       yield { rows: Number(dropped.deleted), whole: true };
@@ -97,7 +86,7 @@ async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: 
   const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
   await answeredWithin(
     unhurried(connection, (transaction) => transaction.query(emptied)),
-    countMs + withinMs,
+    unhurriedMs + withinMs,
   );
 }
 

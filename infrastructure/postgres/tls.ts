@@ -30,7 +30,7 @@ const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiati
 /** What is meant for TLS, however it is spelled: left out in silence, connections would go in the clear. */
 const namesTls = /ssl|tls/i;
 
-/** The trust of this machine, as libpq calls it. */
+/** The signers that Node trusts, as libpq calls those of the machine. */
 const systemTrust = 'system';
 
 /** Whether connections to this URL are under TLS; on the left why it cannot be used. */

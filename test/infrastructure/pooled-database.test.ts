@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as t from 'io-ts';
+import { sql } from 'slonik';
 import { alone } from '../../infrastructure/postgres/alone.ts';
+import { openPool, row } from '../../infrastructure/postgres/pool.ts';
+import { unhurried } from '../../infrastructure/postgres/unhurried.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway } from '../support/gateway.ts';
 
@@ -11,6 +15,14 @@ const query = queries(database.url);
 
 /** A lock of these tests alone. */
 const lock = 4_071_771_999;
+
+/** The URL of sessions whose transactions may last a fifth of a second. PostgreSQL has such a bound from 17 on. */
+async function urlWithBounds(): Promise<string> {
+  const url = new URL(database.url());
+  const known = await query(`select from pg_settings where name = 'transaction_timeout'`);
+  if (known.length > 0) url.searchParams.set('options', '-c transaction_timeout=200');
+  return url.href;
+}
 
 describe('what runs alone', () => {
   const holders = () =>
@@ -28,6 +40,14 @@ describe('what runs alone', () => {
     });
     expect(seen).toEqual([{ state: 'idle in transaction', backend_xmin: null }]);
     expect(await holders()).toEqual([]);
+  });
+
+  it('has its lock for as long as it lasts, also where the role has a bound for transactions', async () => {
+    const held = await alone(await urlWithBounds(), lock, async () => {
+      await sleep(500);
+      return holders();
+    });
+    expect(held).toHaveLength(1);
   });
 
   it('is done by one at a time; the others wait as long as they may', async () => {
@@ -50,6 +70,18 @@ describe('what runs alone', () => {
       return new Promise<never>(() => undefined);
     });
     await expect(lost).rejects.toThrow();
+  });
+});
+
+describe('what reads whole tables', () => {
+  it('takes its time, also where the role has a bound for transactions', async () => {
+    const pool = await openPool(await urlWithBounds(), 1);
+    try {
+      const slow = sql.type(row(t.type({ seen: t.literal(1) })))`select 1 as seen from pg_sleep(0.5)`;
+      expect(await unhurried(pool, (transaction) => transaction.one(slow))).toEqual({ seen: 1 });
+    } finally {
+      await pool.end();
+    }
   });
 });
 

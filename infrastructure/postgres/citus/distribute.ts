@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { type SqlFile, withStandIns } from '../migration-files.ts';
+import { takesItsTime } from '../unhurried.ts';
 import {
   copiesFor,
   functionName,
@@ -239,7 +240,7 @@ const stages: readonly Stage[] = [tablesStage, functionsStage, nodesStage, shard
 
 async function inTransaction(client: Client, statements: readonly string[]): Promise<void> {
   await client.query('begin');
-  await client.query('set local statement_timeout = 0');
+  await client.query(takesItsTime(0).sql);
   for (const statement of statements) await client.query(statement);
   await client.query('commit');
 }
