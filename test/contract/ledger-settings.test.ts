@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -58,5 +59,28 @@ describe('requests', () => {
       [1, 1],
       [0, 1],
     ]);
+  });
+
+  // `analyze` is what autovacuum does, and rows are written by a restore.
+  it('leave rows that any session can analyze and write, also where a backslash in plain quotes is none', async () => {
+    const user = await withClient(database.url, (ask) => aUser(ask, { amount: 10n, cadence: 'daily' }));
+    const ledger = await openLedger(database.url);
+    await settleTogether(ledger, [aRecord(user, unit)]);
+    await ledger.pool.end();
+    const id = String.raw`a\b`;
+    const [found] = await connected(database.url, async (client) => {
+      await client.query('set standard_conforming_strings = off');
+      await client.query('analyze request_logs, usage_cost_events');
+      await client.query(
+        'insert into request_claims values (request_digest($1), $1, gen_random_uuid(), now(), null)',
+        [id],
+      );
+      return (
+        await client.query('select request_id_sha256 from request_claims where ownership_scope_key = $1', [
+          id,
+        ])
+      ).rows;
+    });
+    expect(found).toEqual({ request_id_sha256: createHash('sha256').update(id).digest() });
   });
 });
