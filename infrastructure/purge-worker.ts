@@ -35,12 +35,15 @@ export interface PurgeWorker {
   readonly stop: () => Promise<void>;
 }
 
+/** A clock is set back by a year at most, and there is one purge a day. */
+const rememberedPurges = 366;
+
 /** When enabled, a per-process worker runs on its cron schedule and purges at most once per UTC day. */
 export function purgeWorker({ what, settings, purge, schedule, now, log }: PurgeWorkerOptions): PurgeWorker {
   let rule: string | undefined;
   let job: ReturnType<Schedule>;
   let stopped = false;
-  let lastPurge: Date | undefined;
+  let purges: readonly Date[] = [];
   let underWay: Promise<void> | undefined;
   const goOn = (): boolean => !stopped && settings().enabled;
 
@@ -55,8 +58,8 @@ export function purgeWorker({ what, settings, purge, schedule, now, log }: Purge
     underWay = undefined;
   };
   const fire = (): void => {
-    if (!goOn() || underWay !== undefined || !isPurgeDue(lastPurge, now())) return;
-    lastPurge = now();
+    if (!goOn() || underWay !== undefined || !isPurgeDue(purges, now())) return;
+    purges = [...purges, now()].slice(-rememberedPurges);
     underWay = run();
   };
   const follow = (): void => {

@@ -13,8 +13,11 @@ const dayMs = 86_400_000;
 export const purgeCutoff = (retention: Retention, now: Date): Date =>
   new Date(now.getTime() - retentionDays[retention] * dayMs);
 
-/** A UTC-day guard allows at most one purge per day, whatever the schedule and the clock do. */
-export const isPurgeDue = (lastPurge: Date | undefined, now: Date): boolean =>
-  lastPurge === undefined || utcDay(lastPurge) < utcDay(now);
+/**
+ * A UTC-day guard allows at most one purge per day, whatever the schedule and the clock do. A clock that was ahead at one
+ * holds back no purge once it is set right.
+ */
+export const isPurgeDue = (purges: readonly Date[], now: Date): boolean =>
+  purges.every((purge) => utcDay(purge) !== utcDay(now));
 
 const utcDay = (at: Date): number => Math.floor(at.getTime() / dayMs);
