@@ -147,7 +147,13 @@ export const meansNoArguments = (text: string): boolean => text.trim() === '' ||
  */
 export function inputOf(text: string): JsonObject {
   if (meansNoArguments(text)) return {};
-  return exactObject(text) ?? { _raw_arguments: text };
+  return exactObject(text) ?? writtenTwice(text) ?? { _raw_arguments: text };
+}
+
+/** Some upstreams send the text of the object as a JSON string once more. */
+function writtenTwice(text: string): JsonObject | undefined {
+  const inner = parseJson(text);
+  return isString(inner) ? exactObject(inner) : undefined;
 }
 
 /** The object that a text is, with every digit; undefined: it is none, or one that is nested too deeply to be walked. */

@@ -311,8 +311,17 @@ describe('tool calls', () => {
     );
   });
 
+  it('are read where the text of the object is a JSON string once more, with every digit', () => {
+    const args = JSON.stringify('{\n  "n": 9007199254740993,\n  "a": "\\"b\\""\n}');
+    const [use] = contentOf({ tool_calls: [call('c', 'f', args)] }) as readonly [JsonObject];
+    expect(JSON.stringify(use['input'])).toBe('{"n":9007199254740993,"a":"\\"b\\""}');
+  });
+
   it.each([
     ['{"a":'],
+    ['"{\\"a\\":"'],
+    ['"[1]"'],
+    ['"\\"{}\\""'],
     ['[1]'],
     ['"x"'],
     ['7'],

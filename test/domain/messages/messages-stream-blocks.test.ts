@@ -109,13 +109,13 @@ describe('blocks come one after the other', () => {
     [
       'arguments that are no object are told at the end of the call, as in a whole answer',
       [
-        called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1}"')),
+        called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1"')),
         says({ content: 'a' }),
         called(piece(1, '[{}', g, 'g'), piece(1, '] ')),
       ],
       [
         'tool_use f',
-        JSON.stringify({ _raw_arguments: '"{\\"a\\":1}"' }),
+        JSON.stringify({ _raw_arguments: '"{\\"a\\":1"' }),
         '.',
         'text',
         'a',
@@ -124,6 +124,11 @@ describe('blocks come one after the other', () => {
         '{"_raw_arguments":"[{}] "}',
         '.',
       ],
+    ],
+    [
+      'an object whose text is a JSON string once more is told as the object',
+      [called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1}"'))],
+      ['tool_use f', '{"a":1}', '.'],
     ],
     [
       'arguments that say null in pieces',
