@@ -15,6 +15,10 @@ export interface ExportCall extends Omit<ExportOrder, 'goOn'> {
 const target =
   /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9!_.*'()=-]+)*)\/?$/;
 
+const targetTerms =
+  '--to-url must be s3://BUCKET or s3://BUCKET/PREFIX: a bucket has 3 to 63 of a-z 0-9 . -, ' +
+  "a prefix A-Z a-z 0-9 ! _ . * ' ( ) = - between its slashes";
+
 /**
  * `gateway export`: a line for each day, and what is left for the next run. Exit 1 where it could not come to its end;
  * days that were told are there.
@@ -49,8 +53,7 @@ function readCall(args: readonly string[]): ExportCall {
     'to-url': { type: 'string' },
     format: { type: 'string' },
   });
-  const [, bucket = '', path = ''] =
-    target.exec(values['to-url'] ?? '') ?? refuse('--to-url must be s3://BUCKET or s3://BUCKET/PREFIX');
+  const [, bucket = '', path = ''] = target.exec(values['to-url'] ?? '') ?? refuse(targetTerms);
   const from = dayOf('from', values.from) ?? refuse('--from must be a UTC day');
   const to = dayOf('to', values.to);
   if (to !== undefined && to <= from) refuse('--to must be after --from, and is exclusive');

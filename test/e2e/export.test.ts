@@ -150,6 +150,7 @@ describe('gateway export', () => {
     [['--to', '2026-03-01'], '--to must be after --from'],
     [['--to-url', 'https://lake/gateway'], '--to-url must be s3://BUCKET'],
     [['--to-url', 's3://lake/../other'], '--to-url must be s3://BUCKET'],
+    [['--to-url', 's3://Lake'], 'a bucket has 3 to 63 of a-z 0-9 . -,'],
     [['--format', 'xml'], '--format must be parquet or csv'],
     [['more'], 'export --what'],
   ])('refuses %j', async ([flag = '', ...value], says) => {
