@@ -166,7 +166,10 @@ describe('an owner who was deactivated', () => {
       budget: { amount_10000: 5 },
       alert_recipients: [],
     });
-    expect(await admin('PUT', path, terms(6))).toMatchObject({ status: 404, error: { code: 'not_found' } });
+    expect(await admin('PUT', path, terms(6))).toMatchObject({
+      status: 404,
+      error: { code: 'not_found', message: 'There is no active owner of this id.' },
+    });
     expect(await historyOf(userId)).toMatchObject([{ active: true, amount_10000: '5' }]);
     const removed = { owner_kind: 'user', owner_id: userId, deactivated: true };
     expect(await admin('DELETE', path)).toMatchObject({ status: 200, data: removed });

@@ -171,7 +171,7 @@ describe('rate limits over the admin API', () => {
     const path = `${root}/${kind}/${id}`;
     expect(await admin('PUT', path, { requests_per_minute: 1 })).toMatchObject({
       status: 404,
-      error: { code: 'not_found' },
+      error: { code: 'not_found', message: expect.stringMatching(/^There is no active /) },
     });
     expect((await admin('DELETE', path)).status).toBe(404);
   });

@@ -67,6 +67,7 @@ function ownerRoutes(
   const path = `${budgetsRoot}/${kind}/:${param}`;
   const ownerIn = (params: AdminCall['params']): Owner | undefined => owner(params[param] ?? '');
   const noOwner = E.left(notFound('owner', param));
+  const noActiveOwner = E.left(notFound('active owner', param));
   return [
     adminRoute({
       method: 'PUT',
@@ -78,7 +79,7 @@ function ownerRoutes(
       handle: async ({ params, body, admin }) => {
         const named = ownerIn(params);
         const found = named === undefined ? undefined : await budgets.set(named, budgetTerms(body), admin);
-        return found === undefined ? noOwner : E.right(presentSet(found));
+        return found === undefined ? noActiveOwner : E.right(presentSet(found));
       },
     }),
     adminRoute({

@@ -57,13 +57,14 @@ function subjectRoutes({ rateLimits }: RateLimitRoutePorts, kind: SubjectKind): 
   const { segment, param, what, idIn } = namedBy[kind];
   const path = `${root}/${segment}/:${param}`;
   const none = notFound(what, param);
+  const noneActive = notFound(`active ${what}`, param);
   const subjectIn = (params: AdminCall['params']): LimitSubject | undefined => {
     const id = idIn(params[param] ?? '');
     return id === undefined ? undefined : { kind, id };
   };
-  const failed = (why: LimitUnchanged): AdminFailure =>
+  const failed = (why: LimitUnchanged, unknown: AdminFailure): AdminFailure =>
     why.kind === 'unknown_subject'
-      ? none
+      ? unknown
       : conflictWith(why.present === undefined ? null : presentLimit(why.present));
   return [
     adminRoute({
@@ -78,9 +79,9 @@ function subjectRoutes({ rateLimits }: RateLimitRoutePorts, kind: SubjectKind): 
         const terms = limitTerms(body);
         if (E.isLeft(terms)) return terms;
         const subject = subjectIn(params);
-        if (subject === undefined) return E.left(none);
+        if (subject === undefined) return E.left(noneActive);
         const set = await rateLimits.set({ subject, actor: admin, version: ifMatch }, terms.right);
-        return E.isLeft(set) ? E.left(failed(set.left)) : E.right(presentLimit(set.right));
+        return E.isLeft(set) ? E.left(failed(set.left, noneActive)) : E.right(presentLimit(set.right));
       },
     }),
     adminRoute({
@@ -95,7 +96,7 @@ function subjectRoutes({ rateLimits }: RateLimitRoutePorts, kind: SubjectKind): 
         if (subject === undefined) return E.left(none);
         const removed = await rateLimits.remove({ subject, actor: admin, version: ifMatch });
         return E.isLeft(removed)
-          ? E.left(failed(removed.left))
+          ? E.left(failed(removed.left, none))
           : E.right({ subject_kind: kind, subject_id: subject.id, deleted: removed.right.deleted });
       },
     }),
