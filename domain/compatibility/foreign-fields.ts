@@ -44,6 +44,7 @@ const chatControls = {
   additionalModelRequestFields: isEmpty,
   additionalModelResponseFieldPaths: isEmpty,
   guardrailConfig: never,
+  outputConfig: isEmpty,
 } as const satisfies Readonly<Record<string, (value: Json) => boolean>>;
 
 /** Those of the platforms' own that change the answer. */
@@ -60,6 +61,7 @@ export const controlsOfB = [
   'additionalModelRequestFields',
   'additionalModelResponseFieldPaths',
   'guardrailConfig',
+  'outputConfig',
 ] as const satisfies readonly (keyof typeof chatControls)[];
 
 /** Those of them that a body has no word for, in the order in which they are refused, each as callers may spell it. */

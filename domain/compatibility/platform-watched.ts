@@ -19,6 +19,7 @@ const converse = inBothSpellings({
   performanceConfig: {},
   requestMetadata: {},
   serviceTier: {},
+  outputConfig: {},
 });
 
 /** The levels of platforms' own fields that the gateway reads or edits, in a body of any family. */
@@ -27,5 +28,4 @@ export const platformWatched: Watched = {
   google,
   ...google,
   ...converse,
-  outputConfig: {},
 };

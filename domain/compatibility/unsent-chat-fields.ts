@@ -40,7 +40,7 @@ export const unsentChatFields: readonly UnsentFields[] = [
   },
   {
     family: 'chat_completions',
-    fields: ['service_tier', 'performanceConfig'],
+    fields: ['service_tier', 'serviceTier', 'performanceConfig'],
     in: ['generate_content', ...messagesBodies],
     because: 'How soon a model runs is decided by the route.',
   },

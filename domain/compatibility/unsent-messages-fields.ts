@@ -43,9 +43,9 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
-    fields: ['performanceConfig'],
+    fields: ['performanceConfig', 'serviceTier'],
     in: ['generate_content'],
-    because: 'It changes what an answer costs and how soon it comes, not what it says.',
+    because: 'They change what an answer costs and how soon it comes, not what it says.',
   },
   {
     family: 'messages',

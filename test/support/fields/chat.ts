@@ -25,8 +25,15 @@ const controls: Scene = {
     google: { cached_content: mark('merged') },
     imageConfig: { aspectRatio: '16:9' },
     labels: { a: 'mark-label' },
+    outputConfig: {
+      textFormat: {
+        type: 'json_schema',
+        structure: { jsonSchema: { schema: `{"title":"${mark('own-schema')}"}` } },
+      },
+    },
     performanceConfig: { latency: 'optimized' },
     requestMetadata: { a: mark('told') },
+    serviceTier: { type: 'priority' },
     responseModalities: ['TEXT', 'IMAGE'],
     safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }],
     thinkingConfig: { thinkingBudget: 1234 },

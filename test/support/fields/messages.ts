@@ -68,8 +68,15 @@ const controls: Scene = {
     'output_config.format': { type: 'json_schema', schema: { ...input_schema, description: mark('schema') } },
     'output_config.task_budget': { type: 'tokens', total: 20_000 },
     output_format: { type: 'json_schema', schema: { ...input_schema, description: mark('older-schema') } },
+    outputConfig: {
+      textFormat: {
+        type: 'json_schema',
+        structure: { jsonSchema: { schema: `{"title":"${mark('own-schema')}"}` } },
+      },
+    },
     performanceConfig: { latency: 'optimized' },
     requestMetadata: { a: mark('told') },
+    serviceTier: { type: 'priority' },
     responseModalities: ['TEXT', 'IMAGE'],
     safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }],
     service_tier: 'standard_only',
