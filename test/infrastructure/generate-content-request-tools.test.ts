@@ -98,6 +98,13 @@ describe('calls and their results', () => {
       { name: 'second', response: { output: '2' } },
       { name: 'third', response: { output: '3' } },
     ]);
+    const unanswered = contents([
+      { role: 'assistant', tool_calls: [call('a', 'first')] },
+      ...hi,
+      { role: 'assistant', tool_calls: [call('a', 'second')] },
+      { role: 'tool', tool_call_id: 'a', content: '1' },
+    ]) as readonly object[];
+    expect(unanswered[3]).toMatchObject({ parts: [{ functionResponse: { name: 'second' } }] });
   });
 
   it('ids of any shape find their call, whatever the order of the results', () => {

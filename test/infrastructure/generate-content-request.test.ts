@@ -88,6 +88,16 @@ describe('what was said', () => {
       'messages[1].content[0].type',
     ],
     ['content that is a number', [{ role: 'user', content: 7 }], 'messages[0].content'],
+    [
+      'content of the assistant that is a number',
+      [...hi, { role: 'assistant', content: 7 }],
+      'messages[1].content',
+    ],
+    [
+      'a text of the assistant that is none',
+      [...hi, { role: 'assistant', content: [{ type: 'text', text: 7 }] }],
+      'messages[1].content[0].text',
+    ],
     ['nothing at all', [{ role: 'system', content: 'Be brief.' }], 'messages'],
     [
       'a content part that nobody knows',

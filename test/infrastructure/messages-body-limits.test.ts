@@ -52,6 +52,12 @@ describe('a chat caller who sends no `max_tokens`', () => {
     },
   );
 
+  it.each(filling)('%s: a default that has room for the thinking budget stays', (_, rules) => {
+    const sized = { defaultMaxTokens: 8192, outputLimit: 64_000 };
+    expect(sent({ thinking_budget_tokens: 8191 }, rules, sized)['max_tokens']).toBe(8192);
+    expect(sent({ thinking_budget_tokens: 8192 }, rules, sized)['max_tokens']).toBe(16_384);
+  });
+
   it('invoke: is rejected, unless the route sets `default_max_tokens` or its `extra_body` has one', () => {
     const refused = outbound({}, invokeRules, { outputLimit: 64_000 });
     expect(refused).toMatchObject({ left: { code: 'invalid_request', param: 'max_tokens' } });

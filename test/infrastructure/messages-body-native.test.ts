@@ -186,6 +186,8 @@ describe('thinking blocks', () => {
       user,
     ];
     expect(sent({ ...minimal, messages }, invokeRules)['messages']).toEqual([user, user]);
+    const empty = [user, { role: 'assistant', content: [] }];
+    expect(sent({ ...minimal, messages: empty }, invokeRules)['messages']).toEqual(empty);
   });
 });
 
@@ -224,9 +226,10 @@ describe('messages of the role `system`', () => {
       ],
       messages: [user],
     });
-    expect(sent({ ...minimal, messages: [system, user] }, invokeRules)['system']).toEqual([
-      { type: 'text', text: 'Later.' },
-    ]);
+    for (const first of [{}, { system: '' }])
+      expect(sent({ ...minimal, ...first, messages: [system, user] }, invokeRules)['system']).toEqual([
+        { type: 'text', text: 'Later.' },
+      ]);
   });
 });
 

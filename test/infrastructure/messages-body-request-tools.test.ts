@@ -94,7 +94,8 @@ describe('tools', () => {
   );
 
   it('without tools there is no choice, and one that needs a tool is rejected', () => {
-    expect(sent({ ...minimal, tools: [], tool_choice: 'auto', functions: [] })).toEqual(sent(minimal));
+    for (const tool_choice of ['auto', 'none'])
+      expect(sent({ ...minimal, tools: [], tool_choice, functions: [] })).toEqual(sent(minimal));
     expect(refusal({ ...minimal, tool_choice: 'required' })).toMatchObject({ param: 'tool_choice' });
   });
 
@@ -108,6 +109,7 @@ describe('tools', () => {
       { tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] },
     ],
     ['tool_choice', { tools: [tool({})], tool_choice: 'any' }],
+    ['tool_choice', { tools: [tool({})], tool_choice: 7 }],
     ['tool_choice.type', { tools: [tool({})], tool_choice: { type: 'allowed_tools' } }],
     ['tool_choice.function.name', { tools: [tool({})], tool_choice: { type: 'function', function: {} } }],
     ['parallel_tool_calls', { tools: [tool({})], parallel_tool_calls: 'no' }],

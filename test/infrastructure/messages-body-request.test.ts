@@ -197,6 +197,9 @@ describe('messages', () => {
     ['messages', { messages: [{ role: 'system', content: 'Alone.' }] }],
     ['messages[0].role', { messages: [{ role: 'function', name: 'f', content: 'x' }] }],
     ['messages[0].content', { messages: [{ role: 'user', content: 7 }] }],
+    ['messages[0].content', { messages: [{ role: 'system', content: 7 }, user] }],
+    ['messages[1].content', { messages: [user, { role: 'assistant', content: 7 }] }],
+    ['messages[1].tool_calls[0]', { messages: [user, { role: 'assistant', tool_calls: [7] }] }],
     ['messages[0].content[0]', { messages: [{ role: 'user', content: ['Hi'] }] }],
     ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
     ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'file' }] }] }],
@@ -214,6 +217,15 @@ describe('messages', () => {
     [
       'messages[1].tool_calls[0].function.name',
       { messages: [user, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: '' } }] }] },
+    ],
+    [
+      'messages[1].tool_calls[0].function.arguments',
+      {
+        messages: [
+          user,
+          { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: {} } }] },
+        ],
+      },
     ],
   ])('%s is named where it cannot be said', (param, over) => {
     expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });

@@ -163,6 +163,25 @@ describe('chat to converse', () => {
     expect(JSON.stringify(converse(marked))).not.toContain('cache_control');
   });
 
+  it('one inside `function` is one of the tool, and one of a call stands behind it', () => {
+    const body = {
+      ...marked,
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', tool_calls: [{ ...call, ...hour }] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'A book.' },
+      ],
+      tools: [{ type: 'function', function: { name: 'f', ...mark } }],
+    };
+    expect(placesOf(converse(body)).map((blocks) => blocks.filter(isPoint))).toEqual([
+      [point],
+      [],
+      [],
+      [hourPoint],
+      [],
+    ]);
+  });
+
   it.each<[string, Compatibility, points: number, hours: number]>([
     ['anthropic.claude-sonnet-4-5-20250929-v1:0', {}, 4, 2],
     ['arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-5-5', {}, 4, 2],

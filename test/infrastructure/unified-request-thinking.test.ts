@@ -36,6 +36,12 @@ describe('thinking controls', () => {
       { thinking: { type: 'enabled', budget_tokens: 2000 } },
     ],
     [
+      'manual thinking, and more of it',
+      previous,
+      { thinking: { type: 'enabled', budget_tokens: 2000, display: 'omitted' } },
+      { thinking: { type: 'enabled', budget_tokens: 2000, display: 'omitted' } },
+    ],
+    [
       'effort and budget',
       oneOlder,
       { reasoning_effort: 'low', thinking_budget_tokens: 2000 },
@@ -157,9 +163,10 @@ describe('thinking controls', () => {
   });
 
   it('so is a `top_k` that disagrees, and two spellings at once', () => {
-    expect(rejected({ top_k: 5, additionalModelRequestFields: { top_k: 6 } })).toBe(
-      'additionalModelRequestFields.top_k',
-    );
+    for (const top_k of [6, [5]])
+      expect(rejected({ top_k: 5, additionalModelRequestFields: { top_k } })).toBe(
+        'additionalModelRequestFields.top_k',
+      );
     expect(sent({ top_k: 5, additionalModelRequestFields: { top_k: 5 } })).toMatchObject({
       additionalModelRequestFields: { top_k: 5 },
     });
@@ -231,6 +238,16 @@ describe('manual thinking in a tool loop', () => {
     ])
       expect(outcome({ ...asks, messages })).toEqual({ thinking, notes: undefined });
     expect(outcome({ ...asks, tool_choice: 'none', messages: loop })).toEqual({ thinking, notes: undefined });
+  });
+
+  it('a field of that name of another family stays', () => {
+    const own = { thinking: { type: 'enabled' } };
+    const body = { tools: [tool('f')], additionalModelRequestFields: own, messages: loop };
+    const request = asked(body, { model: 'zai.glm-4.6' });
+    expect(E.isRight(request) && request.right).toMatchObject({
+      body: { additionalModelRequestFields: own },
+      notes: undefined,
+    });
   });
 
   it('adaptive thinking stays: the upstream takes it there', () => {

@@ -123,7 +123,8 @@ describe('tool calls and their results', () => {
       {
         role: 'assistant',
         content: 'Well.',
-        tool_calls: [call('a|b', 'any name at all', '{"x":1}'), call('2')],
+        refusal: 'No more.',
+        tool_calls: [call('a|b', 'any name at all', '{"x":1}'), call('2', 'f', ' ')],
       },
       { role: 'tool', tool_call_id: 'a|b', content: [text('done'), { type: 'json', json: { y: 2 } }] },
       { role: 'tool', tool_call_id: '2', content: '' },
@@ -135,6 +136,7 @@ describe('tool calls and their results', () => {
         role: 'assistant',
         content: [
           { text: 'Well.' },
+          { text: 'No more.' },
           { text: 'The tool any name at all was called (a|b) with: {"x":1}' },
           { text: 'The tool f was called (2) with: {}' },
         ],
@@ -278,6 +280,11 @@ describe('function tools', () => {
       'a choice among allowed tools',
       { tools: [tool('f')], tool_choice: { type: 'allowed_tools' } },
       'tool_choice.type',
+    ],
+    [
+      'a choice without a function',
+      { tools: [tool('f')], tool_choice: { type: 'function' } },
+      'tool_choice.function',
     ],
     [
       'a choice of a tool that is not there',

@@ -16,6 +16,7 @@ describe('a chat request as a converse request', () => {
       { role: 'user', content: 'Hi' },
       { role: 'developer', content: [text('Two.'), text('Three.')] },
       { role: 'system', content: '' },
+      { role: 'system' },
     ];
     expect(sent({ messages })).toEqual({
       system: [{ text: 'One.' }, { text: 'Two.\n\nThree.' }],

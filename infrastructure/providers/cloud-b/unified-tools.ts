@@ -57,7 +57,7 @@ export function toolConfig(
 
 /** The choice in the words of the messages body, with one call alone; beside it `toolConfig` must have none. */
 function singleCall(chosen: Chosen | undefined): AskedField {
-  const [type, more] = Object.entries(chosen ?? { auto: {} })[0] ?? ['auto', {}];
+  const [type, more] = Object.entries(chosen ?? {})[0] ?? ['auto', {}];
   return {
     name: 'tool_choice',
     value: { type, ...more, disable_parallel_tool_use: true },
