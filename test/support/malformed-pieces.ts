@@ -15,6 +15,7 @@ const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTe
 export const malformedInChat: Named<JsonObject> = [
   ...named((content) => ({ content }), [7, true, ['x']]),
   ...named((text) => ({ content: [{ type: 'text', text }] })),
+  ...named((type) => ({ content: [{ type, text: 'a' }] })),
   ...named((refusal) => ({ refusal })),
   ...named((reasoning) => ({ reasoning })),
   ...named((reasoning_content) => ({ reasoning_content })),

@@ -220,6 +220,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['a secret', '{"error":{"message":"bad key hunter2"}}', 'bad key [REDACTED]'],
     ['no envelope', '{"object":"error","message":"m","type":"BadRequestError","code":400}', 'm'],
     ['a type alone', '{"type":"error","message":"m"}', 'm'],
+    ['a type beside choices', '{"type":"error","message":"m","choices":[{"delta":{}}]}', 'm'],
     ['a code beside it', '{"code":50505,"message":"overloaded","data":null}', 'overloaded'],
     ['details', '{"detail":"gone"}', 'gone'],
     [
@@ -278,6 +279,8 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['{"choices":[],"x_groq":{"error":""}}'],
     ['{"choices":[],"x_groq":"error"}'],
     ['{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}'],
+    ['{"choices":[],"base_resp":{"status_msg":"success"}}'],
+    ['{"choices":[{"index":0,"delta":{}}],"base_resp":{"status_code":7,"status_msg":"m"}}'],
     ['{"choices":[],"code":7,"message":"m"}'],
     ['{"code":7}'],
     ['{"id":"c","object":"chat.completion.chunk","message":"queued"}'],

@@ -70,6 +70,11 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{', '}', '.', 'text', 'ab', '.'],
     ],
     [
+      'text behind a call that has no name yet',
+      [says({ content: 'a' }), called(piece(0, '{}')), says({ content: 'b' }), called(piece(0, '', f, 'f'))],
+      ['text', 'a', '.', 'tool_use f', '{}', '.', 'text', 'b', '.'],
+    ],
+    [
       'calls one after the other',
       [
         called(piece(0, '{"a":', f, 'f')),
@@ -317,6 +322,16 @@ describe('blocks come one after the other', () => {
     ).toEqual([{ id: 'a', name: 'f', args: '{"a":1}' }]);
   });
 
+  it('a signature that comes before the name stays with its call', () => {
+    const signed = { extra_content: { google: { thought_signature: 's' } } };
+    const events = told(called(piece(0, '', { ...f, ...signed })), called(piece(0, '{}', {}, 'f')), done);
+    expect(events).toContainEqual({
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'tool_use', ...f, name: 'f', input: {}, ...signed },
+    });
+  });
+
   it.each<[string, string]>([
     ['a long id', 'x'.repeat(200)],
     ['an id with characters that platforms refuse', 'functions.f:0|ü'],
@@ -372,9 +387,11 @@ describe('what waits is bounded', () => {
       Array.from({ length: pushes }, (_, at) => called(piece(at, '{}', { id: `${million}${at}` }, 'f'))),
     ],
   ])('%s', (_, inputs) => {
-    const events = eventsOf([...inputs, says({ content: 'a' }), done]);
-    expect(events.filter(({ kind }) => kind !== 'chunk')).toEqual([tooMuch]);
-    expect(events.at(-1)).toEqual(tooMuch);
+    for (const end of [[], [says({ content: 'a' })]]) {
+      const events = eventsOf([...inputs, ...end, done]);
+      expect(events.filter(({ kind }) => kind !== 'chunk')).toEqual([tooMuch]);
+      expect(events.at(-1)).toEqual(tooMuch);
+    }
   });
 
   it('what goes out at once does not count, nor does an id that is told again', () => {

@@ -160,6 +160,7 @@ describe('the end', () => {
     ['an empty reason', [finishes('')], 'end_turn'],
     ['a reason that is repeated', [finishes('length'), finishes('length')], 'max_tokens'],
     ['a reason before null', [finishes('length'), says({})], 'max_tokens'],
+    ['a reason before an empty one', [finishes('length'), finishes('')], 'max_tokens'],
     ['a refusal', [says({ refusal: 'No.' }), finishes('stop')], 'refusal'],
     [
       'one that a provider’s metadata keep',

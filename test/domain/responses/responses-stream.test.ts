@@ -98,6 +98,16 @@ describe('one final [DONE] follows only a valid completed or incomplete terminal
     expect(endOf([...blocks, upstreamDone, completed])).toEqual([blocks.join(''), cutShort]);
   });
 
+  it('each event has its payload, for those who count, and its text', () => {
+    const all = [created, delta, completed];
+    expect(eventsOf(all).flatMap((each) => (each.kind === 'chunk' ? [[each.chunk, each.text]] : []))).toEqual(
+      all.map((block) => {
+        const data = /^data: (.*)$/m.exec(block)?.[1] ?? '';
+        return [JSON.parse(data), data];
+      }),
+    );
+  });
+
   it('what tells that the answer is complete is held back, and says so', () => {
     const events = eventsOf([created, completed, delta, incomplete]);
     expect(events.map((each) => each.kind === 'chunk' && [each.terminal, each.held])).toEqual([
