@@ -37,20 +37,32 @@ describe('an opportunistic hosted image-generation tool declaration is stripped'
       { tools: [lookup], tool_choice: { type: 'allowed_tools', mode: 'required', tools: [lookup] } },
     ],
     [
-      'as all that is allowed',
-      {
-        tools: [lookup, hosted],
-        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] },
-      },
+      'as the only tool that is allowed, and may be left',
+      { tools: [lookup, hosted], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] } },
       { tools: [lookup], tool_choice: 'none' },
     ],
+    ...[
+      { type: 'allowed_tools', mode: 'required' },
+      { type: 'allowed_tools', mode: 'auto', tools: [] },
+      { type: 'a_new_one', tools: [hosted] },
+    ].map((tool_choice): [string, JsonObject, JsonObject] => [
+      `with a choice that does not speak of it: ${JSON.stringify(tool_choice)}`,
+      { tools: [lookup, hosted], tool_choice },
+      { tools: [lookup], tool_choice },
+    ]),
     ['alone', { input: 'x', tools: [hosted] }, { input: 'x' }],
+    ['alone with a free choice', { tools: [hosted], tool_choice: 'auto' }, {}],
+    ['alone with a choice of null', { tools: [hosted], tool_choice: null }, {}],
     [
-      'alone, and as all that is allowed',
+      'alone, as the only tool that is allowed',
       { tools: [hosted], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] } },
       {},
     ],
-    ['alone with a free choice', { tools: [hosted], tool_choice: 'auto' }, {}],
+    [
+      'alone with a choice of another tool',
+      { tools: [hosted], tool_choice: lookup },
+      { tool_choice: lookup },
+    ],
   ])('%s', (_, body, left) => {
     expect(withoutImageGeneration(body)).toEqual(E.right(left));
   });
@@ -76,6 +88,12 @@ describe('a request that explicitly requires image generation fails locally with
 });
 
 it('a body that declares none is always the same body', () => {
+  for (const tools of [{}, { tools: [] }, { tools: [lookup] }])
+    for (const choice of [{}, { tool_choice: 'required' }, { tool_choice: null }]) {
+      const body = { ...tools, ...choice };
+      const result = withoutImageGeneration(body);
+      expect(E.isRight(result) && result.right).toBe(body);
+    }
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
       const declared = JSON.stringify(body).includes('image_generation');
