@@ -79,7 +79,9 @@ describe.each(places)('the platform’s own fields in `%s`', (place, put) => {
 
   it.each([
     ['cached_content', 7],
+    ['cached_content', ''],
     ['safety_settings', {}],
+    ['safety_settings', [7]],
     ['labels', []],
     ['thinking_config', 'low'],
     ['response_modalities', 'image'],
@@ -135,6 +137,15 @@ it('two places that say the same are one, two that differ are refused with both 
   expect(refused({ google: { cached_content: 'a', cachedContent: 'b' } }).param).toBe(
     'google.cached_content',
   );
+  const inside = { thinking_budget: 1, thinkingBudget: 2 };
+  expect(refused({ google: { thinking_config: inside } }).message).toContain(
+    '`google.thinking_config.thinking_budget` and `google.thinking_config.thinkingBudget`',
+  );
+});
+
+it('what is null says nothing, wherever it stands', () => {
+  const silent = { extra_body: { vendor: null, google: null }, thinking_config: { thinking_level: null } };
+  expect(sent({ ...silent, google: { labels: null } })).toEqual(sent({ thinking_config: {} }));
 });
 
 it.each(['extra_body', 'google', 'thinking_config'])('`%s` may repeat no key', (field) => {

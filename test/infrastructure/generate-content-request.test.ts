@@ -177,6 +177,11 @@ describe('images, video, audio and files', () => {
       { fileData: { mimeType: 'application/pdf', fileUri: 'https://h/a.pdf?s=1' } },
     ],
     [
+      'an image whose type is named by nothing',
+      { type: 'image_url', image_url: { url: 'gs://b/a.webp', format: '' } },
+      { fileData: { mimeType: 'image/webp', fileUri: 'gs://b/a.webp' } },
+    ],
+    [
       'a file in a bucket',
       { type: 'file', file: { file_id: 'gs://b/o', format: 'application/pdf' } },
       { fileData: { mimeType: 'application/pdf', fileUri: 'gs://b/o' } },
@@ -204,8 +209,16 @@ describe('images, video, audio and files', () => {
       { type: 'image_url', image_url: { url: 'data:image/png;base64' } },
       'image_url.url',
     ],
+    ['audio that is none', { type: 'input_audio', input_audio: 'AA' }, 'input_audio'],
+    ['audio without bytes', { type: 'input_audio', input_audio: { format: 'wav' } }, 'input_audio.data'],
     ['audio without a format', { type: 'input_audio', input_audio: { data: '' } }, 'input_audio.format'],
     ['an uploaded file', { type: 'file', file: { file_id: 'file-1' } }, 'file.file_id'],
+    [
+      'an uploaded file that says what it is',
+      { type: 'file', file: { file_id: 'file-1', format: 'application/pdf' } },
+      'file.file_id',
+    ],
+    ['a file that is none', { type: 'file', file: 'file-1' }, 'file'],
     ['an empty file', { type: 'file', file: { filename: 'a.pdf' } }, 'file'],
     ['a file of an unknown type', { type: 'file', file: { file_url: 'https://h/a' } }, 'file.file_url'],
     [

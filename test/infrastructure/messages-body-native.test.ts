@@ -251,6 +251,7 @@ describe('images and documents', () => {
 
   it.each<[string, object, string]>([
     ['an image', url, 'messages[0].content[0].source.type'],
+    ['an image from nowhere', { type: 'image' }, 'messages[0].content[0].source.type'],
     ['one in a result', result(base64, url), 'messages[0].content[0].content[1].source.type'],
     ['one in a document', nested, 'messages[0].content[0].source.content[0].source.type'],
     [

@@ -230,6 +230,23 @@ describe('chat to converse', () => {
     ]);
   });
 
+  it('where messages leave room, the latest of the system and then of the tools have it', () => {
+    const names = ['A', 'B', 'C'] as const;
+    const pointsOf = (system: number, tools: number): readonly string[] => {
+      const body = converse({
+        messages: [
+          { role: 'system', content: names.slice(0, system).map((name) => text(name, mark)) },
+          { role: 'user', content: 'Hi' },
+        ],
+        tools: names.slice(0, tools).map((name) => tool(name, mark)),
+      });
+      return placesOf(body).map((blocks) => blocks.map((each) => (isPoint(each) ? '.' : 'x')).join(''));
+    };
+    expect(pointsOf(2, 2)).toEqual(['x.x.', 'x.x.', 'x']);
+    expect(pointsOf(3, 3)).toEqual(['xxx.', 'x.x.x.', 'x']);
+    expect(pointsOf(2, 3)).toEqual(['xx.x.', 'x.x.', 'x']);
+  });
+
   it('a point behind documents stands before those whose text the platform extracts', () => {
     const said = (...parts: readonly object[]): readonly (string | undefined)[] => {
       const [turn] = objectsOf(converse({ messages: [{ role: 'user', content: parts }] })['messages']);

@@ -263,17 +263,21 @@ describe('models that are no messages family', () => {
       stream: false,
       translated: true,
     } as const;
-    const body = { messages: [{ role: 'user', content: 'Hi' }], output_config: { effort: 'high' } };
-    expect(unifiedRequest(body, call, textDigest)).toEqual(
-      E.right({
-        body: { messages: [{ role: 'user', content: [{ text: 'Hi' }] }] },
-        notes: { reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' } },
-      }),
-    );
+    const effort = { output_config: { effort: 'low' } };
+    const budget = { thinking: { type: 'enabled', budget_tokens: 31_999 } };
+    const asking = (asked: JsonObject) => ({ messages: [{ role: 'user', content: 'Hi' }], ...asked });
+    for (const asked of [effort, budget, { ...budget, ...effort }, { thinking: { type: 'adaptive' } }])
+      expect(unifiedRequest(asking(asked), call, textDigest)).toEqual(
+        E.right({
+          body: { messages: [{ role: 'user', content: [{ text: 'Hi' }] }] },
+          notes: { reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' } },
+        }),
+      );
     const known = { ...call, route: { ...call.route, upstreamModel: gptOss } };
-    expect(unifiedRequest(body, known, textDigest)).toMatchObject(
-      E.right({ body: { additionalModelRequestFields: { reasoning_effort: 'high' } }, notes: undefined }),
-    );
+    for (const asked of [effort, { ...budget, ...effort }])
+      expect(unifiedRequest(asking(asked), known, textDigest)).toMatchObject(
+        E.right({ body: { additionalModelRequestFields: { reasoning_effort: 'low' } }, notes: undefined }),
+      );
   });
 
   it('and without a word where agents ask for no thinking, whatever the effort', () => {

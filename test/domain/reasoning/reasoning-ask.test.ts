@@ -75,6 +75,11 @@ describe('what a body asks of thinking, in every spelling', () => {
       asks({ kind: 'budget', budget: { field: 'reasoning_budget_tokens', value: 4096 } }),
     ],
     [
+      'reasoning.max_tokens',
+      { reasoning: { max_tokens: 2 } },
+      asks({ kind: 'budget', budget: { field: 'reasoning.max_tokens', value: 2 } }),
+    ],
+    [
       'reasoning.budget_tokens',
       { reasoning: { budget_tokens: 1 } },
       asks({ kind: 'budget', budget: { field: 'reasoning.budget_tokens', value: 1 } }),
