@@ -63,21 +63,26 @@ export function gatewayProcess(
     failures += 1;
     enter(kind);
   };
+  /** Says that the process is there, where the database has so many pages to spare. */
+  const tell = async (pages: number): Promise<void> => {
+    const released = [...releases];
+    await withinTime(pool, (connection) =>
+      connection.query(sql.unsafe`select gateway_beat(${id}, ${sql.array(released, 'uuid')}, ${pages})`),
+    );
+    for (const each of released) releases.delete(each);
+  };
   const beat = async (): Promise<void> => {
     const before = failures;
-    const released = [...releases];
-    const pages = trouble === undefined ? probePages : doubtfulPages;
     const startedAt = performance.now();
     try {
-      await withinTime(pool, (connection) =>
-        connection.query(sql.unsafe`select gateway_beat(${id}, ${sql.array(released, 'uuid')}, ${pages})`),
-      );
+      await tell(trouble === undefined ? probePages : doubtfulPages);
     } catch (error) {
       failed(error);
       if (writeTroubleOf(error) === undefined) throw error;
+      // It is there all the same: others, who need less room, must not take what it holds for a dead process's.
+      if (trouble === 'disk_full') await tell(0).catch(failed);
       return;
     }
-    for (const each of released) releases.delete(each);
     // A statement that failed in the meantime has newer knowledge than this probe.
     if (failures !== before) return;
     probedAt = startedAt;

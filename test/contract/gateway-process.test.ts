@@ -242,7 +242,14 @@ describe('a database that takes no rows', () => {
     const { process } = aProcess(pool);
     expect(await process.check()).toBeUndefined();
     process.failed(fullDisk);
+    await query(`update gateway_processes set seen_at = seen_at - interval '1 hour'`);
     expect(await process.check()).toBe('disk_full');
+    // To others, who have room for a page, it is there.
+    expect(
+      await query(
+        `select seen_at > clock_timestamp() - interval '5 seconds' as there from gateway_processes`,
+      ),
+    ).toEqual([{ there: true }]);
     await query('drop function nearly_full() cascade');
     expect(await process.check()).toBeUndefined();
   });
