@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { fairTurns } from '../../application/admin/fair-turns.ts';
 import { loginLine, type LoginTurns } from '../../application/admin/login-line.ts';
 
 /** Work that ends when it is told to. */
@@ -174,6 +175,33 @@ describe('logins under way', () => {
       await nextTurn();
     }
     await Promise.all(all);
+    // All have given their places back: there is room for as many again.
+    const later = Array.from({ length: 20 }, (_, n) => enter(`6.${n}`, `six ${n}`));
+    for (let n = 0; n < later.length; n += 1) {
+      endAll();
+      await nextTurn();
+    }
+    await Promise.all(later);
     expect(sentAway).toHaveLength(2);
+  });
+
+  it.each([
+    ['is remembered of 1,024 networks', 1023, ['new', 'early']],
+    ['is forgotten of the one before them', 1024, ['early', 'new']],
+  ])('take turns by the last one, which %s', async (_, others, order) => {
+    const turns = fairTurns(1);
+    const begun: string[] = [];
+    const enter = (network: string, work: () => Promise<void> = nextTurn) =>
+      turns.run({ address: network, network }, new AbortController().signal, () => {
+        begun.push(network);
+        return work();
+      });
+    const running = Promise.withResolvers<void>();
+    for (const network of ['early', ...Array.from({ length: others }, (_, n) => `${n}`)])
+      await enter(network, async () => undefined);
+    const all = [enter('0', () => running.promise), enter('early'), enter('new')];
+    running.resolve();
+    await Promise.all(all);
+    expect(begun.slice(-2)).toEqual(order);
   });
 });
