@@ -159,17 +159,31 @@ describe('the chart as it was rendered', () => {
     expect(at(only('StatefulSet'), 'spec', 'serviceName')).toBe('gw-model-gateway-pods');
   });
 
-  it('lets pods get the credentials of their cloud, and nothing else at link-local addresses', () => {
+  it('lets pods get the credentials of their cloud, by IPv6 too, and nothing else at link-local addresses', () => {
     const egress = at(only('NetworkPolicy'), 'spec', 'egress') as JsonObject[];
     const [given, ...more] = egress.filter((each) => 'to' in each);
     expect(more).toEqual([]);
     expect(given).toEqual({
-      to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
+      to: [{ ipBlock: { cidr: '169.254.0.0/16' } }, { ipBlock: { cidr: 'fd00:ec2::/64' } }],
       ports: [
         { port: 80, protocol: 'TCP' },
         { port: 988, protocol: 'TCP' },
       ],
     });
+  });
+
+  it('lets the migration go where the pods may, before it starts, and nobody to it', () => {
+    const policy = only('NetworkPolicy', 'gw-model-gateway-migration');
+    expect(at(policy, 'spec', 'egress')).toEqual(at(only('NetworkPolicy'), 'spec', 'egress'));
+    expect(at(policy, 'spec', 'policyTypes')).toEqual(['Ingress', 'Egress']);
+    expect(at(policy, 'spec')).not.toHaveProperty('ingress');
+    const job = only('Job', 'gw-model-gateway-migration');
+    expect(at(job, 'spec', 'template', 'metadata', 'labels')).toMatchObject(
+      at(policy, 'spec', 'podSelector', 'matchLabels') as JsonObject,
+    );
+    const weightOf = (hook: JsonObject): number =>
+      Number(at(hook, 'metadata', 'annotations', 'helm.sh/hook-weight'));
+    expect(weightOf(policy)).toBeLessThan(weightOf(job));
   });
 
   it('scales by requests in flight, and leaves the number of pods to that', () => {

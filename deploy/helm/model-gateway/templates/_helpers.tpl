@@ -54,6 +54,27 @@ envFrom:
     sizeLimit: 64Mi
 {{- end }}
 
+{{/* Where the pods that serve and the one that migrates may go. */}}
+{{- define "gateway.egress" -}}
+- ports:
+    - { port: 53, protocol: UDP }
+    - { port: 53, protocol: TCP }
+# Where clouds give pods their credentials: metadata servers (80), workload identity of GKE (988), pod identity of EKS (80).
+- to:
+    - ipBlock: { cidr: 169.254.0.0/16 }
+    # The same of EKS in clusters of IPv6 alone: fd00:ec2::23, and fd00:ec2::254.
+    - ipBlock: { cidr: "fd00:ec2::/64" }
+  ports:
+    - { port: 80, protocol: TCP }
+    - { port: 988, protocol: TCP }
+{{- with .Values.networkPolicy.egressPorts }}
+- ports:
+    {{- range . }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "gateway.mounts" -}}
 - name: config
   mountPath: /etc/model-gateway
