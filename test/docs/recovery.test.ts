@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
+import { createDatabase } from '../support/database.ts';
 import { aKey, basicConfig, runGateway, startGateway, type TestGateway } from '../support/gateway.ts';
 import { schemaDump } from '../support/schema-dump.ts';
 import { connected, makeTestFolder, withDatabaseName } from '../support/test-server.ts';
@@ -12,15 +13,16 @@ import { installedPrograms, postgresFolder, type PostgresFolder } from './instal
 import { commandsOf, page, root } from './pages.ts';
 
 const recovery = page('docs/disaster-recovery.md');
-const [dump, restore, base, restored, ...more] = commandsOf(recovery).flatMap(({ scene, text }) =>
+const [dump, restore, elsewhere, base, restored, ...more] = commandsOf(recovery).flatMap(({ scene, text }) =>
   scene === 'postgres' ? [text] : [],
 );
 const [, settings = ''] = /^```ini\n(.*?)^```$/ms.exec(recovery.text) ?? [];
 
 describe('docs/disaster-recovery.md', () => {
-  it('has a dump, its restore, a base backup, its restore, and the settings of an archive', () => {
-    expect([dump, restore, base, restored].map((text) => text?.split(' ', 1)[0])).toEqual([
+  it('has a dump, its restores, a base backup, its restore, and the settings of an archive', () => {
+    expect([dump, restore, elsewhere, base, restored].map((text) => text?.split(' ', 1)[0])).toEqual([
       'pg_dump',
+      'pg_restore',
       'pg_restore',
       'pg_basebackup',
       'cp',
@@ -103,6 +105,14 @@ function follow(bin: string): void {
       code: 0,
       out: expect.stringContaining('1 priced rows recomputed, 0 differences'),
     });
+  });
+
+  it('bring it into a server that was built without lz4, too, as the embedded one is', async () => {
+    const { url: other } = await createDatabase({ empty: true });
+    server.run(here(elsewhere), { NEW_DATABASE_URL: other });
+    expect(await rows(other)).toBe(1);
+    expect(await run(['migrate', '--check'], other)).toMatchObject({ code: 0 });
+    expect(await run(['ledger', 'verify'], other)).toMatchObject({ code: 0 });
   });
 
   it('bring a server back to a moment after its base backup', async () => {
