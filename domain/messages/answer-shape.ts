@@ -7,6 +7,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  numberOf,
 } from '../shared/json.ts';
 import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
@@ -23,6 +24,9 @@ const orEmpty =
 
 const aText = orEmpty(isString);
 
+/** Some upstreams send a piece of digits alone as a number. */
+const isPlain: Shape = (value) => isString(value) || numberOf(value) !== undefined;
+
 const itemsOf = (is: Shape): Shape =>
   orEmpty((value) => isArray(value) && value.every((item) => isAbsent(item) || is(item)));
 
@@ -32,9 +36,9 @@ const aPart: Shape = (part) =>
 /** Some upstreams send what should be the text of an object as the object itself. */
 const anObject: Shape = (value) => isObject(value) && !isDeeperThan(value, maxJsonDepth);
 
-const content = orEmpty((value) => isString(value) || itemsOf(aPart)(value) || anObject(value));
+const content = orEmpty((value) => isPlain(value) || itemsOf(aPart)(value) || anObject(value));
 
-const callArguments = orEmpty((value) => isString(value) || anObject(value));
+const callArguments = orEmpty((value) => isPlain(value) || anObject(value));
 
 const aCallee = orEmpty(
   (callee) => isObject(callee) && aText(callee['name']) && callArguments(callee['arguments']),
@@ -46,7 +50,7 @@ const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(ca
 const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['content', content],
   ['refusal', aText],
-  ...reasoningFields.map((field) => [field, aText] as const),
+  ...reasoningFields.map((field) => [field, orEmpty(isPlain)] as const),
   ['tool_calls', itemsOf(aCall)],
   ['function_call', aCallee],
 ];

@@ -32,13 +32,12 @@ export function firstChoice(choices: Json | undefined): JsonObject | undefined {
 }
 
 /**
- * The text of a message or delta: a string, its text parts, or the object that a schema asked for; of one that is
- * spoken, what is said.
+ * The text of a message or delta: a string or number, its text parts, or the object that a schema asked for; of one
+ * that is spoken, what is said.
  */
 export const textOf = ({ content, audio }: JsonObject): string => writtenIn(content) || spokenIn(audio);
 
 function writtenIn(content: Json | undefined): string {
-  if (isString(content)) return content;
   if (!isArray(content)) return asText(content);
   return content.map((part) => (isObject(part) && part['type'] === 'text' ? partText(part) : '')).join('');
 }
@@ -74,8 +73,8 @@ export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal)
  */
 export function reasoningOf(message: JsonObject): string {
   for (const field of reasoningFields) {
-    const value = message[field];
-    if (isString(value) && value !== '') return value;
+    const value = plainText(message[field]);
+    if (value !== '') return value;
   }
   const { reasoning_details: details, provider_metadata: metadata } = message;
   const detailed = thinkingIn(details, 2);
@@ -121,14 +120,20 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
     index: numberOf(call['index']),
     id: isString(call['id']) ? call['id'] : '',
     name: isString(name) ? name : '',
-    text: isString(text) ? text : asText(text),
+    text: asText(text),
     signature: carriedSignature(call),
   };
 }
 
 /** Some upstreams send arguments, or the JSON that a schema asked for, as the object itself. */
 const asText = (value: Json | undefined): string =>
-  isObject(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
+  isObject(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : plainText(value);
+
+/** A text; a piece of digits alone is one too, where an upstream sends it as the number that it looks like. */
+const plainText = (value: Json | undefined): string => {
+  if (isString(value)) return value;
+  return numberOf(value) === undefined ? '' : JSON.stringify(value);
+};
 
 /** Some upstreams send calls in which every field is empty. */
 export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>

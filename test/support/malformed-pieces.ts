@@ -5,6 +5,9 @@ type Named<A> = readonly (readonly [name: string, piece: A])[];
 /** Values that are no text, and say something. */
 const noTexts: readonly Json[] = [7, true, ['x'], { text: 'x' }];
 
+/** Those that are none either where a number is read as its digits. */
+const noPlainTexts = noTexts.filter((value) => typeof value !== 'number');
+
 const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTexts): Named<JsonObject> =>
   values.map((value) => {
     const piece = make(value);
@@ -13,20 +16,20 @@ const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTe
 
 /** What a chat message or delta cannot hold. */
 export const malformedInChat: Named<JsonObject> = [
-  ...named((content) => ({ content }), [7, true, ['x']]),
+  ...named((content) => ({ content }), [true, ['x']]),
   ...named((text) => ({ content: [{ type: 'text', text }] })),
   ...named((type) => ({ content: [{ type, text: 'a' }] })),
   ...named((refusal) => ({ refusal })),
-  ...named((reasoning) => ({ reasoning })),
-  ...named((reasoning_content) => ({ reasoning_content })),
-  ...named((reasoning_text) => ({ reasoning_text })),
+  ...named((reasoning) => ({ reasoning }), noPlainTexts),
+  ...named((reasoning_content) => ({ reasoning_content }), noPlainTexts),
+  ...named((reasoning_text) => ({ reasoning_text }), noPlainTexts),
   ...named((tool_calls) => ({ tool_calls })),
   ...named((id) => ({ tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] })),
   ...named((callee) => ({ tool_calls: [{ index: 0, id: 'a', function: callee }] }), [7, 'f', ['x']]),
   ...named((name) => ({ tool_calls: [{ index: 0, id: 'a', function: { name, arguments: '{}' } }] })),
   ...named(
     (args) => ({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: args } }] }),
-    [7, ['x']],
+    [true, ['x']],
   ),
   ...named((function_call) => ({ function_call }), [7, 'f', ['x']]),
   ...named((name) => ({ function_call: { name, arguments: '{}' } })),

@@ -453,6 +453,12 @@ describe('whatever the upstream says', () => {
     expect(fromChatCompletion(completionOf({ tool_calls }), about)).toEqual(E.left(malformed));
   });
 
+  it('digits that come as a number are their text', () => {
+    expect(contentOf({ content: parseExact('12.0') })).toEqual([text('12.0')]);
+    expect(contentOf({ reasoning_content: 7 })).toMatchObject([{ thinking: '7' }]);
+    expect(contentOf({ content: 0 })).toEqual([text('0')]);
+  });
+
   it.each(malformedInChat)('a piece that would vanish is a fault: %s', (_, message) => {
     expect(fromChatCompletion(completionOf(message), about)).toEqual(E.left(malformed));
   });

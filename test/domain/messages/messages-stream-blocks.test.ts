@@ -60,6 +60,19 @@ describe('blocks come one after the other', () => {
       ['thinking', 'h', 'm', '.', 'text', 'a', '.'],
     ],
     [
+      'digits that come as numbers are pieces like others',
+      [
+        says({ reasoning_content: 4 }),
+        says({ content: 'a' }),
+        says({ content: 1 }),
+        says({ content: 0 }),
+        called({ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":' } }),
+        called({ index: 0, function: { arguments: 20 } }),
+        called(piece(0, '}')),
+      ],
+      ['thinking', '4', '.', 'text', 'a', '1', '0', '.', 'tool_use f', '{"a":', '20', '}', '.'],
+    ],
+    [
       'text after a call',
       [called(piece(0, '{}', f, 'f')), says({ content: 'a' }), says({ content: 'b' })],
       ['tool_use f', '{}', '.', 'text', 'a', 'b', '.'],

@@ -83,7 +83,7 @@ describe('a failure never looks finished', () => {
     ['choices that are no list', { choices: 'x' }],
     ['a choice that is none', { choices: ['x'] }],
     ['a message that is none', { choices: [{ index: 0, message: 'x' }] }],
-    ['a piece of a whole message', { choices: [{ index: 0, message: { content: 7 } }] }],
+    ['a piece of a whole message', { choices: [{ index: 0, message: { content: true } }] }],
     ['a delta that is none', { choices: [{ index: 0, delta: 'x' }] }],
   ])('so are %s', (_, chunk) => {
     expect(eventsOf([chunkEvent(chunk), finishes('stop'), done])).toEqual([malformed]);

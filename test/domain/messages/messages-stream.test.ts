@@ -261,7 +261,7 @@ describe('for any answer', () => {
     return fieldsOf(fieldsOf(first)['delta']);
   };
   const wordsIn = (value: Json | undefined): string =>
-    typeof value === 'string' ? value : Array.isArray(value) ? 'c' : '';
+    Array.isArray(value) ? 'c' : typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const metadataIn = (value: Json | undefined): string =>
     'reasoning' in fieldsOf(fieldsOf(value)['a']) ? 's' : '';
 
