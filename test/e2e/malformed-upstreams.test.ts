@@ -66,7 +66,7 @@ describe('a 200 that is not the answer that was asked for', () => {
   });
 
   it('a chat completion with a piece that messages would lose is a 502 to their callers, and a charge to nobody', async () => {
-    const replay = { headers: json, body: completion().replace('"Hello"', '7') };
+    const replay = { headers: json, body: completion().replace('"Hello"', 'true') };
     const answer = await ask(replay, { model: 'up', stream: false, family: 'messages' });
     const message = 'The upstream sent a malformed answer.';
     const expected = { status: 502, message, attempt: 'provider_error', upstreamStatus: 200 } as const;
