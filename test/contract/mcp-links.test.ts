@@ -135,14 +135,14 @@ describe('a tool call and a model request of the same request id', () => {
     const user = await aUser(query);
     const call = await called(requestId, user);
     await query(
-      `update mcp_tool_invocations set occurred_at = occurred_at - interval '25 hours'
+      `update mcp_tool_invocations set occurred_at = now() - interval '25 hours'
        where mcp_tool_invocation_id = $1`,
       [call],
     );
     const request = await logged(requestId, user);
     expect(await linkOf(call)).toBeUndefined();
     await query(
-      `update request_logs set occurred_at = occurred_at - interval '25 hours' where request_log_id = $1`,
+      `update request_logs set occurred_at = now() - interval '25 hours' where request_log_id = $1`,
       [request],
     );
     expect(await linkOf(await called(requestId, user))).toBeUndefined();
