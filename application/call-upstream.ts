@@ -7,7 +7,12 @@ import { type GatewayError, overloaded, shuttingDown } from '../domain/shared/ga
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEnd } from '../domain/shared/stream-event.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
-import { type UpstreamFault, upstreamError, withoutMessagesType } from '../domain/upstream/upstream-fault.ts';
+import {
+  answeredWith,
+  type UpstreamFault,
+  upstreamError,
+  withoutMessagesType,
+} from '../domain/upstream/upstream-fault.ts';
 import { type CallerAnswer, callerAnswer } from './caller-answer.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
 import type { AnswerPath, HeldMemory, ModelAnswer } from './model-request.ts';
@@ -80,8 +85,7 @@ async function readReply(
   const observation = E.isRight(read) ? read.right.observation : seenBeside(read.left, path);
   if (answer.fault !== undefined) return E.left({ fault: answer.fault, observation });
   if (E.isRight(read)) return E.right({ kind: 'whole', status, answer: read.right });
-  const fault = read.left.kind === 'protocol' ? { ...read.left, status } : read.left;
-  return E.left({ fault, observation });
+  return E.left({ fault: answeredWith(status, read.left), observation });
 }
 
 /** What a failure may be billed for all the same (rule 38.5). */

@@ -161,7 +161,7 @@ function admissionRejection(admission: Admission, policy: ServePolicy): GatewayE
     !admission.alreadyAccounted &&
     E.isLeft(admit(budget.terms, budget.spent, budget.closed));
   if (isFull) {
-    const refusal = budget.spent < budget.terms.amount ? windowShut : budgetExceeded;
+    const refusal = E.isLeft(admit(budget.terms, budget.spent, false)) ? budgetExceeded : windowShut;
     return refusal(budget.terms, budget.window, databaseTime);
   }
   return limits?.kind === 'refused' ? rateLimited(limits.full, databaseTime) : undefined;

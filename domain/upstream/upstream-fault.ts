@@ -155,6 +155,10 @@ export const protocolFault = (
 ): Either<UpstreamFault, never> =>
   E.left({ kind: 'protocol', ...(typeof told === 'string' ? { message: told } : told), ...used(usage) });
 
+/** A fault of a 2xx answer carries its status, because the upstream did answer. */
+export const answeredWith = (status: number, fault: UpstreamFault): UpstreamFault =>
+  fault.kind === 'protocol' ? { ...fault, status } : fault;
+
 /** Only on errors do these headers pass (rule 35.9). */
 const passesOnError = (header: string): boolean =>
   header === 'retry-after' ||

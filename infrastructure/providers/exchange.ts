@@ -12,7 +12,12 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
-import { headersOnError, type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
+import {
+  answeredWith,
+  headersOnError,
+  type UpstreamFault,
+  upstreamError,
+} from '../../domain/upstream/upstream-fault.ts';
 import { codeLabels, type ToldFailure, upstreamFailure } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
@@ -208,13 +213,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.endAt = performance.now() + lingerMs;
   }
 
-  /** A fault of a 2xx answer carries its status, because the upstream did answer. */
   private wholeReply(): Either<UpstreamFault, UpstreamReply> {
     return pipe(
       this.whole(),
-      E.mapLeft(
-        (fault): UpstreamFault => (fault.kind === 'protocol' ? { ...fault, status: this.status } : fault),
-      ),
+      E.mapLeft((fault) => answeredWith(this.status, fault)),
     );
   }
 

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
-import { type UpstreamFault, used } from '../../domain/upstream/upstream-fault.ts';
+import { answeredWith, type UpstreamFault, used } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange, Sender } from './exchange.ts';
 import type { PartAnswer } from './provider.ts';
 import { isWorkedOnHere } from './worked-on-here.ts';
@@ -63,8 +63,7 @@ const wholeReply = (read: Either<UpstreamFault, WholeAnswer>, fault: UpstreamFau
     ? pipe(
         read,
         E.bimap(
-          (malformed): UpstreamFault =>
-            malformed.kind === 'protocol' ? { ...malformed, status: answeredStatus } : malformed,
+          (malformed) => answeredWith(answeredStatus, malformed),
           (answer): UpstreamReply => ({ kind: 'whole', status: answeredStatus, answer }),
         ),
       )

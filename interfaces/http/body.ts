@@ -172,7 +172,7 @@ class Reading {
     req.once('end', this.end);
     req.once('error', this.breakOff);
     req.once('close', this.breakOff);
-    req.once(malformedBody, () => this.stop(bodyFault(req) ?? brokenOff));
+    req.once(malformedBody, (fault: GatewayError) => this.stop(fault));
   }
 
   private readonly collect = (piece: Buffer): void => {

@@ -21,7 +21,7 @@ const noHttp = ['400 Bad Request', invalidRequest('The request is not valid HTTP
 /** A caller that left, perhaps in the middle of its body: to its request it is one who left. */
 const endOfInput = 'HPE_INVALID_EOF_STATE';
 
-/** Emitted by a request whose body turns out to be no HTTP. */
+/** Emitted by a request whose body turns out to be no HTTP, with the error; who begins to read later asks {@link bodyFault}. */
 export const malformedBody = 'malformedBody';
 
 const faultyBodies = new WeakMap<IncomingMessage, GatewayError>();
@@ -54,7 +54,7 @@ export function malformedRequests(newId: () => string) {
 function refuseBody(answer: ServerResponse, error: GatewayError): void {
   answer.shouldKeepAlive = false;
   faultyBodies.set(answer.req, error);
-  answer.req.emit(malformedBody);
+  answer.req.emit(malformedBody, error);
 }
 
 function refusal([status, error]: readonly [string, GatewayError], requestId: string): string {

@@ -8,6 +8,7 @@ import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import { messageAsChat, readMessage } from '../../infrastructure/providers/messages-body/response.ts';
 import { anObjectText } from '../support/arbitraries/messages.ts';
 import { malformedBlocks } from '../support/malformed-pieces.ts';
+import { stopReasons } from './messages-body-stream-told.ts';
 
 const about = { id: 'chatcmpl-1', model: 'fast', createdSecs: 1700 };
 const namespace = 'cloud_b_platform';
@@ -119,25 +120,18 @@ describe('a whole message as a chat completion', () => {
     ]);
   });
 
-  it.each([
-    ['end_turn', 'stop', 'tool_calls'],
-    ['stop_sequence', 'stop', 'tool_calls'],
-    ['pause_turn', 'stop', 'tool_calls'],
-    ['max_tokens', 'length', 'length'],
-    ['model_context_window_exceeded', 'length', 'length'],
-    ['tool_use', 'tool_calls', 'tool_calls'],
-    ['refusal', 'content_filter', 'content_filter'],
-    ['a_new_one', 'stop', 'tool_calls'],
-    [null, 'stop', 'tool_calls'],
-  ])('stop reason %s finishes with %s, and with calls %s', (stop_reason, finish_reason, withCalls) => {
-    expect(told(message([], { stop_reason }))['choices']).toMatchObject([
-      { message: { content: '' }, finish_reason },
-    ]);
-    const call = { type: 'tool_use', id: 'toolu_1', name: 'time', input: {} };
-    expect(told(message([call], { stop_reason }))['choices']).toMatchObject([
-      { message: { content: null }, finish_reason: withCalls },
-    ]);
-  });
+  it.each([...stopReasons, [null, 'stop', 'tool_calls']])(
+    'stop reason %s finishes with %s, and with calls %s',
+    (stop_reason, finish_reason, withCalls) => {
+      expect(told(message([], { stop_reason }))['choices']).toMatchObject([
+        { message: { content: '' }, finish_reason },
+      ]);
+      const call = { type: 'tool_use', id: 'toolu_1', name: 'time', input: {} };
+      expect(told(message([call], { stop_reason }))['choices']).toMatchObject([
+        { message: { content: null }, finish_reason: withCalls },
+      ]);
+    },
+  );
 
   it.each(['pause_turn', 'compaction', 'a_new_one'])(
     'the stop reason %s, for which chat has no word, is kept with the answer',

@@ -32,6 +32,17 @@ export const stopped = (
   stop_reason: string | null,
   usage: object | undefined = { output_tokens: 7 },
 ): string => event({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage });
+/** Each with what a chat answer finishes with, and where there are calls. */
+export const stopReasons: readonly (readonly [reason: string, finish: string, withCalls: string])[] = [
+  ['end_turn', 'stop', 'tool_calls'],
+  ['stop_sequence', 'stop', 'tool_calls'],
+  ['pause_turn', 'stop', 'tool_calls'],
+  ['max_tokens', 'length', 'length'],
+  ['model_context_window_exceeded', 'length', 'length'],
+  ['tool_use', 'tool_calls', 'tool_calls'],
+  ['refusal', 'content_filter', 'content_filter'],
+  ['a_new_one', 'stop', 'tool_calls'],
+];
 export const stop = event({ type: 'message_stop' });
 export const hello =
   open(0, { type: 'text', text: '' }) + delta(0, { type: 'text_delta', text: 'Hello' }) + close(0);

@@ -22,6 +22,7 @@ import {
   open,
   start,
   stop,
+  stopReasons,
   stopped,
   textIn,
 } from './messages-body-stream-told.ts';
@@ -103,16 +104,7 @@ describe('a messages stream as canonical chat chunks', () => {
     );
   });
 
-  it.each([
-    ['end_turn', 'stop', 'tool_calls'],
-    ['stop_sequence', 'stop', 'tool_calls'],
-    ['pause_turn', 'stop', 'tool_calls'],
-    ['max_tokens', 'length', 'length'],
-    ['model_context_window_exceeded', 'length', 'length'],
-    ['tool_use', 'tool_calls', 'tool_calls'],
-    ['refusal', 'content_filter', 'content_filter'],
-    ['a_new_one', 'stop', 'tool_calls'],
-  ])('stop reason %s finishes with %s, and with calls %s', (reason, finish, withCalls) => {
+  it.each(stopReasons)('stop reason %s finishes with %s, and with calls %s', (reason, finish, withCalls) => {
     expect(finishesOf(eventsOf(start + hello + stopped(reason) + stop))).toEqual([finish]);
     const called = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(0);
     expect(finishesOf(eventsOf(start + called + stopped(reason) + stop))).toEqual([withCalls]);
