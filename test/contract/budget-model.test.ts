@@ -76,7 +76,7 @@ describe('budgets over four processes that are killed, while PostgreSQL is resta
       });
       for (const count of [rows, blocked, alerts, answers['recorded'] ?? 0])
         expect(count).toBeGreaterThan(20);
-      expect(Object.values(events).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(5);
+      expect(Object.values(events).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(2);
     } catch (error) {
       throw new Error(`seed ${seed}: ${String(error)}`, { cause: error });
     }
