@@ -235,6 +235,7 @@ describe('finish reasons', () => {
     [1, 'stop', 'tool_calls'],
     ['MAX_TOKENS', 'length', 'length'],
     [2, 'length', 'length'],
+    ['CONTINUATION', 'length', 'length'],
     ['UNEXPECTED_TOOL_CALL', 'content_filter', 'tool_calls'],
     ['TOO_MANY_TOOL_CALLS', 'content_filter', 'tool_calls'],
     ['FINISH_REASON_UNSPECIFIED', 'stop', 'tool_calls'],

@@ -18,6 +18,9 @@ const numbered: ReadonlyMap<number, string> = new Map([
 /** With these the calls of an answer are to be answered: also one that the request did not declare. */
 const ordinary: ReadonlySet<string> = new Set(['STOP', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']);
 
+/** The answer reached a limit, of the request's or of the platform's own: it is good as far as it goes. */
+const cutOff: ReadonlySet<string> = new Set(['MAX_TOKENS', 'CONTINUATION']);
+
 /** The candidate's reason by its name; undefined as long as the model has not stopped. */
 export function reasonOf({ finishReason }: JsonObject): string | undefined {
   const number = numberOf(finishReason);
@@ -32,7 +35,7 @@ export function reasonOf({ finishReason }: JsonObject): string | undefined {
  */
 export function finishReason(reason: string, called: boolean): string {
   if (called && ordinary.has(reason)) return 'tool_calls';
-  if (reason === 'MAX_TOKENS') return 'length';
+  if (cutOff.has(reason)) return 'length';
   return reason === 'STOP' ? 'stop' : 'content_filter';
 }
 
