@@ -39,7 +39,7 @@ export const stopReasons: readonly (readonly [reason: string, finish: string, wi
   ['pause_turn', 'stop', 'tool_calls'],
   ['max_tokens', 'length', 'length'],
   ['model_context_window_exceeded', 'length', 'length'],
-  ['tool_use', 'tool_calls', 'tool_calls'],
+  ['tool_use', 'stop', 'tool_calls'],
   ['refusal', 'content_filter', 'content_filter'],
   ['a_new_one', 'stop', 'tool_calls'],
 ];

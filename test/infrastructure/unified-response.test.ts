@@ -177,7 +177,7 @@ describe('a converse answer as a chat completion', () => {
   it.each([
     ['end_turn', 'stop'],
     ['stop_sequence', 'stop'],
-    ['tool_use', 'tool_calls'],
+    ['tool_use', 'stop'],
     ['max_tokens', 'length'],
     ['model_context_window_exceeded', 'length'],
     ['guardrail_intervened', 'content_filter'],
@@ -201,8 +201,9 @@ describe('a converse answer as a chat completion', () => {
     },
   );
 
-  it('calls are waited for, also where the model says that its turn has ended', () => {
-    expect(choiceOf(answer([use('1', 'f', {})])).finish_reason).toBe('tool_calls');
+  it('calls are waited for, also where the model says that its turn has ended; where there are none, nothing is', () => {
+    for (const stopReason of ['end_turn', 'tool_use'])
+      expect(choiceOf(answer([use('1', 'f', {})], { stopReason })).finish_reason).toBe('tool_calls');
     expect(choiceOf(answer([use('1', 'f', {})], { stopReason: 'max_tokens' })).finish_reason).toBe('length');
   });
 

@@ -2,7 +2,6 @@ import { isString, type Json } from '../../../domain/shared/json.ts';
 
 /** Why the platform's model stopped, in the words of chat completions; all others end the turn. */
 const finishReasons: ReadonlyMap<string, string> = new Map([
-  ['tool_use', 'tool_calls'],
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['guardrail_intervened', 'content_filter'],
@@ -19,7 +18,10 @@ export type Stop =
   /** An answer must say why it stopped. */
   | { readonly kind: 'unknown' };
 
-/** Some models say that the turn has ended where they wait for a tool: callers need `tool_calls`. */
+/**
+ * Some models say that the turn has ended where they wait for a tool, and some that they do where they have called none:
+ * callers go by the finish reason.
+ */
 export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
   if (!isString(stopReason) || stopReason === '') return { kind: 'unknown' };
   if (failures.has(stopReason))
