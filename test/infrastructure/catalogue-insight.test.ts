@@ -29,7 +29,7 @@ const prices = priceCatalogue(
 );
 const insightAt = (now: string) =>
   catalogueInsight({
-    resolver: () => resolver(loaded.right, { A_TOKEN: 'token-0123456789abcdef' }),
+    resolver: () => resolver(loaded.right, { A_TOKEN: 'token-0123456789abcdef', PRICE_LIST: 'list' }),
     prices: () => prices,
     now: () => Date.parse(now),
   });
@@ -66,6 +66,7 @@ describe('where a provider is called', () => {
     ['https://models.example.com/v1', 'https://models.example.com/v1'],
     ['https://user:password@models.example.com/v1?key=secret#part', 'https://models.example.com/v1'],
     ['https:/user:pass@word@models.example.com/v1', 'https:/models.example.com/v1'],
+    ['HTTPS://user:password@models.example.com/v1', 'HTTPS://models.example.com/v1'],
     ['https://${USER}:${PASSWORD}@models.example.com/v1', 'https://models.example.com/v1'],
     ['https://models.example.com/@scope/v1', 'https://models.example.com/@scope/v1'],
     ['${BASE_URL}', '${BASE_URL}'],
@@ -155,9 +156,13 @@ describe('why a capability of a route is not effective', () => {
     expect(reasonsOf(routeOf({}, stored(compat({ auth: { mode: 'bearer', token: '${A_TOKEN}' } }))))).toEqual(
       [],
     );
-    const broken = routeOf({ capabilities: { tools: false }, extra_body: { user: '${NOT_SET}' } });
+    const broken = routeOf({
+      capabilities: { tools: false, vision: true },
+      extra_body: { user: '${NOT_SET}' },
+    });
     expect(insight.ofRoute(broken).capabilities).toMatchObject({
       tools: { configured: false },
+      vision: { configured: true },
       stream: {
         configured: true,
         reason: expect.stringMatching(/^This process cannot use the route: .*NOT_SET/),
@@ -180,5 +185,11 @@ describe('the price of a route', () => {
       compat({ pricing_provider_id: 'list', auth: { mode: 'bearer', token: '${NOT_SET}' } }),
     );
     expect(insight.ofRoute(routeOf({}, unusable)).price).toBeDefined();
+  });
+
+  it('goes by what a placeholder in the provider’s pricing id stands for', () => {
+    const provider = stored(compat({ pricing_provider_id: '${PRICE_LIST}' }));
+    expect(insight.ofProvider(provider)).toMatchObject({ pricingProviderId: 'list' });
+    expect(insight.ofRoute(routeOf({}, provider)).price).toBeDefined();
   });
 });
