@@ -1,4 +1,4 @@
-import { isObject, type Json, numberOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { maxTokenCount } from '../shared/limits.ts';
 
 /** Tokens as the provider reports them. Nothing is estimated: what is not reported is missing. */
@@ -26,7 +26,19 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
   const completionTokens = tokenCount(usage['completion_tokens'] ?? usage['output_tokens']);
   if (promptTokens === undefined || completionTokens === undefined) return undefined;
   const totalTokens = tokenCount(usage['total_tokens'] ?? promptTokens + completionTokens);
-  return totalTokens === undefined ? undefined : { promptTokens, completionTokens, totalTokens };
+  if (totalTokens === undefined) return undefined;
+  const cached = cachedBeside(usage, totalTokens - promptTokens - completionTokens);
+  return { promptTokens: promptTokens + cached, completionTokens, totalTokens };
+}
+
+/**
+ * Some gateways leave what was read from a cache and written to one out of the prompt, as the messages family does, and
+ * count it into the total: it is of the prompt, and no output (rule 36.15).
+ */
+function cachedBeside(usage: JsonObject, rest: number): number {
+  const read = tokenCount(usage['cache_read_input_tokens'] ?? 0) ?? 0;
+  const written = tokenCount(usage['cache_creation_input_tokens'] ?? 0) ?? 0;
+  return rest === read + written ? rest : 0;
 }
 
 /** Embeddings need the prompt count (or the total); completion is 0 (rule 36.9). */

@@ -202,7 +202,7 @@ function thoughtIn(usage: JsonObject, output: number): JsonObject {
 
 /** Tokens of the prompt beside the cache. A count that has the name of the messages family leaves the cache out already. */
 const uncached = (usage: JsonObject, prompt: number, cached: number): number =>
-  isAbsent(usage['prompt_tokens']) ? prompt : Math.max(0, prompt - cached);
+  isAbsent(usage['prompt_tokens']) ? (tokenCount(usage['input_tokens']) ?? 0) : Math.max(0, prompt - cached);
 
 /** Where upstreams tell what was read from a cache that tell no details of the prompt. */
 const cachedIn = (usage: JsonObject): Json | undefined =>

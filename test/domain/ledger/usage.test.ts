@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { embeddingUsage, generationUsage, tokenCount } from '../../../domain/ledger/usage.ts';
-import { type Json, parseExact } from '../../../domain/shared/json.ts';
+import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
 
 const max = Number.MAX_SAFE_INTEGER;
@@ -77,6 +77,26 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
     ['the largest counts', { prompt_tokens: max, completion_tokens: 0 }, [max, 0, max]],
   ])('%s', (_, usage, [promptTokens, completionTokens, totalTokens]) => {
     expect(generationUsage(usage)).toEqual({ promptTokens, completionTokens, totalTokens });
+  });
+
+  it('what the total counts of a cache beside the prompt is of the prompt', () => {
+    const usage = (total_tokens: number | null, more: JsonObject = {}): JsonObject => ({
+      prompt_tokens: 3,
+      completion_tokens: 5,
+      total_tokens,
+      cache_read_input_tokens: 100,
+      cache_creation_input_tokens: 20,
+      ...more,
+    });
+    const counted = (told: JsonObject) => Object.values(generationUsage(told) ?? {});
+    expect(counted(usage(128))).toEqual([123, 5, 128]);
+    expect(counted(usage(108, { cache_creation_input_tokens: null }))).toEqual([103, 5, 108]);
+    // The prompt holds it already, or the total holds something else.
+    for (const total of [8, 127, 129, 1]) expect(counted(usage(total))).toEqual([3, 5, total]);
+    expect(counted(usage(null))).toEqual([3, 5, 8]);
+    expect(counted(usage(8, { cache_read_input_tokens: -100, cache_creation_input_tokens: 'x' }))).toEqual([
+      3, 5, 8,
+    ]);
   });
 
   it.each<[string, Json | undefined]>([

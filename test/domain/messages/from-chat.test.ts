@@ -86,7 +86,7 @@ describe('the message', () => {
     ['names of other families', { usage: { input_tokens: 3, output_tokens: 5 } }, [3, 0, 5]],
     [
       'names and counts of the messages family',
-      { usage: { input_tokens: 3, cache_read_input_tokens: 9, output_tokens: 5 } },
+      { usage: { input_tokens: 3, cache_read_input_tokens: 9, output_tokens: 5, total_tokens: 17 } },
       [3, 9, 5],
     ],
     ...['cached_tokens', 'num_cached_tokens', 'prompt_cache_hit_tokens', 'cache_read_input_tokens'].map(
