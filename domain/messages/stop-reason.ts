@@ -23,14 +23,8 @@ const stopReasons: ReadonlyMap<string, string> = new Map([
 /** Some upstreams say behind a colon what was filtered; a call that was malformed is withheld in the same way. */
 const filtered = /^(?:content|function_call)_filter/;
 
-/** The upstream has failed: what there is of the answer is no answer. */
-const failures: ReadonlySet<string> = new Set([
-  'error',
-  'network_error',
-  'insufficient_system_resource',
-  'abort',
-  'cancelled',
-]);
+/** The upstream has failed: what there is of the answer is no answer. Some put the type of their error there. */
+const failed = /^(?:insufficient_system_resource|abort|cancelled|[a-z_]{0,32}error)$/;
 
 /** Stop reasons that a `finish_reason` says in full; the last two are converse's own. */
 const inChat: ReadonlySet<string> = new Set([
@@ -87,7 +81,7 @@ export function stopReason(
   },
 ): Either<string, string> {
   const reason = isString(finish) ? finish.toLowerCase() : '';
-  if (failures.has(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
+  if (failed.test(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
   if (answer.refused || filtered.test(reason)) return E.right('refusal');
   const meant = stopReasons.get(reason);
   if (meant === undefined && answer.called) return E.right(answer.cutOff ? 'max_tokens' : 'tool_use');

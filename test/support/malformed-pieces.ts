@@ -35,6 +35,16 @@ export const malformedInChat: Named<JsonObject> = [
   ...named((name) => ({ function_call: { name, arguments: '{}' } })),
 ];
 
+/** Finish reasons of a chat answer whose upstream has failed. */
+export const failedFinishes: readonly (readonly [finish: string])[] = [
+  ['error'],
+  ['network_error'],
+  ['overloaded_error'],
+  ['insufficient_system_resource'],
+  ['abort'],
+  ['cancelled'],
+];
+
 /** What is empty says nothing, whatever its type. */
 export const emptyInChat: Named<JsonObject> = [
   ...named((content) => ({ content }), ['', [], null, [null]]),

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { fromChatCompletion } from '../../../domain/messages/from-chat.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
+import { emptyInChat, failedFinishes, malformedInChat } from '../../support/malformed-pieces.ts';
 import { aChunkSoup, anObjectText } from '../../support/arbitraries/messages.ts';
 
 const about = { id: 'msg_1', model: 'fast' };
@@ -368,15 +368,12 @@ describe('stop_reason', () => {
     expect([stopOf({ content: 'a' }, finish), stopOf(calls, finish)]).toEqual([alone, withCalls]);
   });
 
-  it.each([['error'], ['network_error'], ['insufficient_system_resource'], ['abort'], ['cancelled']])(
-    'finish_reason %j is a failure, whatever there is of the answer',
-    (finish) => {
-      for (const message of [{ content: 'Half an ans' }, calls, { refusal: 'No.' }])
-        expect(fromChatCompletion(completionOf(message, finish), about)).toEqual(
-          E.left({ kind: 'protocol', message: `The upstream did not finish its answer (${finish}).` }),
-        );
-    },
-  );
+  it.each(failedFinishes)('finish_reason %j is a failure, whatever there is of the answer', (finish) => {
+    for (const message of [{ content: 'Half an ans' }, calls, { refusal: 'No.' }])
+      expect(fromChatCompletion(completionOf(message, finish), about)).toEqual(
+        E.left({ kind: 'protocol', message: `The upstream did not finish its answer (${finish}).` }),
+      );
+  });
 
   it.each([
     ['stop_sequence', 'stop', 'stop_sequence', 'tool_use'],

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import { streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { anObjectText, aStreamedAnswer } from '../../support/arbitraries/messages.ts';
 import { outputsOf } from '../../support/machine-laws.ts';
-import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
+import { emptyInChat, failedFinishes, malformedInChat } from '../../support/malformed-pieces.ts';
 import { grammarFault } from '../../support/messages-grammar.ts';
 import {
   called,
@@ -95,7 +95,7 @@ describe('a failure never looks finished', () => {
     );
   });
 
-  it.each([['error'], ['network_error'], ['insufficient_system_resource'], ['abort'], ['cancelled']])(
+  it.each(failedFinishes)(
     'a finish_reason that tells one is one, once the stream has ended: %s',
     (reason) => {
       const call = called(piece(0, '{}', { id: 'a' }, 'f'));
