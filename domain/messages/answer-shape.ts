@@ -33,7 +33,7 @@ const itemsOf = (is: Shape): Shape =>
 const aPart: Shape = (part) =>
   isObject(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
 
-/** Some upstreams send what should be the text of an object as the object itself. */
+/** Some upstreams send what should be the text of an object as the object itself, and some reasoning as a block. */
 const anObject: Shape = (value) => isObject(value) && !isDeeperThan(value, maxJsonDepth);
 
 const content = orEmpty((value) => isPlain(value) || itemsOf(aPart)(value) || anObject(value));
@@ -50,7 +50,7 @@ const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(ca
 const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['content', content],
   ['refusal', aText],
-  ...reasoningFields.map((field) => [field, orEmpty(isPlain)] as const),
+  ...reasoningFields.map((field) => [field, orEmpty((value) => isPlain(value) || anObject(value))] as const),
   ['tool_calls', itemsOf(aCall)],
   ['function_call', aCallee],
 ];

@@ -73,7 +73,7 @@ export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal)
  */
 export function reasoningOf(message: JsonObject): string {
   for (const field of reasoningFields) {
-    const value = plainText(message[field]);
+    const value = plainText(message[field]) || thinkingIn(message[field], 3);
     if (value !== '') return value;
   }
   const { reasoning_details: details, provider_metadata: metadata } = message;
@@ -84,13 +84,17 @@ export function reasoningOf(message: JsonObject): string {
     .join('');
 }
 
-/** Thinking is a string, or blocks whose `thinking`, `text` or `summary` is a string or blocks again. */
+/**
+ * Thinking is a string, or blocks whose `thinking`, `text` or `summary` is a string or blocks again. Some gateways pass
+ * on the block of converse as it is.
+ */
 function thinkingIn(value: Json | undefined, levels: number): string {
   if (isString(value)) return value;
   if (levels === 0) return '';
   if (isArray(value)) return value.map((block) => thinkingIn(block, levels - 1)).join('');
   if (!isObject(value)) return '';
-  return thinkingIn(value['thinking'] ?? value['text'] ?? value['summary'], levels - 1);
+  const { thinking, text, summary, reasoningText, reasoningContent } = value;
+  return thinkingIn(thinking ?? text ?? summary ?? reasoningText ?? reasoningContent, levels - 1);
 }
 
 /** A tool call, or a piece of one; what it does not say is empty. */

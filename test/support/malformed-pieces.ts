@@ -5,8 +5,8 @@ type Named<A> = readonly (readonly [name: string, piece: A])[];
 /** Values that are no text, and say something. */
 const noTexts: readonly Json[] = [7, true, ['x'], { text: 'x' }];
 
-/** Those that are none either where a number is read as its digits. */
-const noPlainTexts = noTexts.filter((value) => typeof value !== 'number');
+/** Those that are none either where a number is read as its digits, and an object as a block. */
+const noWords: readonly Json[] = [true, ['x']];
 
 const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTexts): Named<JsonObject> =>
   values.map((value) => {
@@ -16,13 +16,13 @@ const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTe
 
 /** What a chat message or delta cannot hold. */
 export const malformedInChat: Named<JsonObject> = [
-  ...named((content) => ({ content }), [true, ['x']]),
+  ...named((content) => ({ content }), noWords),
   ...named((text) => ({ content: [{ type: 'text', text }] })),
   ...named((type) => ({ content: [{ type, text: 'a' }] })),
   ...named((refusal) => ({ refusal })),
-  ...named((reasoning) => ({ reasoning }), noPlainTexts),
-  ...named((reasoning_content) => ({ reasoning_content }), noPlainTexts),
-  ...named((reasoning_text) => ({ reasoning_text }), noPlainTexts),
+  ...named((reasoning) => ({ reasoning }), noWords),
+  ...named((reasoning_content) => ({ reasoning_content }), noWords),
+  ...named((reasoning_text) => ({ reasoning_text }), noWords),
   ...named((tool_calls) => ({ tool_calls })),
   ...named((id) => ({ tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] })),
   ...named((callee) => ({ tool_calls: [{ index: 0, id: 'a', function: callee }] }), [7, 'f', ['x']]),

@@ -172,6 +172,7 @@ describe('the message', () => {
 });
 
 describe('what the model says', () => {
+  const ofConverse = { reasoningContent: { reasoningText: { text: 'hm', signature: 's' } } };
   const thinking = (words: string) => ({ type: 'thinking', thinking: words, signature: '' });
 
   it.each<[string, JsonObject, readonly object[]]>([
@@ -183,6 +184,7 @@ describe('what the model says', () => {
     ['a text and a refusal', { content: 'Well.', refusal: 'No.' }, [text('Well.'), text('No.')]],
     ['reasoning', { content: 'a', reasoning: 'hm' }, [thinking('hm'), text('a')]],
     ['reasoning_content', { content: 'a', reasoning_content: 'hm' }, [thinking('hm'), text('a')]],
+    ['a block of converse', { content: 'a', reasoning_content: ofConverse }, [thinking('hm'), text('a')]],
     ['reasoning_text', { content: 'a', reasoning: null, reasoning_text: 'hm' }, [thinking('hm'), text('a')]],
     [
       'thinking blocks of one provider',

@@ -60,6 +60,16 @@ describe('blocks come one after the other', () => {
       ['thinking', 'h', 'm', '.', 'text', 'a', '.'],
     ],
     [
+      'reasoning that comes as blocks',
+      [
+        says({ reasoning_content: { text: 'h' } }),
+        says({ reasoning_content: { text: 'm' } }),
+        says({ reasoning_content: { signature: 's' } }),
+        says({ content: 'a' }),
+      ],
+      ['thinking', 'h', 'm', '.', 'text', 'a', '.'],
+    ],
+    [
       'digits that come as numbers are pieces like others',
       [
         says({ reasoning_content: 4 }),
