@@ -25,7 +25,8 @@ import { observeResponse, ResponsesObserver } from '../domain/responses/observe-
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
 import type { Digest } from '../domain/shared/digest.ts';
 import { readResponsesRequest, responsesWatched } from '../domain/responses/responses-request.ts';
-import { type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
+import { saidByRefused } from '../domain/request-log/refused-body.ts';
+import { type ApiFamily, type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import {
   type JsonDocument,
@@ -42,10 +43,21 @@ import type { Ask, AskTerms, Family, ReadFault, UpstreamFamily } from './model-r
 import type { GenerationRequest } from '../domain/routing/generation-request.ts';
 
 const reading =
-  <A>(watched: Watched, read: (document: JsonDocument) => Either<GatewayError, A>, parse?: ParseScanned) =>
+  <A>(
+    family: ApiFamily,
+    watched: Watched,
+    read: (document: JsonDocument) => Either<GatewayError, A>,
+    parse?: ParseScanned,
+  ) =>
   (body: string, maxValues?: number): Either<ReadFault, A> => {
     const document = parseDocument(body, watched, parse, maxValues);
-    if (E.isRight(document)) return read(document.right);
+    if (E.isRight(document)) {
+      const { value } = document.right;
+      return pipe(
+        read(document.right),
+        E.mapLeft((error) => ({ ...error, said: saidByRefused(family, value) })),
+      );
+    }
     const { message, path, tooManyValues } = document.left;
     return E.left({ ...invalidRequest(message, path), ...(tooManyValues ? { tooManyValues } : {}) });
   };
@@ -58,7 +70,7 @@ const speaksChat: UpstreamFamily = {
 
 export const chatCompletions: Family<GenerationRequest> = {
   name: 'chat_completions',
-  read: reading(chatWatched, readChatRequest),
+  read: reading('chat_completions', chatWatched, readChatRequest),
   write: (ask, resolved) => prepareChat(ask, routeOfBody(resolved, 'chat_completions')),
   answerPath: () => ({ speaks: speaksChat }),
 };
@@ -75,7 +87,7 @@ const speaksMessages: UpstreamFamily = {
  */
 export const messages: Family<GenerationRequest> = {
   name: 'messages',
-  read: reading(messagesWatched, readMessagesRequest, parseDigits),
+  read: reading('messages', messagesWatched, readMessagesRequest, parseDigits),
   write: (ask, resolved) => {
     if (takesMessages(resolved)) return E.right(unchangedText(ask.document.text));
     return writeAsChat(ask, resolved);
@@ -135,7 +147,7 @@ export const countTokens: Family<CountRequest> = {
   name: 'count_tokens',
   unserved: (model) => notCounted(model),
   inCallersNames: underMessagesNames,
-  read: reading(messagesWatched, readCountRequest, parseDigits),
+  read: reading('count_tokens', messagesWatched, readCountRequest, parseDigits),
   write: (ask, resolved) => {
     if (resolved.provider.takes(resolved.route, 'count_tokens') === undefined)
       return E.left(notCounted(ask.model));
@@ -162,7 +174,7 @@ const speaksResponses: UpstreamFamily = {
 /** A first-class family, not translated through chat completions. */
 export const responses = (digest: Digest): Family<GenerationRequest> => ({
   name: 'responses',
-  read: reading(responsesWatched, readResponsesRequest),
+  read: reading('responses', responsesWatched, readResponsesRequest),
   write: (ask, resolved) => prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),
   answerPath: () => ({ speaks: speaksResponses }),
 });
@@ -175,7 +187,7 @@ const speaksEmbeddings: UpstreamFamily = {
 
 export const embeddings: Family<EmbeddingsRequest> = {
   name: 'embeddings',
-  read: reading(embeddingsWatched, readEmbeddingsRequest),
+  read: reading('embeddings', embeddingsWatched, readEmbeddingsRequest),
   write: (ask, resolved) => prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
   answerPath: () => ({ speaks: speaksEmbeddings }),
 };

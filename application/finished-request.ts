@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
+import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import { endOutcome, endStatus, faultCodeOf, type RequestFailure } from '../domain/shared/request-failure.ts';
-import type { AskTerms } from './model-request.ts';
 import type { ServePorts } from './serve-ports.ts';
 import type { Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
@@ -33,14 +33,15 @@ export function finishedRequest(
   { catalogue, clock }: ServePorts,
   { facts, end, charged, cost, beside, failure, settled, tags, requestId }: Settled,
 ): FinishedRequest {
-  const { request, ask, resolved } = facts;
+  const { request, said, resolved } = facts;
+  const model = said?.model;
   const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
   const { usage, usageUnusable } = observed(end);
   return {
     requestId,
     requestLogId: request.requestLogId,
     family: facts.family,
-    stream: ask?.stream ?? false,
+    stream: said?.stream ?? false,
     outcome: endOutcome(failure),
     statusCode: endStatus(failure),
     errorCode: failure?.code,
@@ -48,7 +49,7 @@ export function finishedRequest(
     rateLimit: limitOf(failure),
     latencyMs: elapsedMs(request.receivedAt, clock.now()),
     caller: request.caller,
-    modelKey: ask !== undefined && catalogue.snapshot().models.has(ask.model) ? ask.model : undefined,
+    modelKey: model !== undefined && catalogue.snapshot().models.has(model) ? model : undefined,
     resolved,
     attemptStatus: attemptOf(end)?.status,
     usage,
@@ -56,8 +57,8 @@ export function finishedRequest(
     cost: charged && isAccounted(verdict) ? cost : undefined,
     unbilled: [...unbilledOf(charged, cost, verdict), ...unbilledBeside(beside)],
     settled: verdict,
-    exposedToolCount: ask?.exposedToolCount,
-    invokedToolCount: invokedTools(ask, end),
+    exposedToolCount: said?.exposedToolCount,
+    invokedToolCount: invokedTools(said, end),
     tags,
   };
 }
@@ -86,5 +87,5 @@ const unbilledBeside = ({ compaction, advisor }: BesideCosts): readonly Unbilled
 ];
 
 /** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
-export const invokedTools = (ask: AskTerms | undefined, end: RequestEnd): number | undefined =>
-  ask?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;
+export const invokedTools = (said: SaidOfBody | undefined, end: RequestEnd): number | undefined =>
+  said?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;

@@ -33,7 +33,7 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
   const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
   const metadata = logMetadata(
     facts.family,
-    facts.ask?.stream ?? false,
+    facts.said?.stream ?? false,
     policy.payloads,
     accountingOf(ended, money),
     facts.prepared?.notes,
@@ -84,13 +84,13 @@ function summary(
   metadata: JsonObject,
   referenced: Pick<RequestLog, 'mcp'>,
 ): RequestLog {
-  const { request, ask, resolved, redaction } = facts;
+  const { request, said, ask, resolved, redaction } = facts;
   const attempt = attemptOf(end);
   const failure = failureOf(end);
   return {
     requestLogId: request.requestLogId,
     requestId: request.requestId,
-    modelKey: cleaned(ask?.model, redaction)?.slice(0, maxModelKeyChars),
+    modelKey: cleaned(said?.model, redaction)?.slice(0, maxModelKeyChars),
     resolvedModelKey: resolved === undefined ? undefined : ask?.model,
     providerKey: resolved?.provider.id,
     statusCode: endStatus(failure),
@@ -98,8 +98,8 @@ function summary(
     latencyMs: elapsedMs(request.receivedAt, ports.clock.now()),
     firstTokenMs: firstTokenMsOf(end),
     usage: observed(end).usage,
-    exposedToolCount: ask?.exposedToolCount,
-    invokedToolCount: invokedTools(ask, end),
+    exposedToolCount: said?.exposedToolCount,
+    invokedToolCount: invokedTools(said, end),
     ...referenced,
     tags: cleanTags(request.tags, redaction),
     userAgent: boundedUserAgent(cleaned(request.userAgent, redaction)),

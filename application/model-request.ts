@@ -4,6 +4,7 @@ import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { OfferedTool } from '../domain/mcp/referenced-servers.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
+import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
 import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability, CapabilityFields } from '../domain/routing/capabilities.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
@@ -127,7 +128,7 @@ export interface Family<A extends Ask> {
 }
 
 /** Why a body could not be read. */
-export type ReadFault = GatewayError & { readonly tooManyValues?: true };
+export type ReadFault = GatewayError & { readonly tooManyValues?: true; readonly said?: SaidOfBody };
 
 /** The way of an answer: from the family that the upstream speaks to the caller's. */
 export interface AnswerPath {

@@ -8,7 +8,7 @@ import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts
 import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
 import { type OutboundText, outboundBytes, outboundText } from '../domain/shared/outbound-text.ts';
 import { askTermsOf, writtenBy } from './families.ts';
-import type { Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
+import type { Ask, AskTerms, Family, ModelRequest, ReadFault } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
 import type { CallTerms, PreparedCall, Upstream, UpstreamCall } from './ports/upstream.ts';
@@ -16,7 +16,7 @@ import { type SharedText, sharedText } from './ports/shared-text.ts';
 
 /** The body of one request, and what the story has done to it. */
 export interface RequestBody {
-  readonly read: () => Promise<Either<GatewayError, AskTerms>>;
+  readonly read: () => Promise<Either<ReadFault, AskTerms>>;
   /** Makes the upstream's own request of what was read, or tells what in it cannot be expressed. Nothing is sent. */
   readonly prepare: (
     resolved: ResolvedRoute,

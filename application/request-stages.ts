@@ -1,5 +1,6 @@
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { PriceCatalogue } from '../domain/money/price-catalogue.ts';
+import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import type { AnswerPath, Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
 import type { Admission } from './ports/ledger.ts';
@@ -13,6 +14,8 @@ interface Begun {
   readonly request: ModelRequest;
   readonly body: RequestBody;
   readonly redaction: RequestRedaction;
+  /** Of a body that was read, or refused for what it holds. */
+  readonly said?: SaidOfBody | undefined;
 }
 
 interface Reading {

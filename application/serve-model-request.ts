@@ -47,9 +47,11 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     const redaction = requestRedaction(request, policy);
     const arrived: Arrived = { family: family.name, request, body, redaction };
 
-    const ask = E.isLeft(request.tags) ? request.tags : await body.read();
-    if (E.isLeft(ask)) return refuse(arrived, ask.left);
-    const asked: Asked = { ...arrived, ask: ask.right };
+    const read = await body.read();
+    const said = E.isRight(read) ? read.right : read.left.said;
+    const ask = E.isLeft(request.tags) ? request.tags : read;
+    if (E.isLeft(ask)) return refuse({ ...arrived, said }, ask.left);
+    const asked: Asked = { ...arrived, said, ask: ask.right };
 
     const snapshot = ports.catalogue.snapshot();
     const resolved = resolve(snapshot, family, request, ask.right);

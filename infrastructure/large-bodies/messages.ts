@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { AskTerms } from '../../application/model-request.ts';
+import type { AskTerms, ReadFault } from '../../application/model-request.ts';
 import type { LargeAnswer, LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import type { CallTerms } from '../../application/ports/upstream.ts';
 import type { CallerAnswer } from '../../application/caller-answer.ts';
@@ -13,7 +13,7 @@ import type { WrittenCall } from '../providers/written.ts';
 export interface Tasks {
   readonly read: {
     readonly ask: { readonly body: LargeBody };
-    readonly answer: Either<GatewayError, AskTerms>;
+    readonly answer: Either<ReadFault, AskTerms>;
   };
   readonly write: {
     readonly ask: { readonly body: LargeBody; readonly terms: CallTerms; readonly config: ProviderConfig };

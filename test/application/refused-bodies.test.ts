@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { ApiFamily } from '../../domain/routing/model.ts';
+import { invalidRequest } from '../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { Story, type StoryOptions } from '../support/fakes/story.ts';
+
+const rowOf = async (options: StoryOptions) => {
+  const story = await new Story(options).serve();
+  const { modelKey, resolvedModelKey, exposedToolCount, invokedToolCount, metadata } = story.log ?? {};
+  const [finished] = story.finished;
+  expect(story.refusedWith).toBe('invalid_request');
+  expect(finished).toMatchObject({ stream: metadata?.['stream'], exposedToolCount, invokedToolCount });
+  return {
+    modelKey,
+    label: finished?.modelKey,
+    resolvedModelKey,
+    stream: metadata?.['stream'],
+    tools: [exposedToolCount, invokedToolCount],
+  };
+};
+
+const refused = (family: ApiFamily, asks: JsonObject) => rowOf({ family, asks });
+const tools = [{ type: 'function' }, { type: 'web_search' }];
+const known = { modelKey: 'fast', label: 'fast', resolvedModelKey: undefined };
+
+describe('the log row of a request whose body is refused', () => {
+  it.each<[ApiFamily, JsonObject]>([
+    ['chat_completions', { messages: [] }],
+    ['messages', { max_tokens: 0 }],
+    ['responses', { input: 7 }],
+  ])('tells its model, its stream and its tools: %s', async (family, wrong) => {
+    expect(await refused(family, { ...wrong, stream: true, tools })).toEqual({
+      ...known,
+      stream: true,
+      tools: [2, 0],
+    });
+    expect(await refused(family, wrong)).toEqual({ ...known, stream: false, tools: [0, 0] });
+    expect(await refused(family, { tools: 'all' })).toEqual({
+      ...known,
+      stream: false,
+      tools: [undefined, undefined],
+    });
+  });
+
+  it('counts the older functions of chat completions, too', async () => {
+    const functions = [{ name: 'f' }];
+    const row = await refused('chat_completions', { messages: [], tools, functions });
+    expect(row).toMatchObject({ tools: [3, 0] });
+  });
+
+  it.each<[ApiFamily, JsonObject]>([
+    ['embeddings', { input: [] }],
+    ['count_tokens', { messages: 'Hi' }],
+  ])('tells the model of %s, which have no stream and no tools', async (family, wrong) => {
+    expect(await refused(family, { ...wrong, stream: true, tools })).toEqual({
+      ...known,
+      stream: false,
+      tools: [undefined, undefined],
+    });
+  });
+
+  it('names a model that nobody knows, but in no label of a metric', async () => {
+    const row = await refused('chat_completions', { model: 'none', messages: [] });
+    expect(row).toMatchObject({ modelKey: 'none', label: undefined });
+  });
+
+  it('tells nothing of a body that names no model, or is no JSON', async () => {
+    expect(await refused('chat_completions', { model: '' })).toMatchObject({ modelKey: undefined });
+    const row = await rowOf({ request: { body: E.right('{"model":"fast"') } });
+    expect(row).toMatchObject({ modelKey: undefined, stream: false, tools: [undefined, undefined] });
+  });
+
+  it('tells of its body where a tag is what is wrong', async () => {
+    const tags = E.left(invalidRequest('No.', 'x-gateway-tags'));
+    const row = await rowOf({ asks: { stream: true, tools }, request: { tags } });
+    expect(row).toEqual({ ...known, stream: true, tools: [2, 0] });
+    const both = new Story({ asks: { messages: [] }, request: { tags } });
+    expect((await both.serve()).answer).toMatchObject({ error: { param: 'x-gateway-tags' } });
+  });
+});
