@@ -26,9 +26,10 @@ type Fault =
       readonly kind: 'timeout';
       readonly phase: 'connect' | 'first_byte' | 'idle' | 'total';
       readonly faultCode?: string;
+      readonly status?: number;
     }
   /** The connection could not be made or broke. */
-  | { readonly kind: 'transport'; readonly faultCode?: string }
+  | { readonly kind: 'transport'; readonly faultCode?: string; readonly status?: number }
   /** The process holds as much as it may, and the answer had no room. */
   | { readonly kind: 'no_room' }
   /** The upstream answered 2xx with something that is not what was asked for. */
@@ -73,13 +74,13 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
         },
       };
     case 'timeout':
-      return failed(504, `The upstream ${phaseWords[fault.phase]}.`, fault);
+      return failed(504, `The upstream ${phaseWords[fault.phase]}.`, known(fault));
     case 'transport':
-      return failed(502, 'The connection to the upstream could not be made, or it broke.', fault);
+      return failed(502, 'The connection to the upstream could not be made, or it broke.', known(fault));
     case 'no_room':
       return overloaded;
     case 'protocol':
-      return failed(502, fault.message, { upstreamStatus: fault.status, labels: fault.labels });
+      return failed(502, fault.message, known(fault));
   }
 }
 
@@ -89,6 +90,11 @@ interface Known {
   readonly labels?: UpstreamLabels | undefined;
   readonly faultCode?: string | undefined;
 }
+
+const known = ({ status, ...fault }: Known & { readonly status?: number }): Known => ({
+  ...fault,
+  upstreamStatus: status,
+});
 
 const failed = (
   status: number,
@@ -155,9 +161,9 @@ export const protocolFault = (
 ): Either<UpstreamFault, never> =>
   E.left({ kind: 'protocol', ...(typeof told === 'string' ? { message: told } : told), ...used(usage) });
 
-/** A fault of a 2xx answer carries its status, because the upstream did answer. */
+/** A fault that comes after the head of an answer carries its status, because the upstream did answer. */
 export const answeredWith = (status: number, fault: UpstreamFault): UpstreamFault =>
-  fault.kind === 'protocol' ? { ...fault, status } : fault;
+  fault.kind === 'status' || fault.kind === 'no_room' ? fault : { ...fault, status };
 
 /** Only on errors do these headers pass (rule 35.9). */
 const passesOnError = (header: string): boolean =>

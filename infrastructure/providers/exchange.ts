@@ -202,7 +202,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.decompression?.cancel();
     this.forgetDeadline();
     if (this.stream !== undefined) this.stream.end(endingOf(fault));
-    else this.answer(fault === undefined ? this.wholeReply() : E.left(fault));
+    else this.answer(fault === undefined ? this.wholeReply() : E.left(this.afterHead(fault)));
   }
 
   /** After the last event: a failed stream is cut off, a good one may come to its end, so that its connection lives. */
@@ -216,8 +216,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private wholeReply(): Either<UpstreamFault, UpstreamReply> {
     return pipe(
       this.whole(),
-      E.mapLeft((fault) => answeredWith(this.status, fault)),
+      E.mapLeft((fault) => this.afterHead(fault)),
     );
+  }
+
+  private afterHead(fault: UpstreamFault): UpstreamFault {
+    return this.status > 0 ? answeredWith(this.status, fault) : fault;
   }
 
   private whole(): Either<UpstreamFault, UpstreamReply> {

@@ -161,6 +161,8 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     ['503', status(503), 503, 503],
     ['a time-out', { kind: 'timeout', phase: 'first_byte' }, 504, undefined],
     ['a broken connection', { kind: 'transport' }, 502, undefined],
+    ['silence after the head', { kind: 'timeout', phase: 'idle', status: 200 }, 504, 200],
+    ['a connection that broke after the head', { kind: 'transport', status: 200 }, 502, 200],
     ['an answer that is none', { kind: 'protocol', message: 'No JSON.', status: 200 }, 502, 200],
   ];
 

@@ -7,6 +7,7 @@ import type { Pool } from 'undici';
 import { chatStream } from '../../domain/chat/chat-stream.ts';
 import { overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxUpstreamBodyBytes } from '../../domain/shared/limits.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import { andThen, seal } from '../../domain/shared/stream-machine.ts';
 import { Deadlines } from '../../infrastructure/providers/deadlines.ts';
 import { Exchange, type ExchangeOptions } from '../../infrastructure/providers/exchange.ts';
@@ -93,6 +94,21 @@ describe('an exchange with an upstream', () => {
     await closed;
   });
 
+  it.each<[string, (socket: Socket, exchange: Exchange) => unknown, UpstreamFault]>([
+    ['breaks off', (socket) => socket.resetAndDestroy(), { kind: 'transport', faultCode: 'ECONNRESET' }],
+    ['is not waited for', (_, exchange) => exchange.endWithin(0), { kind: 'timeout', phase: 'total' }],
+    ['is cancelled', (_, exchange) => exchange.cancel(), { kind: 'transport' }],
+  ])('that %s after the head of its answer tells the status in it', async (_, ends, fault) => {
+    const head = Promise.withResolvers<Socket>();
+    const { exchange } = await exchangeWith((socket) => {
+      socket.write(`${chunked('')}3\r\n{"a\r\n`, () => head.resolve(socket));
+    });
+    const socket = await head.promise;
+    while (!exchange.accepted()) await sleep(5);
+    ends(socket, exchange);
+    expect(await exchange.reply).toEqual(E.left({ ...fault, status: 200 }));
+  });
+
   it('whose answer finds no room holds nothing any longer, and the rest of it is not waited for', async () => {
     const held: number[] = [];
     const { exchange, closed } = await exchangeWith((socket) => socket.write(`${chunked('')}3\r\nabc\r\n`), {
@@ -129,7 +145,7 @@ describe('an exchange with an upstream', () => {
       sendNothing(socket, 2 * maxUpstreamBodyBytes, () => undefined);
     });
     expect(await exchange.reply).toEqual(
-      E.left({ kind: 'protocol', message: 'The upstream sent an answer that is too large.' }),
+      E.left({ kind: 'protocol', message: 'The upstream sent an answer that is too large.', status: 200 }),
     );
     await closed;
   });
