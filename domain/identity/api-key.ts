@@ -4,8 +4,8 @@ export interface PresentedKey {
   readonly secret: string;
 }
 
-/** Whole keys from a configuration may be shaped by people; generated ones have 32 hex and 64 hex. */
-const keyShape = /^gwk_([A-Za-z0-9]{8,64})\.([\x21-\x7e]{32,512})$/;
+/** Whole keys of a configuration are people's own, `gwk_ci-1.…` too; generated ones have 32 hex and 64 hex. */
+const keyShape = /^gwk_([A-Za-z0-9_-]{1,64})\.([\x21-\x7e]{32,512})$/;
 
 export function parseKey(text: string): PresentedKey | undefined {
   const [, publicId, secret] = keyShape.exec(text) ?? [];

@@ -179,7 +179,7 @@ interface Signs {
 const knownForms: readonly KnownForm[] = [
   {
     head: 'gwk',
-    publicId: { of: '[A-Za-z0-9]', least: 8, most: 64 },
+    publicId: { of: '[A-Za-z0-9_-]', least: 1, most: 64 },
     secret: { of: '[A-Za-z0-9_-]', least: 32, most: 512 },
   },
   {

@@ -58,7 +58,7 @@ export const userCodec = refined(
 const ownerPattern = /^(user|team|service_account):(.+)$/;
 
 /** The public id is no secret; all that follows its dot is. */
-const keySecret = (residue: string): boolean => residue.replace(/^gwk_[A-Za-z0-9]*\.?/, '') !== '';
+const keySecret = (residue: string): boolean => residue.replace(/^gwk_[A-Za-z0-9_-]*\.?/, '') !== '';
 
 export const apiKeyCodec = object({
   name: required(displayName, 'Name of the key; tells the keys of the file apart.'),
@@ -72,11 +72,11 @@ export const apiKeyCodec = object({
   ),
   value: required(
     text({
-      what: 'gwk_<public id>.<secret>: a public id of 8 to 64 letters and digits, a secret of at least 32 characters',
+      what: 'gwk_<public id>.<secret>: a public id of 1 to 64 letters, digits, _ and -, a secret of at least 32 characters',
       maxLength: 600,
       refuse: (value) =>
         parseKey(value) === undefined
-          ? 'must be gwk_<public id>.<secret> with a public id of 8 to 64 letters and digits and a secret of at least 32 characters'
+          ? 'must be gwk_<public id>.<secret> with a public id of 1 to 64 letters, digits, _ and - and a secret of at least 32 characters'
           : undefined,
       secret: keySecret,
     }),

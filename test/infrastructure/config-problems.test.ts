@@ -405,10 +405,10 @@ describe('a wrong file', () => {
   });
 
   it.each([
-    ['gwk_short.'.concat('s'.repeat(32))],
+    [`gwk_${'p'.repeat(65)}.${'s'.repeat(32)}`],
     [`gwk_public00.${'s'.repeat(31)}`],
     [`key_public00.${'s'.repeat(32)}`],
-    [`gwk_public-0.${'s'.repeat(32)}`],
+    [`gwk_public:0.${'s'.repeat(32)}`],
   ])('refuses %s as a key without repeating it', (value) => {
     const [problem] = problemsOf('teams: [{id: t}]\napi_keys: [{name: k, owner: "team:t", value: "${K}"}]', {
       K: value,

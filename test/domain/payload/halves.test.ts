@@ -20,7 +20,7 @@ const spellings: readonly ((secret: string) => string)[] = [
 ];
 
 const aKey = fc
-  .tuple(textOf('0123456789abcdef', 8, 40), textOf('0123456789abcdefXYZ_-', 32, 80))
+  .tuple(textOf('0123456789abcdefXYZ_-', 1, 40), textOf('0123456789abcdefXYZ_-', 32, 80))
   .map(([id, secret]) => `gwk_${id}.${secret}`);
 const aToken = fc
   .tuple(textOf('0123456789abcdef', 32, 32), textOf('0123456789abcdef', 64, 64))

@@ -178,6 +178,7 @@ describe('configured credentials and caller keys survive nowhere', () => {
 
   it.each([
     ['a caller’s key', key],
+    ['a key that people wrote', `gwk_ci-1.${'s'.repeat(32)}`],
     ['an admin’s API token', `gwa_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`],
   ])('%s that nobody here knows is found by its form, however it is spelled', (_, unknown) => {
     const anybody = redactionRules([], []);
