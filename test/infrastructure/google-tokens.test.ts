@@ -1,12 +1,13 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { googleAccessTokens, googleIdTokens } from '../../infrastructure/providers/auth/google-tokens.ts';
-import { accountAccessToken } from '../../infrastructure/providers/auth/google-service-account.ts';
-import { readServiceAccount } from '../../infrastructure/providers/auth/service-account-file.ts';
 import type {
   Authenticator,
   OutboundRequest,
@@ -34,6 +35,10 @@ beforeAll(async () => {
 });
 
 beforeEach(anew);
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 async function anew(): Promise<void> {
   await fakes.writeAccount(file);
@@ -229,6 +234,8 @@ describe.each([
       },
       { refusal: { status: 200, body: 'ya29.not json\r\n' } },
       { refusal: { status: 403, body: 'ya29.secret' } },
+      { refusal: { status: 400, body: '{"error":"ya29.secret"}' } },
+      { refusal: { status: 400, body: '{"error":["ya29.secret"]}' } },
     ]) {
       fakes.mood = mood;
       for (const tokens of [access(), identity()]) {
@@ -238,6 +245,16 @@ describe.each([
           expect(words).not.toMatch(/ya29|eyJ|PRIVATE|assertion|127\.0\.0\.1|secret/);
       }
     }
+  });
+
+  it.each(['% a', '%\r\nx: y', '%ä'])('what no header holds is no token: %j', async (odd) => {
+    const lasting = `ya29.${Buffer.from('{"exp":9999999999}').toString('base64url')}.x`;
+    const token = odd.replace('%', lasting);
+    const body = JSON.stringify({ access_token: token, id_token: token, expires_in: 3600 });
+    fakes.mood = { refusal: { status: 200, body } };
+    for (const tokens of [access(), identity()])
+      expect(await send(tokens)).toMatch(/the token service answered without a token/);
+    expect(concealed).toEqual([]);
   });
 
   it('tells what it obtained, so that it is taken out of what upstreams repeat', async () => {
@@ -255,6 +272,8 @@ describe('a metadata server that is none', () => {
     expect(await send(googleAccessTokens({ mode: 'adc' }, context))).toMatch(words);
   });
 });
+
+type FileAuth = { readonly mode: 'service_account'; readonly credentialsPath: string };
 
 describe('a service-account file', () => {
   it('is read anew when a token is renewed: a rotated key is noticed', async () => {
@@ -317,13 +336,42 @@ describe('a service-account file', () => {
     );
   });
 
-  it('a token service that does not answer is let go when nobody waits any more', async () => {
-    fakes.mood = { silence: 'hangs' };
-    const account = await readServiceAccount(file);
-    if (E.isLeft(account)) throw new Error(account.left);
-    const { ms } = await timed(() =>
-      expect(accountAccessToken(account.right, AbortSignal.timeout(100))).rejects.toThrow(),
-    );
+  it('its assertion goes to its token service alone: a redirect is not followed', async () => {
+    const redirecting = createServer((_, response) => {
+      response.writeHead(307, { location: fakes.tokenUri }).end();
+    });
+    redirecting.listen(0, '127.0.0.1');
+    await once(redirecting, 'listening');
+    const { port } = redirecting.address() as AddressInfo;
+    await fakes.writeAccount(file, { token_uri: `http://127.0.0.1:${port}/token` });
+    const tokens = googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context);
+    expect(await send(tokens)).toMatch(/the token service could not be asked/);
+    expect(fakes.requests).toEqual([]);
+    redirecting.close();
+  });
+
+  it.each([
+    ['access tokens', (auth: FileAuth) => googleAccessTokens(auth, context)],
+    [
+      'ID tokens',
+      (auth: FileAuth) => googleIdTokens({ ...auth, audience, header: 'authorization' }, context),
+    ],
+  ])('a token service that does not answer is let go when nobody waits any more: %s', async (_, tokensOf) => {
+    const closed = Promise.withResolvers<void>();
+    const silent = createServer((request) => void request.socket.once('close', closed.resolve));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    await fakes.writeAccount(file, { token_uri: `http://127.0.0.1:${port}/token` });
+    const after = AbortSignal.timeout.bind(AbortSignal);
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => after(200));
+    const { ms } = await timed(async () => {
+      expect(await send(tokensOf({ mode: 'service_account', credentialsPath: file }))).toMatch(
+        /no answer came in time|could not be asked/,
+      );
+      await closed.promise;
+    });
     expect(ms).toBeLessThan(2500);
+    silent.close();
   });
 });
