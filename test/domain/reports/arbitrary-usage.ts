@@ -38,6 +38,7 @@ const letters = ['a', 'b', 'B', 'ä', '\u{1f600}', '\uffee'];
 export const someUserModelUsage: fc.Arbitrary<readonly UserModelUsage[]> = fc
   .uniqueArray(fc.tuple(fc.nat({ max: 45 }), fc.nat({ max: 4 })), {
     maxLength: 150,
+    size: 'max',
     selector: ([user, model]) => user * 10 + model,
   })
   .chain((pairs) =>

@@ -71,7 +71,10 @@ describe('the ranking of users', () => {
         expect(chartCohort(table)).toEqual(table.slice(0, 5));
         const spendOf = (user: string): bigint =>
           rows.filter(({ userId }) => userId === user).reduce((sum, { spend }) => sum + spend, 0n);
-        for (const { userId, spend } of table) expect(spend).toBe(spendOf(userId));
+        const requestsOf = (user: string): number =>
+          rows.filter(({ userId }) => userId === user).reduce((sum, each) => sum + each.requestCount, 0);
+        for (const { userId, spend, requestCount } of table)
+          expect([spend, requestCount]).toEqual([spendOf(userId), requestsOf(userId)]);
         const least = table.at(-1)?.spend ?? 0n;
         for (const user of users)
           if (!idsOf(table).includes(user)) expect(spendOf(user)).toBeLessThanOrEqual(least);
@@ -108,7 +111,11 @@ describe('the chart', () => {
           userId: fc.constantFrom('u-00', ...idsOf(chartCohort(standings(rows)))),
           spend: someSpend,
         }),
-        { maxLength: 40, selector: ({ bucketStart, userId }) => `${bucketStart.getTime()} ${userId}` },
+        {
+          maxLength: 40,
+          size: 'max',
+          selector: ({ bucketStart, userId }) => `${bucketStart.getTime()} ${userId}`,
+        },
       );
       return fc.record({ rows: fc.constant(rows), over: fc.constant(over), spends: found });
     });
@@ -117,7 +124,8 @@ describe('the chart', () => {
     fc.assert(
       fc.property(aChart, ({ rows, over, spends }) => {
         const table = standings(rows);
-        const { series, chartUsers } = leaderboard(over, table, spends, []);
+        const { series, chartUsers, leaders } = leaderboard(over, table, spends, []);
+        expect(leaders).toEqual(table.map((standing) => ({ ...standing, toolAverages: expect.anything() })));
         expect(series.map(({ bucketStart }) => bucketStart)).toEqual(bucketStarts(over));
         for (const { values } of series) expect(idsOf(values)).toEqual(idsOf(chartUsers));
         const inSeries = series
@@ -144,7 +152,11 @@ describe('the averages of a user', () => {
   });
 
   it('use only rows where the dimension was recorded: none is nothing, and a zero is a zero', () => {
-    const table = standings([usage('u-1', 'Ann', 4, 2n), usage('u-2', 'Bea', 1, 1n)]);
+    const table = standings([
+      usage('u-1', 'Ann', 4, 3n),
+      usage('u-2', 'Bea', 1, 2n),
+      usage('u-3', 'Cas', 1, 1n),
+    ]);
     const { leaders } = leaderboard(
       window,
       table,
@@ -153,6 +165,13 @@ describe('the averages of a user', () => {
         {
           userId: 'u-1',
           counts: counts({ exposedTool: { sum: 10n, rows: 4n }, invokedTool: { sum: 0n, rows: 4n } }),
+        },
+        {
+          userId: 'u-3',
+          counts: counts({
+            referencedMcpServer: { sum: 3n, rows: 1n },
+            filteredTool: { sum: 3n, rows: 2n },
+          }),
         },
       ],
     );
@@ -164,6 +183,7 @@ describe('the averages of a user', () => {
         invokedTool: undefined,
         filteredTool: undefined,
       },
+      { referencedMcpServer: 3, exposedTool: undefined, invokedTool: undefined, filteredTool: 1.5 },
     ]);
   });
 });

@@ -14,10 +14,28 @@ describe('the hours of the overview', () => {
   });
 });
 
+describe('what an hour spent', () => {
+  it('stands in its hour, zero in those without a row, and the whole is the sum of all hours', () => {
+    const window = lastHours(new Date('2028-03-01T12:30:00Z'));
+    const starts = hourStarts(window);
+    const spends = [
+      { hourStart: starts[3]!, requestCount: 2, spend: 10n ** 20n },
+      { hourStart: starts[23]!, requestCount: 5, spend: 1n },
+    ];
+    const { hours, whole } = usageOf(window, { spends, logs: [] });
+    expect(hours.map(({ hourStart }) => hourStart)).toEqual(starts);
+    expect(hours.map(({ requestCount, spend }) => [requestCount, spend])).toEqual(
+      starts.map((_, at) => (at === 3 ? [2, 10n ** 20n] : at === 23 ? [5, 1n] : [0, 0n])),
+    );
+    expect(whole).toMatchObject({ requestCount: 7, spend: 10n ** 20n + 1n, loggedCount: 0 });
+  });
+});
+
 describe('quantiles', () => {
   it('are always values that are there, of all histograms together, as sorting finds them', () => {
     const aHistogram = fc.array(fc.tuple(fc.nat({ max: 30 }), fc.integer({ min: 1, max: 5 })), {
       maxLength: 12,
+      size: 'max',
     });
     fc.assert(
       fc.property(fc.array(aHistogram, { maxLength: 4 }), (given) => {
@@ -73,6 +91,7 @@ describe('an error', () => {
     [200, 'upstream_error', []],
     [503, 'overloaded', ['gateway']],
     [418, undefined, ['caller']],
+    [500, undefined, ['gateway']],
     [502, 'of another release', ['gateway']],
   ])('of status %s and code %s is of the class %j', (statusCode, errorCode, classes) => {
     const hourStart = new Date('2028-03-01T12:00:00Z');

@@ -20,7 +20,7 @@ const aLedger = fc
       requestCount: fc.constant(1),
       cost: someSpend,
     }),
-    { maxLength: 60 },
+    { maxLength: 60, size: 'max' },
   )
   .map((rows) => ({ rows, usage: cutsOf(rows) }));
 
@@ -101,7 +101,7 @@ describe('the spend report', () => {
     );
   });
 
-  it('sorts owners by spend, then requests, then name, and models by spend, then requests, then key', () => {
+  it('sorts owners by spend, then requests, then name, then kind and id, and models by spend, then requests, then key', () => {
     const row = (
       ownerId: string,
       ownerName: string,
@@ -124,8 +124,17 @@ describe('the spend report', () => {
       row('u-4', 'Zoe', 'b', 2, 1n),
       row('u-3', 'Zoe', 'a', 1, 9n),
     ];
-    const { owners, models } = spendReport(window, { buckets: rows, owners: rows, models: rows });
-    expect(owners.map(({ ownerId }) => ownerId)).toEqual(['u-3', 'u-4', 'u-2', 'u-1']);
+    const [zoe] = rows;
+    const namesakes = [
+      { ...zoe!, ownerId: 'u-0' },
+      { ...zoe!, ownerId: 'u-9', ownerKind: 'team' as const },
+    ];
+    const { owners, models } = spendReport(window, {
+      buckets: rows,
+      owners: [...rows, ...namesakes],
+      models: rows,
+    });
+    expect(owners.map(({ ownerId }) => ownerId)).toEqual(['u-3', 'u-4', 'u-2', 'u-9', 'u-0', 'u-1']);
     expect(models.map(({ modelKey }) => modelKey)).toEqual(['a', 'b', 'c', 'd']);
   });
 });
