@@ -89,25 +89,19 @@ async function exportDay(
   order: ExportOrder,
   day: ExportDay,
 ): Promise<Either<ExportFault, ExportedDay>> {
-  const { source, storage } = ports;
+  const { storage } = ports;
   const folder = dayFolder(order.prefix, order.subject, day);
   const manifestKey = `${folder}${manifestName}`;
   const known = await knownOf(storage, manifestKey);
   if (E.isLeft(known)) return known;
-  if (known.right !== undefined) {
-    const state = await stateOf(source, order, day, known.right);
-    if (E.isLeft(state)) return state;
-    if (state.right !== undefined) {
-      // A run that was killed may have left some.
-      const { rows, cost, partNames } = known.right;
-      const tidied = await removeOthers(storage, folder, partNames);
-      return E.isLeft(tidied)
-        ? tidied
-        : E.right({ day, state: state.right, rows, cost, parts: partNames.length });
-    }
-  }
+  const leave = () => leftAlone(ports, order, day, { folder, known: known.right });
+  const left = await leave();
+  if (left !== undefined) return left;
   const written = await writeDay(ports, order, day, { folder, edition: (known.right?.edition ?? 0) + 1 });
   if (E.isLeft(written)) return written;
+  // The edition that is there has rows that a purge which began meanwhile has taken.
+  const leftNow = await leave();
+  if (leftNow !== undefined) return leftNow;
   const { parts, rows, cost } = written.right;
   const told = new TextEncoder().encode(manifestText(written.right));
   const put = await storage.write(manifestKey, told, 'application/json');
@@ -127,6 +121,25 @@ async function knownOf(
   return E.mapLeft((why: string): StorageFault => `${key} ${why}: it is not replaced`)(
     readManifest(text.right),
   );
+}
+
+/** A day that stays as it is, without what no manifest names; undefined: it is to be written. */
+async function leftAlone(
+  { source, storage }: Pick<ExportPorts, 'source' | 'storage'>,
+  order: ExportOrder,
+  day: ExportDay,
+  { folder, known }: { readonly folder: string; readonly known: KnownManifest | undefined },
+): Promise<Either<ExportFault, ExportedDay> | undefined> {
+  if (known === undefined) return undefined;
+  const state = await stateOf(source, order, day, known);
+  if (E.isLeft(state)) return state;
+  if (state.right === undefined) return undefined;
+  // A run that was killed may have left some.
+  const { rows, cost, partNames } = known;
+  const tidied = await removeOthers(storage, folder, partNames);
+  return E.isLeft(tidied)
+    ? tidied
+    : E.right({ day, state: state.right, rows, cost, parts: partNames.length });
 }
 
 /** What a day is that stays as it is; undefined: the database has more of it. */

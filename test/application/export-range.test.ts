@@ -155,16 +155,26 @@ describe('an export', () => {
     expect((await at.run()).done).toEqual(E.right({ days: 1, leftFrom: '2026-11-02' }));
     expect(at.readBack('2026-11-02')).toBeUndefined();
     expect((await at.run({ to: undefined })).done).toEqual(E.right({ days: 1, leftFrom: undefined }));
+    expect((await at.run({ from: '2026-12-01', to: '2026-12-03' })).done).toEqual(
+      E.right({ days: 0, leftFrom: '2026-12-01' }),
+    );
+  });
+
+  it('of more than ten years is refused before anything is asked for', async () => {
+    expect((await at.run({ from: '2016-01-01' })).done).toMatchObject({
+      left: expect.stringContaining('ten'),
+    });
+    expect(at.calls).toEqual([]);
   });
 
   it('run again changes nothing, and asks for no rows', async () => {
-    await at.run();
+    const { told: first } = await at.run();
     const before = new Map(at.objects);
     at.calls.length = 0;
     at.scene.whilePaging = () => {
       throw new Error('rows were read');
     };
-    expect((await at.run()).told.map(({ state }) => state)).toEqual(['unchanged', 'unchanged']);
+    expect((await at.run()).told).toEqual(first.map((day) => ({ ...day, state: 'unchanged' })));
     expect(at.calls.filter((call) => !call.startsWith('read') && !call.startsWith('list'))).toEqual([]);
     expect(at.objects).toEqual(before);
   });
@@ -232,6 +242,7 @@ describe('an export', () => {
     at.scene.whilePaging = () => at.add('2026-11-01', `a${(count += 1)}`);
     const { done } = await at.run();
     expect(done).toMatchObject({ left: expect.stringContaining('gateway ledger verify') });
+    expect(at.calls.filter((call) => call.endsWith('part-00000.parquet'))).toHaveLength(3);
     expect(at.readBack('2026-11-01')).toBeUndefined();
   });
 
@@ -242,10 +253,29 @@ describe('an export', () => {
     expect(at.readBack('2026-11-01')).toBeUndefined();
   });
 
-  it('never replaces a manifest that is not its own', async () => {
-    at.objects.set(key('2026-11-01', 'manifest.json'), '{"version": 9}');
+  it.each([
+    '{"version": 9}',
+    '[]',
+    'half of a mani',
+    '{"version": 1, "edition": 1, "format": "csv", "parts": []}',
+    '{"version": 1, "rows": 0, "format": "csv", "parts": []}',
+    '{"version": 1, "rows": 0, "edition": 1, "format": "avro", "parts": []}',
+    '{"version": 1, "rows": 0, "edition": 1, "format": "csv"}',
+    '{"version": 1, "rows": 0, "edition": 1, "format": "csv", "parts": [], "cost_picousd": 3}',
+    '{"version": 1, "rows": 0, "edition": 1, "format": "csv", "parts": [], "cost_picousd": "many"}',
+  ])('never replaces a manifest that is not its own: %s', async (text) => {
+    at.objects.set(key('2026-11-01', 'manifest.json'), text);
     expect((await at.run()).done).toMatchObject({ left: expect.stringContaining('it is not replaced') });
-    expect([...at.objects.values()]).toEqual(['{"version": 9}']);
+    expect([...at.objects.values()]).toEqual([text]);
+  });
+
+  it('writes a day again whose rows are as many, and cost something else', async () => {
+    await at.run();
+    at.rows.set(
+      '2026-11-01',
+      (at.rows.get('2026-11-01') ?? []).map((row) => ({ ...row, cost: 1n })),
+    );
+    expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 5, cost: 5n });
   });
 
   it('never replaces a day of the ledger by fewer rows', async () => {
@@ -268,6 +298,50 @@ describe('an export of request logs', () => {
     at.add('2026-11-01', 'x', 'y', 'zz');
     expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
     expect(at.objects).toEqual(before);
+  });
+
+  it('leaves a day alone whose first row is there, and others are not', async () => {
+    const at = aScene('request-logs');
+    at.add('2026-11-01', 'a', 'bb', 'ccc');
+    await at.run();
+    at.rows.set('2026-11-01', (at.rows.get('2026-11-01') ?? []).slice(0, 2));
+    expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
+  });
+
+  it('never takes a row from a day on which a purge begins, whenever it does', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          beginsAt: fc.nat({ max: 20 }),
+          taken: fc.integer({ min: 1, max: 6 }),
+          late: fc.nat({ max: 6 }),
+          format: fc.constantFrom('parquet' as const, 'csv' as const),
+        }),
+        async ({ beginsAt, taken, late, format }) => {
+          const at = aScene('request-logs');
+          const day = '2026-11-01';
+          at.add(day, 'a', 'b', 'c', 'd', 'e');
+          await at.run();
+          at.add(day, ...['f', 'g', 'h', 'i', 'j', 'k'].slice(0, late));
+          let steps = 0;
+          const step = (): undefined => {
+            if (steps++ === beginsAt) at.rows.set(day, (at.rows.get(day) ?? []).slice(taken));
+          };
+          at.scene.before = step;
+          at.scene.whilePaging = step;
+          await at.run({ format });
+          expect(at.readBack(day, false)).toEqual(expect.arrayContaining(['a', 'b', 'c', 'd', 'e']));
+          await at.run({ format });
+          expect(at.readBack(day)).toEqual(expect.arrayContaining(['a', 'b', 'c', 'd', 'e']));
+        },
+      ),
+    ));
+
+  it('takes up what has come late on a day that had nothing', async () => {
+    const at = aScene('request-logs');
+    await at.run();
+    at.add('2026-11-01', 'a');
+    expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 1 });
   });
 
   it('takes up what has come late while none of the day is purged', async () => {
