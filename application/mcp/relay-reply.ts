@@ -201,7 +201,7 @@ const textOf = (wire: Uint8Array): string => new TextDecoder().decode(wire);
 const headOf = (wire: Uint8Array): string =>
   textOf(wire)
     .split(/\r\n|\n|\r/)
-    .filter((line) => line !== '' && !line.startsWith('data'))
+    .filter((line) => line !== '' && !/^data(?::|$)/.test(line))
     .map((line) => `${line}\n`)
     .join('');
 

@@ -118,6 +118,7 @@ describe('a stream of a server', () => {
     ['with data', event(notification, `id: ${secret}\n`)],
     ['without data', event('', `id: ${secret}\n`)],
     ['that is a comment', event('', `: ${secret}\n`)],
+    ['in a field whose name begins with data', event(notification, `database: ${secret}\n`)],
   ])('shows no credential of the gateway in an event %s', async (_, frame) => {
     const text = await streamed(aCall(), [frame, event(list(1))]);
     expect(text).not.toContain(secret);
