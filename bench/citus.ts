@@ -22,6 +22,7 @@ import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { type CitusCluster, startCitus, whyNoCitus } from '../test/torture/citus/cluster.ts';
+import { numbersOf } from '../test/support/given-number.ts';
 import { askOf, recordOf } from './ledger-records.ts';
 import { makeUsers, root } from './ledger-scene.ts';
 import { median } from './load.ts';
@@ -36,8 +37,7 @@ const { values } = parseArgs({
     'upstream-ms': { type: 'string', default: '5' },
   },
 });
-const [requests, rounds, owners] = [Number(values.requests), Number(values.rounds), Number(values.owners)];
-const shards = Number(values.shards);
+const { requests, rounds, owners, shards } = numbersOf(values, 'requests', 'rounds', 'owners', 'shards');
 const upstreamMs = Number(values['upstream-ms']);
 const clock = systemClock();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);

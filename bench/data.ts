@@ -16,6 +16,7 @@ import * as ask from '../infrastructure/postgres/report-statements.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { overviewRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { reportRoutes } from '../interfaces/http/admin/report-routes.ts';
+import { givenNumber } from '../test/support/given-number.ts';
 import { measureDryRuns } from './data-dry-runs.ts';
 import { measureLists, showSizes } from './data-lists.ts';
 import { fill, grow } from './data-rows.ts';
@@ -25,7 +26,10 @@ import { fill, grow } from './data-rows.ts';
  * `node bench/data.ts [ROWS …]`. Each is measured from its query parameters to its JSON text; the plans of the reports'
  * statements are printed after them.
  */
-const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [500_000, 5_000_000];
+const sizes =
+  process.argv.length > 2
+    ? process.argv.slice(2).map((_, index) => givenNumber(index + 1, 500_000))
+    : [500_000, 5_000_000];
 const runs = 60;
 /** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 3;

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, type Target } from './load.ts';
 import { start, treeMicros } from './processes.ts';
 
@@ -17,9 +18,7 @@ const { values } = parseArgs({
     callers: { type: 'string', default: '200' },
   },
 });
-const rounds = Number(values.rounds);
-const requests = Number(values.requests);
-const callers = Number(values.callers);
+const { rounds, requests, callers } = numbersOf(values, 'rounds', 'requests', 'callers');
 
 const root = path.join(import.meta.dirname, '..');
 const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');

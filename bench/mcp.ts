@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, post, type Target } from './load.ts';
 import { type Measured, start } from './processes.ts';
 
@@ -18,9 +19,7 @@ const { values } = parseArgs({
     callers: { type: 'string', default: '16' },
   },
 });
-const rounds = Number(values.rounds);
-const requests = Number(values.requests);
-const callers = Number(values.callers);
+const { rounds, requests, callers } = numbersOf(values, 'rounds', 'requests', 'callers');
 
 const root = path.join(import.meta.dirname, '..');
 const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;

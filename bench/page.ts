@@ -8,6 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Pool } from 'undici';
 import { isTrueWithin, launchBrowser, preparePage } from '../test/support/browser.ts';
 import { logInAt, startStage, type Stage } from '../test/page/stage.ts';
+import { numbersOf } from '../test/support/given-number.ts';
 import { median, post } from './load.ts';
 
 const { values } = parseArgs({
@@ -17,9 +18,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
   },
 });
-const rows = Number(values.rows);
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
+const { rows, seconds, rounds } = numbersOf(values, 'rows', 'seconds', 'rounds');
 
 const maxScriptBytes = 150 * 1024;
 const maxInteractiveMs = 1000;

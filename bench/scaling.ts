@@ -1,6 +1,7 @@
 // npm run bench:scaling [-- --per-second N] [--seconds N]: simulates a deployment of many machines from what statements
 // cost on this one. docs/scaling.md says what it teaches.
 import { parseArgs } from 'node:util';
+import { numbersOf } from '../test/support/given-number.ts';
 import { type Costs, type Deployment, simulated, type StatementCost } from './scaling-model.ts';
 import { measuredCosts } from './statement-costs.ts';
 import { table } from './tables.ts';
@@ -8,7 +9,7 @@ import { table } from './tables.ts';
 const { values } = parseArgs({
   options: { 'per-second': { type: 'string', default: '100000' }, seconds: { type: 'string', default: '1' } },
 });
-const [perSecond, seconds] = [Number(values['per-second']), Number(values.seconds)];
+const { 'per-second': perSecond, seconds } = numbersOf(values, 'per-second', 'seconds');
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const costs: Costs = { ...(await measuredCosts()), network: 200, providerMs: 300 };

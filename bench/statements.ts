@@ -9,6 +9,7 @@ import { Client } from 'pg';
 import { type Caller, scopeOf } from '../domain/identity/caller.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
+import { numbersOf } from '../test/support/given-number.ts';
 import { payloads as payloadsOf } from './ledger-payloads.ts';
 import { askOf, recordOf, type Settled } from './ledger-records.ts';
 import { ledgerScene, makeUsers } from './ledger-scene.ts';
@@ -24,8 +25,7 @@ const { values } = parseArgs({
     batches: { type: 'string', default: '100' },
   },
 });
-const rounds = Number(values.rounds);
-const owners = Number(values.owners);
+const { rounds, owners, requests, batches } = numbersOf(values, 'rounds', 'owners', 'requests', 'batches');
 const batchSize = 32;
 
 const scene = await ledgerScene();
@@ -108,8 +108,8 @@ try {
     },
   ];
   const loads = [
-    { name: 'one at a time', atOnce: 1, requests: Number(values.requests) },
-    { name: `batches of ${batchSize}`, atOnce: batchSize, requests: batchSize * Number(values.batches) },
+    { name: 'one at a time', atOnce: 1, requests },
+    { name: `batches of ${batchSize}`, atOnce: batchSize, requests: batchSize * batches },
   ];
   const cases = loads.flatMap((load) => parts.map((part) => ({ load, part, costs: [] as Cost[] })));
   // The first round is for warmth.

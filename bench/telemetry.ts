@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, type Target } from './load.ts';
 import { startOtlpSink } from './otlp-sink.ts';
 import { type Measured, start } from './processes.ts';
@@ -14,8 +15,7 @@ import { type Measured, start } from './processes.ts';
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '15' }, requests: { type: 'string', default: '2500' } },
 });
-const rounds = Number(values.rounds);
-const requests = Number(values.requests);
+const { rounds, requests } = numbersOf(values, 'rounds', 'requests');
 const callers = 64;
 /** What waits when the load is over is sent in this time; it belongs to the requests of its round. */
 const aftermathMs = 2500;

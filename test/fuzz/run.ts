@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { numbersOf } from '../support/given-number.ts';
 import { type Fuzzed, fuzz, tried } from './fuzz.ts';
 import { seedOf } from './random.ts';
 import type { Target } from './target.ts';
@@ -24,9 +25,13 @@ const { values } = parseArgs({
 });
 
 /** Without a bound of the caller's: a minute. */
-const minutes = Number(values.minutes ?? (values.runs === undefined ? 1 : Number.POSITIVE_INFINITY));
-const runs = Number(values.runs ?? Number.POSITIVE_INFINITY);
-const seed = Number(values.seed ?? Date.now() % 2 ** 31);
+const bounds = { minutes: values.runs === undefined ? '1' : 'Infinity', runs: 'Infinity' };
+const { minutes, runs, seed } = numbersOf(
+  { ...bounds, seed: String(Date.now() % 2 ** 31), ...values },
+  'minutes',
+  'runs',
+  'seed',
+);
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Inputs in base64 up to here stand in the command; larger ones in a file. */

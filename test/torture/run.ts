@@ -12,6 +12,7 @@ import { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { numbersOf } from '../support/given-number.ts';
 import { torture } from './faults/torture.ts';
 
 const { values } = parseArgs({
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     inside: { type: 'string' },
   },
 });
+
+const numbers = numbersOf(values, 'rounds', 'from', 'seed');
 
 /** Root can mount disks of its own, where nobody else sees them, and they go when the last process has ended. */
 const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
@@ -62,9 +65,7 @@ async function play(folder: string): Promise<void> {
   try {
     const failed = await torture({
       folder,
-      rounds: Number(values.rounds),
-      from: Number(values.from),
-      seed: Number(values.seed),
+      ...numbers,
       only: values.only,
       disks: canMount,
       say,

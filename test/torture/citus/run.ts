@@ -18,6 +18,7 @@ import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server
 import { checkTables, readTables } from '../failover/checks.ts';
 import { anOwner, configOf, limitsOf } from '../failover/config.ts';
 import { type Gateway, runCommand, startGateway } from '../failover/gateways.ts';
+import { numbersOf } from '../../support/given-number.ts';
 import { randomFrom } from '../../support/seeded.ts';
 import { withDatabaseName } from '../../support/test-server.ts';
 import { endConnections, idIn, type Try } from '../failover/load.ts';
@@ -34,7 +35,7 @@ const { values } = parseArgs({
     suites: { type: 'string', default: 'yes' },
   },
 });
-const [rounds, seed] = [Number(values.rounds), Number(values.seed)];
+const { rounds, seed } = numbersOf(values, 'rounds', 'seed');
 const replicas = 4;
 const root = path.join(import.meta.dirname, '..', '..', '..');
 const out = (line: string): void => void process.stdout.write(`${line}\n`);

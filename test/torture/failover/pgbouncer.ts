@@ -17,6 +17,7 @@ import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server
 import { checkTables, readTables } from './checks.ts';
 import { anOwner, configOf, limitsOf } from './config.ts';
 import { type Gateway, runCommand, startGateway } from './gateways.ts';
+import { numbersOf } from '../../support/given-number.ts';
 import { randomFrom } from '../../support/seeded.ts';
 import { endConnections, idIn, startCaller, type Try } from './load.ts';
 import { endProgram, freePort, startProgram, until } from './processes.ts';
@@ -28,7 +29,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
-const [loadSeconds, seed] = [Number(values.seconds), Number(values.seed)];
+const { seconds: loadSeconds, seed } = numbersOf(values, 'seconds', 'seed');
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const replicas = 3;

@@ -56,6 +56,7 @@ const seedOf = (seed: number, round: number): number => (seed + round * 7919) % 
 export async function torture(options: TortureOptions): Promise<number> {
   const { folder, rounds, from, seed, disks, say, only, goOn = () => true } = options;
   const possible = possibleFaults(disks, only, say);
+  if (possible.length === 0) throw new Error(`No fault that can be had here has “${only}” in its name.`);
   const played: RoundFigures[] = [];
   const ends: string[] = [];
   let world: World | undefined;
