@@ -7,7 +7,14 @@ import type { OidcConfig } from '../config/admin-auth-config.ts';
  */
 export function identityProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
   let loaded: Promise<IdentityProvider> | undefined;
-  const provider = (): Promise<IdentityProvider> => (loaded ??= load(oidc, redirectUri));
+  const provider = (): Promise<IdentityProvider> => {
+    loaded ??= load(oidc, redirectUri).catch((error: unknown) => {
+      // There may have been too many open files.
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
   return {
     authorizationUrl: async (keys) => (await provider()).authorizationUrl(keys),
     claims: async (query, keys) => (await provider()).claims(query, keys),

@@ -79,7 +79,11 @@ const everyPage = {
 export function adminPage(folder: string): (context: RequestContext, at: string) => Promise<void> {
   let files: Promise<PageFiles> | undefined;
   return async (context, at) => {
-    files ??= readPage(folder);
+    files ??= readPage(folder).catch((error: unknown) => {
+      // It may be in the middle of a build, or there were too many open files.
+      files = undefined;
+      throw error;
+    });
     const found = await files;
     // Built meanwhile, it is there without a restart.
     if (!found.has('index.html')) files = undefined;

@@ -98,7 +98,7 @@ describe('the admin page', () => {
     expect(body.toString()).not.toContain('"dependencies"');
   });
 
-  it('that is not built says how it is, and is there without a restart once it is', async () => {
+  it('that is not built says how it is, and is there without a restart once it is, also where it could not be read', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'gateway-page-'));
     let said: { status: number; text: string } | undefined;
     const res = {
@@ -109,6 +109,9 @@ describe('the admin page', () => {
     const answer = adminPage(path.join(folder, 'page'));
     await answer(context, '');
     expect(said).toEqual({ status: 503, text: expect.stringContaining('npm run build:page') });
+    await writeFile(path.join(folder, 'page'), 'no folder');
+    await expect(answer(context, '')).rejects.toThrow('ENOTDIR');
+    await rm(path.join(folder, 'page'));
     await mkdir(path.join(folder, 'page'));
     await writeFile(path.join(folder, 'page', 'index.html'), 'built');
     await answer(context, '');
