@@ -101,6 +101,37 @@ describe('a call of a tool', () => {
     ]);
   });
 
+  it('is timed in seconds with its error, and at the server alone where it went there', () => {
+    const { metrics } = observed();
+    const labels = { 'mcp.method.name': 'tools/call', mcp_server_id: 'files' };
+    metrics.ended(call, 1500, 700);
+    metrics.ended({ ...call, status: 'timeout', errorCode: 'timeout' }, 3000, 2000);
+    metrics.ended({ ...call, status: 'policy_denied', errorCode: 'tool_not_allowed' }, 2, undefined);
+    const sums = (name: string) =>
+      metrics
+        .collect()
+        .find((each) => each.name === name)
+        ?.points.map((point) => [point.labels, point.value]);
+    expect(sums('mcp.server.operation.duration')).toMatchObject([
+      [labels, { sum: 1.5, count: 1 }],
+      [{ ...labels, 'error.type': 'timeout' }, { sum: 3 }],
+      [{ ...labels, 'error.type': 'tool_not_allowed' }, { sum: 0.002 }],
+    ]);
+    expect(sums('mcp.client.operation.duration')).toMatchObject([
+      [labels, { sum: 0.7, count: 1 }],
+      [{ ...labels, 'error.type': 'timeout' }, { sum: 2 }],
+    ]);
+    expect(sums('mcp.client.operation.duration')).toHaveLength(2);
+  });
+
+  it('that was refused is not timed at a server', () => {
+    const { metrics, telemetry } = observed();
+    telemetry.begin({}).ended({ ...call, status: 'policy_denied', errorCode: 'tool_not_allowed' });
+    const of = (name: string) => metrics.collect().find((each) => each.name === name)?.points;
+    expect(of('mcp.server.operation.duration')).toHaveLength(1);
+    expect(of('mcp.client.operation.duration')).toEqual([]);
+  });
+
   it('has a line in the log', () => {
     const { log, telemetry } = observed();
     telemetry.begin(parent).ended(call);

@@ -27,6 +27,10 @@ const callers = {
     ...base,
     keyOwner: { kind: 'service_account', serviceAccountId: 'worker', teamId: 'platform' },
   },
+  'another service account of the team': {
+    ...base,
+    keyOwner: { kind: 'service_account', serviceAccountId: 'user a', teamId: 'platform' },
+  },
 } as const satisfies Record<string, Caller>;
 
 const owners = {
@@ -39,16 +43,16 @@ const owners = {
 
 const open: Pick<ServerPolicy, 'allowedTools' | 'deniedTools'> = { allowedTools: undefined, deniedTools: [] };
 
+const keysOf = <K extends string>(of: Readonly<Record<K, unknown>>): readonly K[] => Object.keys(of) as K[];
+
 /** Who is let in, by whom the server is open to. */
 const letIn: Readonly<Record<keyof typeof owners, readonly (keyof typeof callers)[]>> = {
-  everyone: ['a person', 'a person of no team', 'a team', 'a service account'],
+  everyone: keysOf(callers),
   'user a': ['a person'],
-  platform: ['a person', 'a team', 'a service account'],
+  platform: ['a person', 'a team', 'a service account', 'another service account of the team'],
   'another team': [],
   worker: ['a service account'],
 };
-
-const keysOf = <K extends string>(of: Readonly<Record<K, unknown>>): readonly K[] => Object.keys(of) as K[];
 
 describe('a server', () => {
   it.each(keysOf(owners).flatMap((owner) => keysOf(callers).map((caller) => [owner, caller] as const)))(
