@@ -29,19 +29,22 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
   let chars = 0;
   let unwritten = 0;
   let dropped = 0;
+  /** Dropped lines that lines which are not written yet tell of. */
+  let told = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const write = (): void => {
     clearTimeout(timer);
     timer = undefined;
     const text = lines.join('');
-    const count = lines.length;
+    const missing = lines.length + told;
     lines = [];
+    told = 0;
     chars = 0;
     unwritten += text.length;
     output.write(text, (error) => {
       unwritten -= text.length;
-      if (error) dropped += count;
+      if (error) dropped += missing;
     });
   };
   const add = (level: string, fields: object, message: string): void => {
@@ -50,6 +53,7 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
       return;
     }
     const members = dropped === 0 ? fields : { ...fields, dropped_lines: dropped };
+    told += dropped;
     dropped = 0;
     const line = `${printable(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...members }))}\n`;
     lines.push(line);

@@ -119,14 +119,48 @@ describe('a log whose disk is full for a while', () => {
     log.info({}, 'one');
     log.info({}, 'two');
     await log.flush();
-    isFull = false;
     log.info({}, 'three');
     await log.flush();
-    expect(JSON.parse(text)).toMatchObject({ msg: 'three', dropped_lines: 2 });
+    isFull = false;
+    log.info({}, 'four');
+    log.info({}, 'five');
+    await log.flush();
+    const [four, five] = text.trimEnd().split('\n');
+    expect(JSON.parse(four ?? '')).toMatchObject({ msg: 'four', dropped_lines: 3 });
+    expect(JSON.parse(five ?? '')).not.toHaveProperty('dropped_lines');
   });
 });
 
 describe('a log whose reader stands still', () => {
+  it('keeps 8 MiB of lines, and tells how many it dropped once they are read', async () => {
+    const taken: string[] = [];
+    let take: (() => void) | undefined;
+    let stands = true;
+    const output = new Writable({
+      decodeStrings: false,
+      write: (chunk: string, _encoding, done) => {
+        taken.push(chunk);
+        if (stands) take = done;
+        else done();
+      },
+    });
+    const log = openLog(output);
+    const lineChars = 1024;
+    const count = 12_000;
+    for (let line = 0; line < count; line += 1)
+      log.info({ line, text: 'x'.repeat(lineChars) }, 'one of many');
+    stands = false;
+    take?.();
+    await log.flush();
+    const kept = taken.join('').trimEnd().split('\n').length;
+    expect(kept * lineChars).toBeLessThan(8 * 1024 * 1024);
+    expect(kept * (lineChars + 100)).toBeGreaterThan(8 * 1024 * 1024);
+    taken.length = 0;
+    log.info({}, 'read again');
+    await log.flush();
+    expect(JSON.parse(taken.join(''))).toMatchObject({ msg: 'read again', dropped_lines: count - kept });
+  });
+
   it('holds the end of its process up by a second, and no more', async () => {
     const log = openLog(new Writable({ write: () => undefined }));
     log.info({}, 'one');
