@@ -387,7 +387,12 @@ describe('the list of MCP invocations', () => {
   it('selects the rows that meet every filter, newest first; its pages are complete and repeat nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.uniqueArray(aRow, { minLength: 1, maxLength: 40, selector: (row) => row.mcp_tool_invocation_id }),
+        fc.uniqueArray(aRow, {
+          minLength: 1,
+          maxLength: 40,
+          size: 'max',
+          selector: (row) => row.mcp_tool_invocation_id,
+        }),
         fc.array(aFilter, { minLength: 8, maxLength: 8 }),
         fc.integer({ min: 1, max: 9 }),
         async (rows, filters, pageSize) => {

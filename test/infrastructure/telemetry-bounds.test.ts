@@ -21,19 +21,26 @@ const word = fc.string({ minLength: 1, maxLength: 12 });
 describe('bounded values', () => {
   it('keep the first that come, and always call the rest other', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 20 }), fc.array(word, { maxLength: 60 }), (max, values) => {
-        const bounded = new BoundedValues(max);
-        const named = values.map((value) => bounded.named(value));
-        const first = [...new Set(values)].slice(0, max);
-        expect(named).toEqual(values.map((value) => (first.includes(value) ? value : other)));
-      }),
+      fc.property(
+        fc.integer({ min: 0, max: 20 }),
+        fc.array(word, { maxLength: 60, size: 'max' }),
+        (max, values) => {
+          const bounded = new BoundedValues(max);
+          const named = values.map((value) => bounded.named(value));
+          const first = [...new Set(values)].slice(0, max);
+          expect(named).toEqual(values.map((value) => (first.includes(value) ? value : other)));
+        },
+      ),
     );
   });
 });
 
 describe('label sets', () => {
   const names = ['model', 'tag'];
-  const values = fc.array(fc.tuple(word, fc.option(word, { nil: undefined })), { maxLength: 80 });
+  const values = fc.array(fc.tuple(word, fc.option(word, { nil: undefined })), {
+    maxLength: 80,
+    size: 'max',
+  });
 
   it('are the same set whenever the same values come, and there are never more than the bound', () => {
     fc.assert(

@@ -10,7 +10,7 @@ const answers = (...costs: readonly bigint[]): readonly PastAnswer[] =>
   costs.map((cost, index) => ({ at: at(index), cost }));
 
 const someAnswers = fc
-  .array(fc.bigInt({ min: 0n, max: 40n }), { maxLength: 40 })
+  .array(fc.bigInt({ min: 0n, max: 40n }), { maxLength: 40, size: 'max' })
   .map((costs) => answers(...costs));
 const anAmount = fc.bigInt({ min: 0n, max: 200n });
 

@@ -7,7 +7,7 @@ const serverId = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const uri = fc.oneof(
   fc.constantFrom('file:///a', 'a+b://c', 'mcp+x+file:///a', 'no scheme', 'x\ny', '+', 'ö:{a}'),
   fc.webUrl(),
-  fc.string({ minLength: 1, maxLength: 80 }),
+  fc.string({ minLength: 1, maxLength: 80, size: 'max' }),
 );
 
 describe('the URI of a resource in the union', () => {

@@ -7,10 +7,11 @@ const serverId = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const tool = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9_-]{1,70}$/),
   fc.constantFrom('', '_', '__', 'a b', 'ä', 'x'.repeat(300), 'a__0123456789', `y__${'0'.repeat(10)}`),
-  fc.string({ maxLength: 80 }),
+  fc.string({ maxLength: 80, size: 'max' }),
 );
 const tools = fc.uniqueArray(fc.record({ serverId, tool }), {
   maxLength: 50,
+  size: 'max',
   selector: ({ serverId: id, tool: name }) => JSON.stringify([id, name]),
 });
 
