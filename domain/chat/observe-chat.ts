@@ -1,4 +1,5 @@
 import { generationUsage } from '../ledger/usage.ts';
+import { withUsedBeside } from '../messages/observe-messages.ts';
 import {
   isAbsent,
   isArray,
@@ -34,7 +35,8 @@ export function observeCompletion(completion: JsonObject): Observation {
   let invokedToolCount = 0;
   for (const { message } of objectsOf(completion['choices']))
     if (isObject(message)) invokedToolCount += callsOf(message).length;
-  return observation(reportedUsage(completion), generationUsage, invokedToolCount);
+  const usage = reportedUsage(completion);
+  return withUsedBeside(observation(usage, generationUsage, invokedToolCount), usage);
 }
 
 /** The calls of a message or delta, the legacy single one too. */
@@ -97,6 +99,6 @@ export class ChatObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    return observation(this.usage, generationUsage, this.calls.size);
+    return withUsedBeside(observation(this.usage, generationUsage, this.calls.size), this.usage);
   }
 }

@@ -51,7 +51,7 @@ const counts = [
 ] as const;
 
 /** What else upstreams tell is not kept from one event to the next. */
-const kept = [...counts, 'output_tokens_details'] as const;
+const kept = [...counts, 'output_tokens_details', 'iterations'] as const;
 
 /** What the provider bills beside the answer, and counts in `iterations` alone; undefined where there was nothing. */
 function usedBeside(reported: Json | undefined): UsedBeside | undefined {
@@ -85,6 +85,10 @@ function modelOf(rounds: Rounds): string | null {
 const withBeside = (seen: Observation, beside: UsedBeside | undefined): Observation =>
   beside === undefined ? seen : { ...seen, beside };
 
+/** With what this usage tells that the provider bills beside the answer. */
+export const withUsedBeside = (seen: Observation, reported: Json | undefined): Observation =>
+  withBeside(seen, usedBeside(reported));
+
 /** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
   if (isAbsent(later)) return usage;
@@ -101,13 +105,13 @@ const isToolUse = (block: Json | undefined): boolean =>
 
 /** A whole message in its own words. */
 export const observeMessage = (message: JsonObject): Observation =>
-  withBeside(
+  withUsedBeside(
     observation(
       message['usage'],
       messagesBodyUsage,
       objectsOf(message['content']).filter((block) => isToolUse(block)).length,
     ),
-    usedBeside(message['usage']),
+    message['usage'],
   );
 
 /**

@@ -201,6 +201,7 @@ describe('a whole message as a chat completion', () => {
             output_tokens: fc.constantFrom<unknown>(0, 7, null, {}),
             cache_read_input_tokens: fc.constantFrom<unknown>(0, 3, null, -1),
             cache_creation_input_tokens: fc.constantFrom<unknown>(0, 4, null, 0.5),
+            iterations: fc.constantFrom<unknown>(null, 7, [{ type: 'compaction', input_tokens: 9 }]),
           },
           { requiredKeys: [] },
         ),

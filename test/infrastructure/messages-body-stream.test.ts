@@ -388,6 +388,20 @@ describe('usage', () => {
     });
   });
 
+  it('tells rounds as they are, and so what is billed beside the answer', () => {
+    const iterations = [
+      { type: 'compaction', input_tokens: 9, output_tokens: 2 },
+      { type: 'message', input_tokens: 5, output_tokens: 7 },
+    ];
+    const events = eventsOf(start + stopped('end_turn', { output_tokens: 7, iterations }) + stop);
+    expect(usageOf(events)).toMatchObject({ completion_tokens: 7, iterations });
+    const observer = new ChatObserver();
+    for (const chunk of chunksOf(events)) observer.see(chunk);
+    expect(observer.observed().beside).toMatchObject({
+      compaction: { input_tokens: 9, output_tokens: 2 },
+    });
+  });
+
   it('counts that cannot be used are told as null; none at all is no usage', () => {
     const unusable = stopped('end_turn', { output_tokens: -1 });
     expect(usageOf(eventsOf(start + unusable + stop))).toEqual({
