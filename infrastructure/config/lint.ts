@@ -2,7 +2,7 @@ import { canMatch } from '../../domain/payload/redaction-paths.ts';
 import { payloadRoots } from '../../domain/payload/wrap.ts';
 import { type Capability, capabilities } from '../../domain/routing/capabilities.ts';
 import type { ProviderKind } from '../../domain/routing/model.ts';
-import { isObject } from '../../domain/shared/json.ts';
+import { deepMerge, isObject, membersOf } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
 import type { PlainDatabaseHosts } from './database-urls.ts';
 import { collectorNotes } from './lint-collector.ts';
@@ -137,14 +137,19 @@ function withoutStreamUsage(
   reaching: Reaching,
 ): readonly Finding[] {
   const streams = route.enabled && route.capabilities.chat_completions && route.capabilities.stream;
-  const asks = route.compatibility.compat?.['supports_stream_usage'] === true;
+  // What `extra_body` says of it is the last word.
+  const byBlock = {
+    stream_options: { include_usage: route.compatibility.compat?.['supports_stream_usage'] === true },
+  };
+  const sent = membersOf(deepMerge(byBlock, route.extraBody)['stream_options']);
+  const asks = sent['include_usage'] === true;
   const owners = isChatStyle(route, provider) && streams && !asks ? reaching(modelId) : [];
   return owners.length === 0
     ? []
     : [
         finding(
           path,
-          `streams bring no usage (supports_stream_usage is not true), so they never count, and hard budgets reach it: ${listed(owners)}`,
+          `streams bring no usage (supports_stream_usage is not true, or extra_body takes it back), so they never count, and hard budgets reach it: ${listed(owners)}`,
         ),
       ];
 }

@@ -203,6 +203,10 @@ describe('a hard budget on a route that yields no stream usage', () => {
       'the route asks for usage',
       model('{provider: p, upstream_model: u, compatibility: {compat: {supports_stream_usage: true}}}'),
     ],
+    [
+      'the extra_body of the route asks for usage',
+      model('{provider: p, upstream_model: u, extra_body: {stream_options: {include_usage: true}}}'),
+    ],
     ['the route does not stream', model('{provider: p, upstream_model: u, capabilities: {stream: false}}')],
     [
       'the route serves no chat',
@@ -214,6 +218,16 @@ describe('a hard budget on a route that yields no stream usage', () => {
   ])('is not when %s', (_, rest) => {
     expect(lint(base + rest)).toEqual([]);
   });
+
+  it.each(['null', '{include_usage: false}'])(
+    'is reported where the extra_body of the route says %s',
+    (own) => {
+      const route = `compatibility: {compat: {supports_stream_usage: true}}, extra_body: {stream_options: ${own}}`;
+      expect(lint(base + model(`{provider: p, upstream_model: u, ${route}}`))).toMatchObject([
+        { path: 'models[0].routes[0]', message: expect.stringMatching(/^streams bring no usage/) },
+      ]);
+    },
+  );
 
   it.each(['runtime_chat', 'endpointb_chat'])('is reported on a route of platform B by %s', (style) => {
     const platform = '  - {id: b, type: cloud_b_platform, region: us-east-1}\n';
