@@ -5,8 +5,7 @@
  * settlement a request takes between nothing and twice M milliseconds (5), as upstreams do not answer in step. Both are
  * started here; it needs what `npm run torture:citus` needs.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -27,6 +26,7 @@ import { askOf, recordOf } from './ledger-records.ts';
 import { makeUsers, root } from './ledger-scene.ts';
 import { median } from './load.ts';
 import { treeMicros } from './processes.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
   options: {
@@ -119,7 +119,7 @@ async function measured(on: Side, atOnce: number, many: number) {
 async function main(): Promise<void> {
   const missing = whyNoCitus();
   if (missing !== undefined) throw new Error(`bench:citus did not run: ${missing}`);
-  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-citus-'));
+  const folder = await sweptFolder('bench-citus');
   await chmod(folder, 0o755);
   const [one, three] = [
     await startCitus(folder, 0, 'one'),

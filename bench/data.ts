@@ -1,5 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
@@ -20,6 +20,7 @@ import { givenNumber } from '../test/support/given-number.ts';
 import { measureDryRuns } from './data-dry-runs.ts';
 import { measureLists, showSizes } from './data-lists.ts';
 import { fill, grow } from './data-rows.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 /**
  * How long each report, each list of request logs and the dry run of a budget takes beside so many ledger and log rows of 31 days:
@@ -180,7 +181,7 @@ async function showPlans(pool: DatabasePool, reports: Reports): Promise<void> {
   }
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-data-'));
+const folder = await sweptFolder('bench-data');
 const database = await startEmbeddedPostgres({
   dataDir: path.join(folder, 'database'),
   testing: true,

@@ -1,6 +1,5 @@
 // What the benches of the ledger have in common: a database of their own, the stores over it, and callers.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
 import type { DatabasePool } from 'slonik';
@@ -14,6 +13,7 @@ import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { type PayloadStore, payloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 export const root = path.join(import.meta.dirname, '..');
 
@@ -27,7 +27,7 @@ export interface LedgerScene {
 }
 
 export async function ledgerScene(): Promise<LedgerScene> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+  const folder = await sweptFolder('bench');
   const dataDir = path.join(folder, 'database');
   const database = await startEmbeddedPostgres({ dataDir });
   await migrate(database.url, path.join(root, 'migrations'));

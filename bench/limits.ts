@@ -1,8 +1,7 @@
 // npm run bench:limits: one owner with rate limits beside one without, interleaved in one run: requests per second, and
 // CPU of the database and of the gateway per request, as medians.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
@@ -10,6 +9,7 @@ import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start
 import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, type Target } from './load.ts';
 import { start, treeMicros } from './processes.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
   options: {
@@ -56,7 +56,7 @@ const body = JSON.stringify({ model: 'fast', messages: [{ role: 'user', content:
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+const folder = await sweptFolder('bench');
 const dataDir = path.join(folder, 'database');
 const database = await startEmbeddedPostgres({ dataDir });
 const postmaster = Number(

@@ -1,8 +1,7 @@
 // npm run bench:mcp: calls of MCP tools through the gateway beside a bare proxy, interleaved in one run: the time of a
 // call and the CPU that it takes, as medians. Each call leaves its record.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
@@ -11,6 +10,7 @@ import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start
 import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, post, type Target } from './load.ts';
 import { type Measured, start } from './processes.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
   options: {
@@ -39,7 +39,7 @@ interface Side {
   readonly cpuMicros: number[];
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+const folder = await sweptFolder('bench');
 const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'data') });
 const server = await start([path.join(root, 'bench', 'mcp-server.ts')]);
 const config = path.join(folder, 'gateway.yaml');

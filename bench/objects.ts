@@ -1,5 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
@@ -24,6 +24,7 @@ import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';
 import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
 import { runAll } from '../test/support/test-server.ts';
 import { givenNumber } from '../test/support/given-number.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 /**
  * How long the lists of people, teams and keys and the search take, from the query to the JSON text, how long it takes to tell whose
@@ -242,7 +243,7 @@ function heap(): number {
   return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-objects-'));
+const folder = await sweptFolder('bench-objects');
 const database = await startEmbeddedPostgres({
   dataDir: path.join(folder, 'database'),
   testing: true,

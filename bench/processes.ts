@@ -32,11 +32,21 @@ export const start = (args: readonly string[], env: Environment = {}): Promise<M
 export const startOn = (port: number, args: readonly string[], env: Environment = {}): Promise<Measured> =>
   measured(spawned(args, env), (child) => answeringUrl(child, port));
 
-const spawned = (args: readonly string[], env: Environment): ChildProcess =>
-  spawn(process.execPath, [...args], {
+const children = new Set<ChildProcess>();
+// They would go on without this process.
+process.once('exit', () => {
+  for (const child of children) child.kill();
+});
+
+const spawned = (args: readonly string[], env: Environment): ChildProcess => {
+  const child = spawn(process.execPath, [...args], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+};
 
 async function measured(
   child: ChildProcess,

@@ -1,8 +1,8 @@
 // npm run bench:purge [-- ROWS [SECONDS]]: a purge of half of so many request logs, beside 100 requests per second.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { Pool } from 'undici';
 import { stringify } from 'yaml';
@@ -12,6 +12,7 @@ import { post, type Target } from './load.ts';
 import { start } from './processes.ts';
 import { aftermath, fillLogs, sizesOf } from './purge-rows.ts';
 import { givenNumber } from '../test/support/given-number.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const rows = givenNumber(1, 10_000_000);
 /** How long the same load runs before the purge, and after it. */
@@ -138,7 +139,7 @@ function purge(env: Readonly<Record<string, string>>): Purge {
   return { held: () => held, over };
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-purge-'));
+const folder = await sweptFolder('bench-purge');
 const database = await startEmbeddedPostgres({
   dataDir: path.join(folder, 'database'),
   settings: { max_wal_size: '4GB' },

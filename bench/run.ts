@@ -133,9 +133,6 @@ async function run(stage: Stage): Promise<Results> {
 }
 
 const stage = await Stage.open(peer);
-// What was started would go on without this process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void stage.close().finally(() => process.exit(1)));
 try {
   out(conditionsLine(conditions));
   const results = await run(stage);

@@ -1,7 +1,6 @@
 // What `npm run bench` puts under load: each gateway with a PostgreSQL of its own, so that its CPU is told apart.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -14,6 +13,7 @@ import { type InstalledPeer, startPeer } from './peers.ts';
 import { type Measured, type Resident, start, treeMicros } from './processes.ts';
 import { bodyOf, type Family, familyPaths, type Model, upstreamModels } from './requests.ts';
 import { type Load, type Measure, type Scenario, scaled, type SideName } from './scenarios.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 export type Sample = Readonly<Partial<Record<Measure, number>>>;
 
@@ -206,7 +206,7 @@ export class Stage {
 
   static async open(peer: InstalledPeer | undefined): Promise<Stage> {
     const ends = new AsyncDisposableStack();
-    const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+    const folder = await sweptFolder('bench');
     ends.defer(() => rm(folder, { recursive: true, force: true }));
     // As operators run it: a clone also holds what strips its types.
     const script = await layOutPackage(folder);

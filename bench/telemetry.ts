@@ -1,7 +1,6 @@
 // npm run bench:telemetry: what telemetry costs a request, against the same gateway without it, interleaved in one run.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,6 +10,7 @@ import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, type Target } from './load.ts';
 import { startOtlpSink } from './otlp-sink.ts';
 import { type Measured, start } from './processes.ts';
+import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '15' }, requests: { type: 'string', default: '2500' } },
@@ -67,7 +67,7 @@ async function cpuPerRequest({ url, cpuMicros }: Measured): Promise<number> {
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+const folder = await sweptFolder('bench');
 const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database') });
 const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
 const sink = await startOtlpSink();

@@ -1,7 +1,6 @@
 // npm run try:agents: real coding agents against a gateway before the simulated upstream.
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Agent, agents, type Place, type Setup } from './agents.ts';
@@ -11,6 +10,7 @@ import { marker } from './marker.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 import { type Part, type SeenCall, setStage, type Stage } from './stage.ts';
 import { asTable } from './table.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 interface Run extends Part {
   readonly agent: Agent;
@@ -193,7 +193,7 @@ async function performAll(runs: readonly Run[], stage: Stage, installed: Readonl
   return { lines, failures };
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-agents-'));
+const folder = await sweptFolder('agents');
 try {
   const runs = planRuns(folder);
   if (runs.length === 0) throw new Error(`There are ${agents.map(({ name }) => name).join(', ')}.`);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
 import type { Page } from 'playwright-core';
@@ -9,6 +8,7 @@ import { fill, grow, models } from '../../bench/data-rows.ts';
 import { type Measured, start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 /** What programs of their own need to show the page: a database with rows, an upstream, a gateway, an admin. */
 export interface Stage {
@@ -109,7 +109,7 @@ export async function startStage(
   capture = 'redacted_payloads',
   mcpServers: readonly object[] = [],
 ): Promise<Stage> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-stage-'));
+  const folder = await sweptFolder('stage');
   const keys = { person: aKey(), team: aKey(), worker: aKey() };
   const database = await startEmbeddedPostgres({
     dataDir: path.join(folder, 'database'),

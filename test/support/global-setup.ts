@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
-import { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import {
@@ -16,6 +15,7 @@ import {
   connected,
   withDatabaseName,
 } from './test-server.ts';
+import { startSweeper } from './swept-folder.ts';
 
 /** What the set-up started and the tear-down ends; the two run in one process, before and after the suites. */
 export interface TestRun {
@@ -55,16 +55,6 @@ export default async function setUp(): Promise<void> {
   await Promise.all([preparePage(), makeTemplate(adminUrl)]);
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
   process.env[FOLDER_VARIABLE] = folder;
-}
-
-function startSweeper(folder: string): ChildProcess {
-  const sweeper = spawn(process.execPath, [path.join(import.meta.dirname, 'sweeper.ts'), folder], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'inherit'],
-  });
-  sweeper.unref();
-  if (sweeper.stdin instanceof Socket) sweeper.stdin.unref();
-  return sweeper;
 }
 
 async function makeTemplate(adminUrl: string): Promise<void> {

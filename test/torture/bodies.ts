@@ -6,14 +6,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { Agent, createServer, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 import { bodiesConfig, families, largeAnswers, shapes } from './worst-bodies.ts';
 
 /** What an admitted request may hold up the others for. */
@@ -81,7 +81,7 @@ async function sendAll({ url, key, family, shape, model, times }: Send): Promise
 
 async function main(names: readonly string[]): Promise<void> {
   const others = fork(import.meta.filename, ['--others']);
-  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bodies-'));
+  const folder = await sweptFolder('bodies');
   const postgres = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
   try {
     const [port] = (await once(others, 'message')) as [number];

@@ -2,29 +2,17 @@
 // Budgets under fire for as long as one likes: processes that settle and change budgets are killed, paused and cut off,
 // PostgreSQL is restarted beneath them, and the clock of money runs over the ends of windows. TORTURE_SEED repeats the
 // schedule of an earlier run; what meets what in it is left to the machine.
-import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { Socket } from 'node:net';
-import os from 'node:os';
-import path from 'node:path';
+import { rm } from 'node:fs/promises';
 import { budgetChaos, type ChaosFigures } from '../contract/budget-chaos.ts';
 import { givenNumber } from '../support/given-number.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 /** A cycle has its own owners; their whole history is audited at its end. */
 const cycleSeconds = 15;
 
 const minutes = givenNumber(1, 3);
 const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
-const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-budgets-'));
-
-// Removes what a run that is broken off has left, the server too.
-const sweeper = spawn(
-  process.execPath,
-  [path.join(import.meta.dirname, '..', 'support', 'sweeper.ts'), folder],
-  { detached: true, stdio: ['pipe', 'ignore', 'inherit'] },
-);
-sweeper.unref();
-if (sweeper.stdin instanceof Socket) sweeper.stdin.unref();
+const folder = await sweptFolder('budgets');
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const told = ({ cycles, events, answers, ...figures }: ChaosFigures): string =>

@@ -3,8 +3,7 @@
  * family, at every moment, while its upstream answers, refuses, breaks or falls silent; then the gateway must hold no
  * more than before. `TORTURE_SEED` repeats an earlier run.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,6 +27,7 @@ import {
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
 import { givenNumber } from '../support/given-number.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 const count = givenNumber(1, 10_000);
 const callersAtOnce = 64;
@@ -48,7 +48,7 @@ const told = ({ heapBytes, sockets, intervals, objects }: Held): string =>
     ...Object.entries(objects).map(([kind, live]) => `${kind} ${live}`),
   ].join(', ');
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-departures-'));
+const folder = await sweptFolder('departures');
 const postgres = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
 const upstream = await startSimulatedUpstream({ port: 0 });
 const keys = Object.fromEntries(

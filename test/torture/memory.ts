@@ -5,9 +5,8 @@
  * the limit of open files (`ulimit -n`) must be above twice the streams.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
@@ -19,6 +18,7 @@ import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from 
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
 import { givenNumber } from '../support/given-number.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 const streams = givenNumber(1, 9500);
 const readers = givenNumber(2, 1000);
@@ -74,7 +74,7 @@ const config = (upstreamUrl: string, keys: Readonly<Record<Owner, string>>): Rec
   };
 };
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-memory-'));
+const folder = await sweptFolder('memory');
 const postgres = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
 const upstream = await start([
   path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs'),

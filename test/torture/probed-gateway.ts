@@ -32,6 +32,8 @@ export async function startProbedGateway(
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  // It would go on without this process.
+  process.once('exit', () => child.kill('SIGKILL'));
   const outcomes = new Map<string, number>();
   const seen = new Set<string>();
   const doubles = new Set<string>();

@@ -8,11 +8,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { numbersOf } from '../support/given-number.ts';
+import { startSweeper } from '../support/swept-folder.ts';
 import { torture } from './faults/torture.ts';
 
 const { values } = parseArgs({
@@ -47,18 +47,8 @@ if (canMount && values.inside === undefined) {
 }
 
 async function play(folder: string): Promise<void> {
-  // Removes what a run that is broken off has left, the server too.
-  const sweeper = spawn(
-    process.execPath,
-    [path.join(import.meta.dirname, '..', 'support', 'sweeper.ts'), folder],
-    {
-      detached: true,
-      // Disks that are still mounted are in its way; they go with the last process.
-      stdio: ['pipe', 'ignore', canMount ? 'ignore' : 'inherit'],
-    },
-  );
-  sweeper.unref();
-  if (sweeper.stdin instanceof Socket) sweeper.stdin.unref();
+  // Disks that are still mounted are in its way; they go with the last process.
+  startSweeper(folder, canMount ? 'ignore' : 'inherit');
   const stopped = new AbortController();
   for (const signal of signals) process.on(signal, () => stopped.abort());
   const say = (line: string): void => void process.stdout.write(`${line}\n`);

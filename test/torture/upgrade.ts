@@ -4,12 +4,12 @@
  * then the same while gateways of both are killed and told to stop; the books are looked at after each.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
 import { tortureSeed } from '../support/seeded.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 import type { FaultName } from './faults/faults.ts';
 import { audited, lineOf } from './faults/torture.ts';
 import { openWorld } from './faults/world.ts';
@@ -43,7 +43,7 @@ const rounds: readonly (readonly FaultName[])[] = [
 async function upgrade(ref: string): Promise<boolean> {
   const commit = git('rev-parse', '--verify', `${ref}^{commit}`);
   if (commit === '') throw new Error(`there is no commit ${ref}`);
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-upgrade-'));
+  const folder = await sweptFolder('upgrade');
   const seed = tortureSeed();
   try {
     const earlier = path.join(folder, 'earlier');
