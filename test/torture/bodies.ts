@@ -1,20 +1,23 @@
 /**
  * `node test/torture/bodies.ts [NAME…]`: the worst bodies that are admitted by default, in every family and on routes
  * that pass on, translate and sign, and beside each of them how long `/healthz` had to wait: the longest stall of the
- * event loop that one admitted request causes. Redaction is on. Then the largest answers, and eight bodies at once.
+ * event loop that one admitted request causes. Redaction is on. Then the largest answers, eight bodies at once, and the
+ * worst MCP messages, of callers and of servers. With NAMEs, those with one of them in their names alone. The machine
+ * must have nothing else to do: how late a timer of the drill itself came says whether it had.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { Agent, createServer, request } from 'node:http';
+import { Agent, createServer, request, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
-import { sweptFolder } from '../support/swept-folder.ts';
+import { type McpAsk, mcpAnswer, mcpInitialize, mcpRequest, valueNames } from './worst-messages.ts';
 import { bodiesConfig, families, largeAnswers, shapes } from './worst-bodies.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 /** What an admitted request may hold up the others for. */
 const maxStallMs = 250;
@@ -28,26 +31,44 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 interface Send {
   readonly url: string;
   readonly key: string;
+  readonly times: number;
+  readonly what: ModelBody | McpMessage;
+}
+interface ModelBody {
   readonly family: keyof typeof families;
   readonly shape: keyof typeof shapes;
   readonly model: string;
-  readonly times: number;
 }
-type Sent = readonly { readonly status: number; readonly head: string }[];
+interface McpMessage {
+  readonly path: '/mcp' | '/mcp/tools';
+  readonly ask: McpAsk;
+}
+interface Sent {
+  readonly status: number;
+  readonly head: string;
+  /** Of an MCP server. */
+  readonly session: string;
+}
 
 const agent = new Agent({ keepAlive: true });
 
-const post = (url: string, key: string, body: Buffer): Promise<Sent[number]> =>
+const post = (url: string, key: string, body: Buffer, session = ''): Promise<Sent> =>
   new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${key}`,
       'content-type': 'application/json',
       'content-length': body.length,
+      accept: 'application/json, text/event-stream',
+      ...(session === '' ? {} : { 'mcp-session-id': session }),
     };
     const req = request(url, { method: 'POST', agent, headers }, (res) => {
       let text = '';
       res.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      res.on('end', () => resolve({ status: res.statusCode ?? 0, head: text.slice(0, 200) }));
+      res.on('end', () => {
+        const given = res.headers['mcp-session-id'];
+        const session = typeof given === 'string' ? given : '';
+        resolve({ status: res.statusCode ?? 0, head: text.slice(0, 200), session });
+      });
     });
     req.once('error', reject);
     req.end(body);
@@ -55,10 +76,14 @@ const post = (url: string, key: string, body: Buffer): Promise<Sent[number]> =>
 
 async function serveTheOthers(): Promise<void> {
   const upstream = createServer((req, res) => {
-    req.resume();
+    let begin = '';
+    req.on('data', (chunk: Buffer) => {
+      if (begin.length < 300) begin += chunk.toString();
+    });
     req.once('end', () => {
       const family = Object.values(families).find(({ upstreamPath }) => upstreamPath.test(req.url ?? ''));
       res.setHeader('content-type', 'application/json');
+      if (req.url === '/mcp') return answered(res, mcpAnswer(begin.slice(0, 300)));
       const large = Object.entries(largeAnswers).find(([at]) => req.url?.startsWith(`${at}/`));
       if (large !== undefined) return void res.end(large[1]());
       res.end(JSON.stringify(family?.answer ?? {}));
@@ -72,10 +97,23 @@ async function serveTheOthers(): Promise<void> {
   process.send?.(typeof address === 'object' ? address?.port : 0);
 }
 
-async function sendAll({ url, key, family, shape, model, times }: Send): Promise<void> {
-  const { path: to, body } = families[family];
-  const text = Buffer.from(body(model, shapes[shape]));
-  const sent = await Promise.all(Array.from({ length: times }, () => post(`${url}${to}`, key, text)));
+/** What is no request is taken without an answer. */
+function answered(res: ServerResponse, answer: string | undefined): void {
+  res.statusCode = answer === undefined ? 202 : 200;
+  res.end(answer);
+}
+
+async function sendAll({ url, key, what, times }: Send): Promise<void> {
+  const [to, body] =
+    'ask' in what
+      ? [what.path, mcpRequest(what.ask)]
+      : [families[what.family].path, families[what.family].body(what.model, shapes[what.shape])];
+  const text = Buffer.from(body);
+  // All servers as one want a session.
+  const session = to === '/mcp' ? (await post(`${url}${to}`, key, Buffer.from(mcpInitialize))).session : '';
+  const sent = await Promise.all(
+    Array.from({ length: times }, () => post(`${url}${to}`, key, text, session)),
+  );
   process.send?.({ bytes: text.length, sent });
 }
 
@@ -91,8 +129,11 @@ async function main(names: readonly string[]): Promise<void> {
       others,
       names,
     });
-    out(`longest stall: ${worst.toFixed(0)} ms, bound ${maxStallMs} ms`);
-    if (worst >= maxStallMs) process.exitCode = 1;
+    out(
+      `longest stall: ${worst.stallMs.toFixed(0)} ms, bound ${maxStallMs} ms; ` +
+        `a timer of the drill itself came ${worst.lateMs.toFixed(0)} ms late at most`,
+    );
+    if (worst.stallMs >= maxStallMs) process.exitCode = 1;
   } finally {
     others.kill();
     await postgres.stop();
@@ -107,8 +148,8 @@ interface Scene {
   readonly names: readonly string[];
 }
 
-/** The longest wait of all. */
-async function against(upstreamUrl: string, { folder, databaseUrl, others, names }: Scene): Promise<number> {
+/** The longest waits of all. */
+async function against(upstreamUrl: string, { folder, databaseUrl, others, names }: Scene): Promise<Looked> {
   const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
   const configFile = path.join(folder, 'gateway.yaml');
   const { config, models } = bodiesConfig(upstreamUrl, key);
@@ -116,16 +157,19 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
   const cli = path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs');
   const variables = { GATEWAY_CONFIG: configFile, DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
   const gateway = await start([cli, 'serve'], variables);
-  let worst = 0;
-  const tried = async (name: string, order: Omit<Send, 'url' | 'key'>): Promise<void> => {
+  let worst: Looked | undefined;
+  const tried = async (name: string, what: Send['what'], times = 1): Promise<void> => {
     if (names.length > 0 && !names.some((each) => name.includes(each))) return;
     const looking = lookAt(`${gateway.url}/healthz`);
-    others.send({ url: gateway.url, key, ...order } satisfies Send);
-    const [{ bytes, sent }] = (await once(others, 'message')) as [{ bytes: number; sent: Sent }];
+    others.send({ url: gateway.url, key, what, times } satisfies Send);
+    const [{ bytes, sent }] = (await once(others, 'message')) as [{ bytes: number; sent: readonly Sent[] }];
     // Payloads are made behind the answer.
     await sleep(payloadMs);
-    const stallMs = await looking.stop();
-    worst = Math.max(worst, stallMs);
+    const { stallMs, lateMs } = await looking.stop();
+    worst = {
+      stallMs: Math.max(worst?.stallMs ?? 0, stallMs),
+      lateMs: Math.max(worst?.lateMs ?? 0, lateMs),
+    };
     const statuses = sent.map(({ status }) => status).join(' ');
     const refusal = sent.find(({ status }) => status !== 200)?.head ?? '';
     out(
@@ -133,15 +177,17 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
     );
   };
   try {
-    for (const family of Object.keys(families) as Send['family'][])
+    for (const family of Object.keys(families) as ModelBody['family'][])
       for (const model of models)
-        for (const shape of Object.keys(shapes) as Send['shape'][])
+        for (const shape of Object.keys(shapes) as ModelBody['shape'][])
           if ((families[family].models as readonly string[]).includes(model))
-            await tried(`${family} ${model}: ${shape}`, { family, shape, model, times: 1 });
+            await tried(`${family} ${model}: ${shape}`, { family, shape, model });
     for (const model of Object.keys(largeAnswers).map((at) => at.slice(1)))
-      await tried(`answer: ${model}`, { family: 'embeddings', shape: 'nothing else', model, times: 1 });
+      await tried(`answer: ${model}`, { family: 'embeddings', shape: 'nothing else', model });
     for (const shape of ['empty objects over the bound', 'numbers'] as const)
-      await tried(`eight at once: ${shape}`, { family: 'chat', shape, model: 'compat', times: 8 });
+      await tried(`eight at once: ${shape}`, { family: 'chat', shape, model: 'compat' }, 8);
+    await messages(tried);
+    if (worst === undefined) throw new Error(`No body has ${names.join(' or ')} in its name.`);
     out(`memory at its highest: ${(gateway.peakKib() / 1024).toFixed(0)} MiB`);
     return worst;
   } finally {
@@ -149,13 +195,31 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
   }
 }
 
+/** MCP messages: what a server is asked, what it answers, and its list, by itself and in the union. */
+async function messages(tried: (name: string, what: McpMessage) => Promise<void>): Promise<void> {
+  for (const value of valueNames) {
+    await tried(`mcp arguments: ${value}`, { path: '/mcp/tools', ask: { kind: 'arguments', value } });
+    await tried(`mcp result: ${value}`, { path: '/mcp/tools', ask: { kind: 'result', value } });
+  }
+  await tried('mcp list of tools', { path: '/mcp/tools', ask: { kind: 'list' } });
+  await tried('mcp list of tools, of all servers', { path: '/mcp', ask: { kind: 'list' } });
+}
+
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1).padStart(5)} MiB`;
 
-/** Asks again and again, one after the other, and keeps the longest wait. */
-function lookAt(url: string): { readonly stop: () => Promise<number> } {
+interface Looked {
+  /** The longest wait for an answer. */
+  readonly stallMs: number;
+  /** How late the latest timer was between two looks: what the machine held up, whoever was looked at. */
+  readonly lateMs: number;
+}
+
+/** Asks again and again, one after the other. */
+function lookAt(url: string): { readonly stop: () => Promise<Looked> } {
   const over = new AbortController();
   const looking = (async () => {
-    let longest = 0;
+    let stallMs = 0;
+    let lateMs = 0;
     while (!over.signal.aborted) {
       const from = performance.now();
       await new Promise<void>((resolve, reject) => {
@@ -163,10 +227,12 @@ function lookAt(url: string): { readonly stop: () => Promise<number> } {
           .once('error', reject)
           .end();
       });
-      longest = Math.max(longest, performance.now() - from);
+      const at = performance.now();
+      stallMs = Math.max(stallMs, at - from);
       await sleep(lookMs);
+      lateMs = Math.max(lateMs, performance.now() - at - lookMs);
     }
-    return longest;
+    return { stallMs, lateMs };
   })();
   return {
     stop: () => {

@@ -1,5 +1,5 @@
 import type { ProviderKind } from '../../domain/routing/model.ts';
-import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
+import { maxBodyBytesHere, maxMcpRequestBytes, maxValuesHere } from '../../domain/shared/limits.ts';
 import type { ConfigFile } from '../support/gateway.ts';
 
 /** Just below `server.body_max_bytes` and `server.body_max_values`, with room for what stands around the worst part. */
@@ -255,6 +255,18 @@ export function bodiesConfig(
         })),
       ],
       models,
+      mcp_servers: [
+        {
+          id: 'tools',
+          display_name: 'Tools',
+          url: `${upstreamUrl}/mcp`,
+          transport: 'streamable_http',
+          auth: { mode: 'none' },
+          allowed_owners: ['*'],
+          allowed_tools: ['give_*', 'take', 'tool_*'],
+          max_result_bytes: maxMcpRequestBytes,
+        },
+      ],
       teams: [{ id: 'platform', name: 'Platform' }],
       users: [{ email: 'a@example.com', name: 'A' }],
       api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],

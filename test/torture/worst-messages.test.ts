@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { readMcpMessage } from '../../domain/mcp/message.ts';
+import { readServerMessage } from '../../domain/mcp/server-message.ts';
+import { maxMcpRequestBytes } from '../../domain/shared/limits.ts';
+import { mcpAnswer, mcpRequest, valueNames } from './worst-messages.ts';
+
+const isWithin = (text: string | undefined): boolean =>
+  text !== undefined && Buffer.byteLength(text) <= maxMcpRequestBytes;
+
+describe('the worst MCP messages of the drill of bodies', () => {
+  it.each(valueNames)('are taken by the gateway, as arguments and as a result: %s', (value) => {
+    const asked = mcpRequest({ kind: 'arguments', value });
+    const answered = mcpAnswer(mcpRequest({ kind: 'result', value }));
+    expect([isWithin(asked), isWithin(answered)]).toEqual([true, true]);
+    expect(readMcpMessage(asked)).toHaveProperty('_tag', 'Right');
+    expect(readServerMessage(answered ?? '')).toHaveProperty('_tag', 'Right');
+  });
+
+  it('are taken as a list of tools, which is thousands of them', () => {
+    const answered = mcpAnswer(mcpRequest({ kind: 'list' })) ?? '';
+    expect(isWithin(answered)).toBe(true);
+    expect(readServerMessage(answered)).toHaveProperty('_tag', 'Right');
+    expect(answered.split('inputSchema').length).toBeGreaterThan(10_000);
+  });
+});
