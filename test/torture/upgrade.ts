@@ -9,10 +9,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
 import { tortureSeed } from '../support/seeded.ts';
-import { sweptFolder } from '../support/swept-folder.ts';
 import type { FaultName } from './faults/faults.ts';
-import { audited, lineOf } from './faults/torture.ts';
+import { audited, closed, lineOf } from './faults/torture.ts';
 import { openWorld } from './faults/world.ts';
+import { sweptFolder } from '../support/swept-folder.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -54,21 +54,24 @@ async function upgrade(ref: string): Promise<boolean> {
       disks: false,
       earlier,
     });
+    let problems = 0;
     try {
       const pending = await pendingMigrations(world.database.url(), path.join(root, 'migrations'));
       if (pending.length > 0) throw new Error(`the schema was not brought up to date: ${pending.join(', ')}`);
       say(`${ref} (${commit.slice(0, 12)}) beside this copy, seed ${seed}`);
-      let failed = 0;
       for (const [index, faults] of rounds.entries()) {
         const plan = { faults, warmUp: 150, seed: seed + index, longestMs: 2000 };
         const figures = await audited(world, plan);
-        say(lineOf(seed, index + 1, figures));
-        failed += figures.problems.length;
+        say(lineOf(index + 1, figures, `TORTURE_SEED=${seed} npm run torture:upgrade -- --ref ${ref}`));
+        problems += figures.problems.length;
       }
-      return failed === 0;
     } finally {
-      await world.close();
+      problems += (await closed(world, say)).length;
     }
+    say(
+      problems === 0 ? 'nothing is wrong: both served on one schema, and ended well' : `${problems} problems`,
+    );
+    return problems === 0;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

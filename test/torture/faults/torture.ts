@@ -75,7 +75,7 @@ export async function torture(options: TortureOptions): Promise<number> {
       if (world === undefined) throw new TypeError('there is no world');
       const figures = await audited(world, aPlan(seedOf(seed, round), possible, longestMs));
       played.push(figures);
-      say(lineOf(seed, round, figures));
+      say(lineOf(round, figures, `npm run torture -- --seed ${seed} --from ${round} --rounds 1`));
     }
   } finally {
     if (world !== undefined) ends.push(...(await closed(world, say)));
@@ -85,7 +85,7 @@ export async function torture(options: TortureOptions): Promise<number> {
 }
 
 /** The end of gateways that have nothing more to do, and what is wrong with it. */
-async function closed(world: World, say: (line: string) => void): Promise<Problems> {
+export async function closed(world: World, say: (line: string) => void): Promise<Problems> {
   world.lines();
   await world.close();
   const problems = endedQuietly(world.endings(), world.lines());
@@ -105,13 +105,13 @@ export async function audited(world: World, plan: RoundPlan): Promise<RoundFigur
 /** Problems of a round that are told: the first ones say what it is. */
 const toldProblems = 12;
 
-export function lineOf(seed: number, round: number, figures: RoundFigures): string {
+export function lineOf(round: number, figures: RoundFigures, again: string): string {
   const { requests, complete, rows, recoveryMs, problems } = figures;
   const what = `round ${round}: ${figures.faults.join(' + ') || 'load alone'}; ${requests} requests, ${complete} complete, ${rows} rows, `;
   const line = `${what}served again after ${(recoveryMs / 1000).toFixed(1)} s`;
   if (problems.length === 0) return line;
-  const again = `  FAILED with ${problems.length} problems; again: npm run torture -- --seed ${seed} --from ${round} --rounds 1`;
-  return [line, again, ...problems.slice(0, toldProblems).map((problem) => `    ${problem}`)].join('\n');
+  const failed = `  FAILED with ${problems.length} problems; again: ${again}`;
+  return [line, failed, ...problems.slice(0, toldProblems).map((problem) => `    ${problem}`)].join('\n');
 }
 
 function summary(seed: number, played: readonly RoundFigures[]): string {
