@@ -9,13 +9,16 @@ import { holder } from './ledger-bench.ts';
 const database = withDatabase();
 const query = queries(database.url);
 
-const add = (count: number, ageDays: number) =>
+const addAt = (count: number, at: string) =>
   query(`
     insert into mcp_tool_invocations (mcp_tool_invocation_id, request_id, server_id, tool_id, status, policy_result,
       latency_ms, arguments_truncated, result_truncated, occurred_at)
     select gen_random_uuid(), 'r', 's', 's/t', 'success', 'allowed', 1, false, false,
-           gateway_now() - make_interval(days => ${ageDays}) from generate_series(1, ${count})
+           ${at} from generate_series(1, ${count})
   `);
+
+const add = (count: number, ageDays: number) =>
+  addAt(count, `gateway_now() - make_interval(days => ${ageDays})`);
 
 const purge = (retention: '7d' | '90d') =>
   purgeAlone(
@@ -40,6 +43,25 @@ describe('records of MCP tool calls', () => {
     expect(await purge('7d')).toMatchObject({ matched: many, deleted: many });
     const [left] = await query<{ count: string }>('select count(*) as count from mcp_tool_invocations');
     expect(Number(left?.count)).toBe(3);
+  });
+
+  it('stay from the cutoff itself on', async () => {
+    await query('truncate mcp_tool_invocations');
+    for (const at of ['2028-02-29T23:59:59.999999Z', '2028-03-01T00:00:00Z', '2028-03-01T00:00:00.000001Z'])
+      await addAt(1, `timestamptz '${at}'`);
+    const told = await purgeAlone(
+      database.url(),
+      async (rows) => {
+        const cutoff = new Date('2028-03-01T00:00:00Z');
+        const matched = await rows.countBefore(cutoff);
+        let deleted = 0;
+        for await (const batch of rows.deleteBefore(cutoff)) deleted += batch.rows;
+        return { matched, deleted };
+      },
+      undefined,
+      invocationRecords,
+    );
+    expect(told).toEqual({ matched: 1, deleted: 1 });
   });
 
   it('go the oldest first, and one that somebody has locked is left to them', async () => {
