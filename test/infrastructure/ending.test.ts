@@ -19,7 +19,7 @@ const plans = fc.record({
 
 type Plan = typeof plans extends fc.Arbitrary<infer A> ? A : never;
 
-async function ended(plan: Plan) {
+async function ended(plan: Plan, bounds = steps) {
   const { graceMs, idleAfterMs, forcedAfterMs, releaseHangs } = plan;
   const from = performance.now();
   const now = (): number => performance.now() - from;
@@ -34,9 +34,9 @@ async function ended(plan: Plan) {
       cut: step('cut'),
       endUpstreams: step('upstreams'),
       lastCall: step('lastCall'),
-      release: () => (releaseHangs ? never : Promise.resolve()),
+      release: () => (releaseHangs ? never : sleep(30).then(step('released'))),
     },
-    steps,
+    bounds,
   );
   return { plan, at, unsettled, endedAt: now() };
 }
@@ -47,7 +47,9 @@ describe('the end of a process', () => {
       value: all,
       allMs,
       ms,
-    } = await timed(() => Promise.all(fc.sample(plans, { seed: 32, numRuns: 200 }).map(ended)));
+    } = await timed(() =>
+      Promise.all(fc.sample(plans, { seed: 32, numRuns: 200 }).map((each) => ended(each))),
+    );
     const pausedMs = allMs - ms;
     for (const { plan, at, unsettled, endedAt } of all) {
       const { graceMs, idleAfterMs, forcedAfterMs } = plan;
@@ -63,5 +65,29 @@ describe('the end of a process', () => {
         expect([unsettled, at['lastCall'] !== undefined]).toEqual([1, true]);
       if (idleAfterMs <= graceOver) expect(unsettled).toBe(0);
     }
+  });
+
+  const plan: Plan = {
+    graceMs: 0,
+    idleAfterMs: Number.POSITIVE_INFINITY,
+    forcedAfterMs: undefined,
+    releaseHangs: false,
+  };
+
+  it('tells callers a while before it cuts them off, and waits for what is settled late', async () => {
+    const { at } = await ended(plan);
+    expect((at['cut'] ?? 0) - (at['tell'] ?? 0)).toBeGreaterThanOrEqual(steps.toldMs - 2);
+    const late = (steps.lastCallMs + steps.settledMs) / 2;
+    expect(await ended({ ...plan, idleAfterMs: late })).toMatchObject({ unsettled: 0 });
+  });
+
+  it('waits until everything is closed', async () => {
+    const { at } = await ended({ ...plan, idleAfterMs: 0 }, { ...steps, releasedMs: 30_000 });
+    expect(at['released']).toBeGreaterThan(0);
+  });
+
+  it('comes at once where it is asked for again, however long the grace is', async () => {
+    const { at } = await ended({ ...plan, graceMs: 40_000, forcedAfterMs: 20 });
+    expect(at['tell']).toBeLessThan(20_000);
   });
 });
