@@ -47,10 +47,11 @@ export function keptPayload(
 
 type Made = StoredPayload | Promise<StoredPayload>;
 
-const bothOf = async (asked: Made, response: Made): Promise<KeptPayload> => ({
-  request: await asked,
-  response: await response,
-});
+/** Waited for together: a rejection that nobody waits for would end the process. */
+async function bothOf(asked: Made, answered: Made): Promise<KeptPayload> {
+  const [request, response] = await Promise.all([asked, answered]);
+  return { request, response };
+}
 
 /** A whole answer that is worked on beside the event loop. */
 function largeAnswer({ answer, failure }: Answered): Uint8Array | undefined {
