@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { clientAddress, countedOrigin } from '../../interfaces/http/client-address.ts';
 
-const trusted = ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'];
+const trusted = ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '2001:db9::7'];
 
 describe('the client’s address', () => {
   it.each([
@@ -18,7 +18,12 @@ describe('the client’s address', () => {
     ['a proxy that says nothing', '10.1.2.3', undefined, '10.1.2.3'],
     ['a proxy that says nonsense', '10.1.2.3', '198.51.100.1, unknown', '10.1.2.3'],
     ['an empty header', '10.1.2.3', '', '10.1.2.3'],
+    ['IPv4 in IPv6 in capitals', '::FFFF:203.0.113.5', undefined, '203.0.113.5'],
+    ['a trusted proxy that is one IPv6 address', '2001:db9::7', '198.51.100.1', '198.51.100.1'],
     ['a port', '10.1.2.3', '198.51.100.1:4711', '198.51.100.1'],
+    ['a port behind a blank', '10.1.2.3', '1.1.1.1, 198.51.100.1:4711 ', '198.51.100.1'],
+    ['words around an address', '10.1.2.3', '198.51.100.1, for[198.51.100.2]', '10.1.2.3'],
+    ['words behind an address', '10.1.2.3', '198.51.100.1, [198.51.100.2]:1x', '10.1.2.3'],
     ['brackets and a port', '10.1.2.3', '[2001:db9::1]:4711', '2001:db9::1'],
     ['brackets', '10.1.2.3', '[2001:db9::1]', '2001:db9::1'],
     ['a zone', 'fe80::1%eth0', undefined, 'fe80::1'],
@@ -53,6 +58,7 @@ describe('a client as it is counted', () => {
     ['2001:DB8:1:2::6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
     ['2001:db8::1', '2001:db8:0:0::/64', '2001:db8:0::/48'],
     ['::1', '0:0:0:0::/64', '0:0:0::/48'],
+    ['1::2:3:4:5:6', '1:0:0:2::/64', '1:0:0::/48'],
     ['unknown', 'unknown', 'unknown'],
   ])('%s is %s of %s', (given, address, network) => {
     expect(countedOrigin(given)).toEqual({ address, network });

@@ -51,6 +51,28 @@ describe('a load gate', () => {
     );
   });
 
+  it('holds what is kept beyond the end of a request until it is let go, and no longer', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 8, maxBufferedBytes: 200 });
+    const roomFor = (bytes: number): boolean => {
+      const other = enter(gate, 'b');
+      const fits = other?.hold(bytes) === true;
+      other?.release();
+      return fits;
+    };
+    const lease = enter(gate, 'a');
+    expect([lease?.hold(100), lease?.holdUnfinished(50)]).toEqual([true, true]);
+    const letGo = [lease?.keep(), lease?.keep()];
+    lease?.release();
+    expect([gate.inFlight(), roomFor(50), roomFor(51)]).toEqual([0, true, false]);
+    letGo[0]?.();
+    letGo[0]?.();
+    expect(roomFor(51)).toBe(false);
+    letGo[1]?.();
+    expect(roomFor(200)).toBe(true);
+    // Its upstream may be read on for a while.
+    expect([lease?.holdUnfinished(500), roomFor(200)]).toEqual([true, true]);
+  });
+
   it('counts an owner’s requests also while payloads of earlier ones are kept that hold nothing', () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const kept = [enter(gate, 'a'), enter(gate, 'a')].map((lease) => {

@@ -1,4 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { EventEmitter } from 'node:events';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -28,5 +29,19 @@ describe('a caller who takes its answers', () => {
     const answers = await text(socket);
     expect(answers.split('HTTP/1.1 200 OK')).toHaveLength(3);
     expect(answers).toContain('/slow');
+  });
+
+  it('leaves nobody behind who listens to its answer, however often there was no room', async () => {
+    const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
+    const res = Object.assign(new EventEmitter(), { socket }) as unknown as ServerResponse;
+    for (let each = 0; each < 20; each += 1) {
+      const taken = untilTaken(res, 'drain', patienceMs);
+      expect(socket.timeout).toBe(patienceMs);
+      res.emit('drain');
+      await taken;
+      expect(socket.timeout).toBe(0);
+    }
+    expect(res.listenerCount('drain')).toBe(0);
+    expect(res.listenerCount('close')).toBe(0);
   });
 });

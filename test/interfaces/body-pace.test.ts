@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { bodyPace } from '../../interfaces/http/body-pace.ts';
+
+describe('the pace of bodies', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('is looked at by one timer for all of them, which stands still when none arrives', () => {
+    const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
+    expect(jest.getTimerCount()).toBe(0);
+    const bodies = [arrivals(() => undefined), arrivals(() => undefined), arrivals(() => undefined)];
+    expect(jest.getTimerCount()).toBe(1);
+    for (const { over } of bodies) over();
+    jest.advanceTimersByTime(200);
+    expect(jest.getTimerCount()).toBe(0);
+    const stopped: string[] = [];
+    arrivals(() => void stopped.push('late'));
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(1200);
+    expect(stopped).toEqual(['late']);
+  });
+
+  it('ends a body that is too slow once, and none that is over', () => {
+    const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
+    const stopped: string[] = [];
+    arrivals(() => void stopped.push('silent'));
+    const dripping = arrivals(() => void stopped.push('dripping'));
+    arrivals(() => void stopped.push('over')).over();
+    for (let at = 0; at < 30; at += 1) {
+      dripping.received(at < 15 ? 100 : 0);
+      jest.advanceTimersByTime(100);
+    }
+    expect(stopped).toEqual(['silent', 'dripping']);
+    jest.advanceTimersByTime(5000);
+    expect(stopped).toEqual(['silent', 'dripping']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { decompress } from '../../infrastructure/providers/decompression.ts';
+import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
+
+/** A body that arrives as the test says, and how many bytes are held for it. */
+function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}) {
+  const req = Object.assign(new PassThrough(), { headers, complete: false });
+  const state = { held: 0, stop: (): void => undefined, over: 0 };
+  const read = readJsonBody(req as unknown as IncomingMessage, {
+    maxBytes: 1e6,
+    lease: {
+      hold: (bytes) => {
+        state.held += bytes;
+        return true;
+      },
+    },
+    arrivals: (stop) => {
+      state.stop = () => stop(tooSlow);
+      return { received: () => undefined, over: () => void (state.over += 1) };
+    },
+    decompress,
+    ...over,
+  });
+  return { req, state, read };
+}
+
+const tooSlow = invalidRequest('Too slow.');
+const gzip = { 'content-encoding': 'gzip' };
+/** Bytes that say nothing to a compression. */
+const noise = Buffer.from(Array.from({ length: 60_000 }, (_, at) => (at * 7919 * (at % 251)) % 256));
+
+describe('a body that is read', () => {
+  it.each([
+    ['as it is', {}, noise],
+    ['compressed', gzip, gzipSync(noise)],
+  ])('and is not waited for any longer holds nothing of what still comes: %s', async (_, headers, body) => {
+    const { req, state, read } = arriving(headers);
+    req.write(body.subarray(0, 1000));
+    await turn();
+    state.stop();
+    expect(await read).toEqual(E.left(tooSlow));
+    const { held } = state;
+    for (let at = 1000; at < body.length; at += 1000) {
+      req.write(body.subarray(at, at + 1000));
+      await turn();
+    }
+    req.end();
+    for (let each = 0; each < 20; each += 1) await turn();
+    expect([state.held, state.over > 0]).toEqual([held, true]);
+    // It is read and thrown away, so that the answer can leave.
+    expect(req.readableEnded).toBe(true);
+  });
+
+  it('is whole where its connection closes behind its last byte, before that is no longer compressed', async () => {
+    const { req, read } = arriving(gzip);
+    req.end(gzipSync(JSON.stringify({ text: 'x'.repeat(100_000) })));
+    const body = await read;
+    expect(E.isRight(body) && String(body.right.text).length).toBe(100_011);
+  });
+});
