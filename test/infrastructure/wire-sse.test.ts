@@ -144,6 +144,13 @@ describe('an event stream in bytes', () => {
     expect(read(text)).toEqual([]);
   });
 
+  it.each(['meta', 'dota', 'daba', 'date', 'datas', 'dat', 'Data'])(
+    'takes no field for data: %s',
+    (field) => {
+      expect(framesOf(`${field}: {}\n\n`)).toEqual([]);
+    },
+  );
+
   it('strips a byte order mark only at the very start, from the bytes too', () => {
     const text = 'event: e\ndata: a\n\n';
     for (const pieces of [[Buffer.from(`\uFEFF${text}`)], byteByByte(Buffer.from(`\uFEFF${text}`))])
