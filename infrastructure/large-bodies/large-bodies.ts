@@ -67,7 +67,8 @@ const tooLarge: UpstreamFault = {
 };
 
 function kept(payload: StoredPayload | undefined): StoredPayload {
-  if (payload === undefined) throw new Error('The memory for redacting a large payload ran out.');
+  if (payload === undefined)
+    throw new Error('A large payload was not redacted: its thread ran out of memory, or the process ends.');
   return payload;
 }
 
@@ -76,13 +77,15 @@ class Thread {
   private readonly options: LargeBodyOptions;
   private worker: Worker | undefined;
   private underWay: PromiseWithResolvers<TaskAnswer | undefined> | undefined;
+  private closed = false;
 
   constructor(options: LargeBodyOptions) {
     this.options = options;
   }
 
-  /** Undefined: the thread ended over it. */
+  /** Undefined: the thread ended over it, or before it. */
   async answer<K extends TaskKind>(kind: K, ask: Tasks[K]['ask']): Promise<Tasks[K]['answer'] | undefined> {
+    if (this.closed) return undefined;
     this.worker ??= this.begin();
     this.underWay = Promise.withResolvers();
     this.worker.ref();
@@ -94,7 +97,9 @@ class Thread {
     return answer?.value;
   }
 
+  /** What waits is not begun any more: a thread that works keeps its process. */
   async close(): Promise<void> {
+    this.closed = true;
     await this.worker?.terminate();
   }
 

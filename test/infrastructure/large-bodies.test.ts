@@ -72,4 +72,12 @@ describe('a body that is worked on beside the event loop', () => {
     expect(await threads.read(bodyOf(chat))).toMatchObject({ _tag: 'Right' });
     expect(threads.waiting()).toBe(0);
   });
+
+  it('ends with its process, and so does all that waits: no thread is begun for it', async () => {
+    start();
+    const reads = Array.from({ length: 4 }, () => threads.read(bodyOf(heavyOf(100_000))));
+    await threads.close();
+    expect(await Promise.all(reads)).toEqual(reads.map(() => E.left(overloaded)));
+    expect([threads.waiting(), faults]).toEqual([0, []]);
+  });
 });
