@@ -10,7 +10,9 @@ const manifest = JSON.parse(read('package.json')) as { devDependencies: Record<s
 
 describe('pages about clients', () => {
   it('are those that the index names', () => {
-    const named = [...read('docs/agents.md').matchAll(/\(clients\/([a-z-]+\.md)\)/g)].map(([, file]) => file);
+    const named = [...read('docs/agents.md').matchAll(/\(clients\/([a-z0-9-]+\.md)\)/g)].map(
+      ([, file]) => file,
+    );
     expect(new Set(named)).toEqual(new Set(readdirSync(path.join(root, 'docs', 'clients'))));
   });
 
