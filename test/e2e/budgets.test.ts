@@ -120,7 +120,7 @@ describe('after the provider', () => {
     const frames = text.trimEnd().split('\n\n');
     const errors = frames.filter((frame) => frame.includes('"error"'));
     expect(errors).toEqual([frames.at(-1)]);
-    expect(JSON.parse((errors[0] ?? '').replace('data: ', '').replace('\nevent: error', ''))).toEqual({
+    expect(JSON.parse((errors[0] ?? '').replace('data: ', ''))).toEqual({
       error: {
         message: expect.stringMatching(wouldPass),
         type: 'insufficient_quota',

@@ -16,7 +16,7 @@ import {
   messagesErrorInStream,
   openAiError,
 } from '../../interfaces/http/error-presenter.ts';
-import { chatFormat, responsesFormat } from '../../interfaces/http/public/wire-format.ts';
+import { responsesFormat } from '../../interfaces/http/public/wire-format.ts';
 
 const codes = Object.keys(statusOf) as ErrorCode[];
 const ofUpstream = (status: number, labels?: UpstreamLabels): GatewayError => ({
@@ -111,17 +111,8 @@ describe('the envelopes', () => {
   });
 });
 
-type Context = Parameters<typeof responsesFormat.writer>[0];
-
-describe('a chat stream', () => {
-  it.each(codes)('that fails ends in a chunk whose event is named, behind its data: %s', (code) => {
-    const error: GatewayError = { code, message: 'm' };
-    const told = String(chatFormat.writer({} as Context)({ kind: 'failed', error }));
-    expect(told).toBe(`data: ${JSON.stringify(openAiError(error))}\nevent: error\n\n`);
-  });
-});
-
 describe('a responses stream that a budget blocks', () => {
+  type Context = Parameters<typeof responsesFormat.writer>[0];
   const blocked: GatewayError = { code: 'budget_exceeded', message: 'Used up.' };
 
   it('ends with `error` and then `response.failed`, also when nothing was begun', () => {

@@ -12,11 +12,6 @@ const doneFrame = Buffer.from('data: [DONE]\n\n');
 const comment = ': keep-alive\n\n';
 
 const dataFrame = (payload: JsonObject): string => `data: ${JSON.stringify(payload)}\n\n`;
-/**
- * A chat chunk that tells of a failure. It is named, because LangChain4j knows it by the name alone, and told what there
- * was as a finished answer; behind the data, because go-openai reads lines, and no message with a name in front.
- */
-const failedChunk = (payload: JsonObject): string => `data: ${JSON.stringify(payload)}\nevent: error\n\n`;
 const namedFrame = (name: string | undefined, payload: JsonObject): string =>
   name === undefined ? dataFrame(payload) : `event: ${name}\n${dataFrame(payload)}`;
 
@@ -31,7 +26,7 @@ export const chatFormat: WireFormat = {
       case 'done':
         return doneFrame;
       case 'failed':
-        return failedChunk(openAiError(event.error));
+        return dataFrame(openAiError(event.error));
     }
   },
 };
