@@ -12,6 +12,7 @@ import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
+import { eventually } from '../e2e/traces.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import {
   aLeaving,
@@ -112,7 +113,8 @@ try {
     const leaving = aLeaving(random, `busy-${index}`);
     return leave(gateway.url, keys[leaving.owner], leaving, random);
   });
-  await sleep(200);
+  // On a busy machine the first requests take their time.
+  await eventually(() => (upstream.inFlight() >= 10 ? true : undefined));
   const amid = await gateway.holds('objects');
   await busy;
   out(`amid: ${told(amid)}`);
