@@ -1,9 +1,10 @@
 /**
  * `npm run fuzz -- [--runs N] [--minutes M] [--seed S] [--only TARGET]`: mutants of the project's samples, and of the
  * recordings where they are there, for every reader of bytes from outside. The runs are shared out among the targets
- * whose names begin with TARGET. `--input BASE64` tries one input, as a failure prints it.
+ * whose names begin with TARGET. `--input BASE64`, or `--input @FILE` with a file of it, tries one input, as a failure
+ * prints it.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -53,8 +54,12 @@ function inputArgument(input: Buffer): string {
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${seedOf(input).toString(16)}.base64`);
   writeFileSync(file, text);
-  return `"$(cat ${file})"`;
+  return `@${file}`;
 }
+
+/** An input in base64, or `@` and the file that holds it: no argument of a command is longer than 128 KiB. */
+const givenInput = (text: string): Buffer =>
+  Buffer.from(text.startsWith('@') ? readFileSync(text.slice(1), 'latin1') : text, 'base64');
 
 function tell(target: Target, { runs: done, pictures, worst, fault }: Fuzzed, seconds: number): void {
   const rate = Math.round(done / Math.max(seconds, 0.001));
@@ -102,7 +107,5 @@ async function tryOne(targets: readonly Target[], input: Buffer): Promise<boolea
 const targets = allTargets(recordedStreams()).filter(({ name }) => name.startsWith(values.only));
 if (targets.length === 0) throw new Error(`No target begins with ${values.only}.`);
 const holds =
-  values.input === undefined
-    ? await fuzzAll(targets)
-    : await tryOne(targets, Buffer.from(values.input, 'base64'));
+  values.input === undefined ? await fuzzAll(targets) : await tryOne(targets, givenInput(values.input));
 process.exitCode = holds ? 0 : 1;
