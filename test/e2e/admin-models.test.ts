@@ -151,8 +151,8 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
               (gen_random_uuid(), 's', 'old', 'fast', 'up', 500, 1, '{}', now() - interval '25 hours')`,
     );
     const model = await admin('GET', `${root}/fast`);
-    // An unreadable body names no model in the log.
-    expect((model.data as Item).last_day).toEqual({ ...lastDay, requests: 2 });
+    // A refused body names its model in the log, and no provider.
+    expect((model.data as Item).last_day).toEqual({ ...lastDay, requests: 3, errors: 1 });
     expect((await admin('GET', `${root}/vectors`)).data).toMatchObject({ last_day: lastDay });
     const providers = itemsIn((await admin('GET', '/api/v1/admin/providers')).data);
     expect(providers.map(({ last_day }) => last_day)).toEqual([

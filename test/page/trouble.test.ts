@@ -103,6 +103,7 @@ describe('an answer that comes late', () => {
     expect((await scene.chat()).status).toBe(200);
     const page = await scene.open('/spend');
     await page.getByRole('link', { name: 'fast' }).waitFor();
+    await page.locator('figcaption').getByText('Spend per day by').waitFor();
     let answer = (): void => undefined;
     const isAsked = new Promise<void>((resolve) => {
       answer = resolve;
