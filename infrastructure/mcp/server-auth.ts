@@ -9,7 +9,13 @@ import { type CredentialLease, Renewed } from '../providers/auth/renewed.ts';
 import { tokenFailure } from '../providers/auth/token-service.ts';
 
 /** The headers that prove to a server who the gateway is. */
-export type ServerCredentials = () => Promise<Either<McpError, Readonly<Record<string, string>>>>;
+type CredentialHeaders = Readonly<Record<string, string>>;
+
+export interface ServerCredentials {
+  readonly headers: () => Promise<Either<McpError, CredentialHeaders>>;
+  /** The server answered 401 to them. */
+  readonly refused: (headers: CredentialHeaders) => void;
+}
 
 export interface CredentialContext {
   /** Keeps an obtained token out of everything that is told. */
@@ -20,46 +26,54 @@ export interface CredentialContext {
 export function serverCredentials(auth: McpAuth, context: CredentialContext): ServerCredentials {
   switch (auth.mode) {
     case 'none':
-      return async () => E.right({});
+      return always({});
     case 'bearer':
-      return async () => E.right({ authorization: `Bearer ${auth.token}` });
+      return always(bearer(auth.token));
     case 'header':
-      return async () => E.right({ [auth.name.toLowerCase()]: auth.value });
+      return always({ [auth.name.toLowerCase()]: auth.value });
     case 'oauth_client_credentials':
       return clientCredentials(auth, context);
   }
 }
+
+const always = (headers: CredentialHeaders): ServerCredentials => ({
+  headers: async () => E.right(headers),
+  refused: () => undefined,
+});
+
+const bearer = (token: string): CredentialHeaders => ({ authorization: `Bearer ${token}` });
 
 type ClientCredentials = Extract<McpAuth, { readonly mode: 'oauth_client_credentials' }>;
 
 function clientCredentials(auth: ClientCredentials, { conceal, warn }: CredentialContext): ServerCredentials {
   // As servers themselves are spoken to: `upstreams.ts` says why.
   const dispatcher = new Agent({ allowH2: false });
-  const tokens = new Renewed<string>({
+  const tokens = new Renewed<CredentialHeaders>({
     name: 'the access token of an MCP server',
     obtain: async (signal) => {
       const obtained = await obtain(auth, dispatcher, signal);
       if (E.isRight(obtained)) conceal(obtained.right.value);
-      return obtained;
+      return pipe(
+        obtained,
+        E.map(({ value, endsAt }) => ({ value: bearer(value), endsAt })),
+      );
     },
     explain: tokenFailure,
     warn,
   });
-  return async () => {
-    const current = tokens.current();
-    const token = current instanceof Promise ? await current : E.right(current);
-    return pipe(
-      token,
-      E.bimap(
-        (): McpError => ({
-          code: 'upstream_unauthorized',
-          message: 'The gateway could not obtain credentials for the server.',
-        }),
-        (value) => ({ authorization: `Bearer ${value}` }),
-      ),
-    );
+  return {
+    headers: async () => {
+      const current = tokens.current();
+      return pipe(current instanceof Promise ? await current : E.right(current), E.mapLeft(noCredentials));
+    },
+    refused: (headers) => tokens.refused(headers),
   };
 }
+
+const noCredentials = (): McpError => ({
+  code: 'upstream_unauthorized',
+  message: 'The gateway could not obtain credentials for the server.',
+});
 
 /** Bytes of a token service's answer. */
 const maxTokenBytes = 64 * 1024;

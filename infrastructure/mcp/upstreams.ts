@@ -110,7 +110,7 @@ const withoutRoom = (isHeld: boolean): McpError | undefined => (isHeld ? undefin
 async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError, McpReply>> {
   const { config, url, pool } = there;
   const exchange = new Exchange(ask, timeOf(ask, config.timeoutMs));
-  const credentials = await there.credentials();
+  const credentials = await there.credentials.headers();
   if (E.isLeft(credentials)) return exchange.ended(credentials.left);
   try {
     const response = await pool.request({
@@ -120,6 +120,7 @@ async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError,
       body: ask.text ?? null,
       signal: exchange.signal,
     });
+    if (response.statusCode === 401) there.credentials.refused(credentials.right);
     return await replyOf(exchange, response, { maxBytes: config.maxResultBytes, memory: ask.memory });
   } catch {
     return exchange.ended(unreachable);

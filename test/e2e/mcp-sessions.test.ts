@@ -14,6 +14,8 @@ const heard: (string | undefined)[] = [];
 const clientSecret = `client-secret-${randomUUID()}`;
 let gateways: readonly TestGateway[];
 let token = '';
+/** A server that has forgotten its tokens answers 401 to them. */
+let forgotten: string | undefined;
 let servers: readonly object[];
 
 const answerTo = (message: { readonly id: unknown }): string =>
@@ -35,7 +37,8 @@ beforeAll(async () => {
     let text = '';
     req.on('data', (piece) => (text += String(piece)));
     req.on('end', () => {
-      res.writeHead(200, { 'content-type': 'application/json' });
+      const isForgotten = req.headers.authorization === `Bearer ${forgotten}`;
+      res.writeHead(isForgotten ? 401 : 200, { 'content-type': 'application/json' });
       res.end(answerTo(JSON.parse(text)));
     });
   });
@@ -155,5 +158,17 @@ describe('client credentials', () => {
     const rows = await scene.records(3, `server_id = 'guarded'`);
     expect(JSON.stringify([rows, gateways[0]!.log.lines])).not.toContain(token);
     expect(JSON.stringify([rows, gateways[0]!.log.lines])).not.toContain(clientSecret);
+  });
+  it('that the server refuses are obtained anew for the next message', async () => {
+    const call = { id: 1, method: 'tools/call', params: { name: 'token', arguments: {} } };
+    forgotten = token;
+    const before = asked.length;
+    const errors: unknown[] = [];
+    for (let tries = 0; tries < 2; tries += 1) {
+      const answer = await post(gateways[0]!, '/guarded', call);
+      errors.push(((await answer.json()) as { readonly error?: { readonly data?: object } }).error?.data);
+    }
+    expect(errors).toEqual([expect.objectContaining({ error_code: 'upstream_unauthorized' }), undefined]);
+    expect(asked).toHaveLength(before + 1);
   });
 });

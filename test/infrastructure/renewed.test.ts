@@ -89,6 +89,32 @@ describe('a credential that is renewed', () => {
     expect(await late).toEqual(fault('no'));
   });
 
+  it('that is refused is renewed by whoever asks next, once in 30 seconds; the old one is used where there is none', async () => {
+    const { renewed, asked, clock, settle } = scene();
+    void renewed.current();
+    await settle(E.right(hour));
+    const old = renewed.current() as Lease;
+    renewed.refused({ endsAt: old.endsAt });
+    expect([renewed.current(), asked.length]).toEqual([old, 1]);
+    renewed.refused(old);
+    const waiting = renewed.current();
+    expect([waiting, asked.length]).toEqual([expect.any(Promise), 2]);
+    await settle(E.left('no'));
+    expect(await waiting).toEqual(E.right(old));
+    clock.now += 1000;
+    void renewed.current();
+    await settle(E.right(hour));
+    const second = renewed.current() as Lease;
+    expect(second).not.toBe(old);
+    renewed.refused(old);
+    clock.now += 28_999;
+    renewed.refused(second);
+    expect([renewed.current(), asked.length]).toEqual([second, 3]);
+    clock.now += 1;
+    renewed.refused(second);
+    expect([renewed.current(), asked.length]).toEqual([expect.any(Promise), 4]);
+  });
+
   it('that cannot be obtained is asked for after 1, 2, 4 … 30 seconds, and requests are told at once until then', async () => {
     const { renewed, asked, clock, settle } = scene();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {

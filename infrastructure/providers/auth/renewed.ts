@@ -46,6 +46,9 @@ const obtainWithinMs = 10_000;
 const firstPauseMs = 1000;
 const longestPauseMs = 30_000;
 
+/** Between two renewals of what was refused: a new one may be refused, too. */
+const refusedPauseMs = 30_000;
+
 /**
  * One credential for any number of requests. It is obtained when the first one asks, and renewed ahead of its end by
  * whoever asks then, while the old one is still handed out. However many wait, one renewal is under way.
@@ -56,6 +59,7 @@ export class Renewed<A> {
   private held: Held<A> | undefined;
   private renewal: Promise<Either<UpstreamFault, A>> | undefined;
   private pause: Pause | undefined;
+  private refusedAgainFrom = 0;
 
   constructor(source: CredentialSource<A>, timing: Timing = { now: Date.now, obtainWithinMs }) {
     this.source = source;
@@ -71,6 +75,18 @@ export class Renewed<A> {
       return held !== undefined && now < held.endsAt ? held.value : Promise.resolve(E.left(pause.fault));
     const renewal = (this.renewal ??= this.renew());
     return held !== undefined && now < held.freshUntil ? held.value : renewal;
+  }
+
+  /**
+   * The other side does not take it, though it has not ended: a service that starts again may know its tokens no more.
+   * Whoever asks next waits for a new one.
+   */
+  refused(value: A): void {
+    const now = this.timing.now();
+    const { held } = this;
+    if (held?.value !== value || now < this.refusedAgainFrom) return;
+    this.refusedAgainFrom = now + refusedPauseMs;
+    this.held = { ...held, renewAt: now, freshUntil: now };
   }
 
   private async renew(): Promise<Either<UpstreamFault, A>> {
