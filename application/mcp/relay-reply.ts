@@ -22,7 +22,10 @@ export interface RelayTerms {
   /** What no caller may see. */
   readonly secrets: () => Secrets;
   readonly titles: ToolTitles;
-  /** Where the server is one of all: its resources have URIs of the union, and its requests to callers do not pass. */
+  /**
+   * Where the server is one of all: its resources have URIs of the union, and neither its requests to callers nor its
+   * answers to anything but the call pass.
+   */
   readonly union?: { readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void };
 }
 
@@ -121,6 +124,9 @@ function shownMessage(
     return E.right({ text: '', isResponse: false });
   }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
+  // Clients find what is answered by its id alone: it could be what they have asked of another server.
+  if (message.kind === 'response' && !isResponse && terms.union !== undefined)
+    return E.right({ text: '', isResponse });
   const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
   if (isResponse) call.answered(message.result, message.error, text.length + valueCount * bytesOfValue);
   return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
