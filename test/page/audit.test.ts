@@ -69,6 +69,24 @@ describe('the audit', () => {
     expect(await page.locator('.filters').getByLabel('To (UTC)').inputValue()).toBe('2099-01-01T12:30');
   });
 
+  it('takes each part of a time as it is typed, and Back leads to where that began', async () => {
+    for (const path of ['/audit', '/observability/request-logs']) {
+      const page = await scene.open('/');
+      for (const [part, typed, is] of parts) {
+        await scene.open(`${path}?from=2026-11-02T10%3A00%3A00Z`);
+        const from = page.locator('.filters').getByLabel('From (UTC)');
+        await from.focus();
+        for (let before = 0; before < part; before += 1) await page.keyboard.press('Tab');
+        // Slower than an answer, faster than a pause.
+        await page.keyboard.type(typed, { delay: 120 });
+        await page.waitForURL(`**from=${encodeURIComponent(`${is}:00Z`)}*`);
+        expect(await from.inputValue()).toBe(is);
+      }
+      await page.goBack();
+      expect(searchOf(page)['from']).toBe('2026-11-02T11:00:00Z');
+    }
+  });
+
   it('shows what was before and after, field by field, and what stayed', async () => {
     const page = await scene.open('/audit?action=budget.set');
     await rowsIn(page).first().focus();
@@ -134,6 +152,15 @@ describe('the audit', () => {
     expect(await sidewaysAt360(page)).toBe(0);
   });
 });
+
+/** Parts of a field of date and time by their places, what is typed into each, and what the field says then. */
+const parts = [
+  [0, '12', '2026-12-02T10:00'],
+  [1, '25', '2026-11-25T10:00'],
+  [2, '2025', '2025-11-02T10:00'],
+  [3, '11', '2026-11-02T11:00'],
+  [4, '45', '2026-11-02T10:45'],
+] as const;
 
 /** So many changes are listed. */
 async function expectRows(count: number): Promise<void> {

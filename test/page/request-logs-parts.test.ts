@@ -5,12 +5,8 @@ import { curlOf } from '../../interfaces/admin-page/src/pages/request-log/curl.t
 import { memberText, prettyJson } from '../../interfaces/admin-page/src/pages/request-log/json-text.ts';
 import { countMarks, markedParts } from '../../interfaces/admin-page/src/pages/request-log/marks.ts';
 import { maxFound, placesOf } from '../../interfaces/admin-page/src/pages/request-log/search-text.ts';
-import {
-  fieldOfInstant,
-  instantOfField,
-  instantsOf,
-  rangeOf,
-} from '../../interfaces/admin-page/src/pages/request-logs/ranges.ts';
+import { instantsOf, rangeOf } from '../../interfaces/admin-page/src/pages/request-logs/ranges.ts';
+import { fieldOfInstant, instantOfField } from '../../interfaces/admin-page/src/ui/instants.ts';
 import { requestQuery } from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
 import {
   viewsOf,
@@ -349,13 +345,14 @@ describe('what the address asks for', () => {
   });
 
   it('reads fields of date and time as UTC', () => {
-    expect(instantOfField('2026-01-31T12:30')).toBe('2026-01-31T12:30:00.000Z');
+    expect(instantOfField('2026-01-31T12:30')).toBe('2026-01-31T12:30:00Z');
     expect([instantOfField(''), instantOfField('2026-02-31'), instantOfField('2026-13-01T00:00')]).toEqual([
       undefined,
       undefined,
       undefined,
     ]);
     expect(fieldOfInstant('2026-01-31T12:30:05Z')).toBe('2026-01-31T12:30:05');
+    expect(fieldOfInstant('2026-01-31T12:30:00.000Z')).toBe('2026-01-31T12:30');
     expect([fieldOfInstant('soon'), fieldOfInstant(undefined)]).toEqual(['', '']);
   });
 

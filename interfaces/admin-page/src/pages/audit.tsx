@@ -119,8 +119,8 @@ export function Page() {
           <ChoiceFilter name="target_kind" label="Kind" options={targetKinds.map((each) => [each, each])} />
           <TextFilter name="target_id" label="Id of what was changed" width="wide" error={events.error} />
           <TextFilter name="actor_user_id" label="Actor's user id" width="wide" error={events.error} />
-          <InstantFilter name="from" label="From" fault={fault('from')} />
-          <InstantFilter name="to" label="To" fault={fault('to')} />
+          <InstantFilter name="from" label="From (UTC)" fault={fault('from')} />
+          <InstantFilter name="to" label="To (UTC)" fault={fault('to')} />
         </>
       }
     >

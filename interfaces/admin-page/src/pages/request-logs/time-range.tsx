@@ -1,8 +1,11 @@
-import { useState } from 'react';
 import { useAddress } from '../../app/address.ts';
 import { ApiError } from '../../api/client.ts';
 import { FieldError } from '../../ui/fields.tsx';
-import { fieldOfInstant, instantOfField, rangeOf, ranges } from './ranges.ts';
+import { InstantFilter } from '../../ui/instant-filter.tsx';
+import { rangeOf, ranges } from './ranges.ts';
+
+/** Without a range of its own the address would fall back to all times where both instants go. */
+const custom = { range: 'custom' };
 
 /** From when the list begins: a range that goes with the clock, or two instants. */
 export function TimeFilter({ error }: { readonly error: Error | null }) {
@@ -23,8 +26,8 @@ export function TimeFilter({ error }: { readonly error: Error | null }) {
       </div>
       {choice === 'custom' ? (
         <>
-          <InstantFilter name="from" label="From (UTC)" />
-          <InstantFilter name="to" label="To (UTC), not in it" />
+          <InstantFilter name="from" label="From (UTC)" step={1} along={custom} />
+          <InstantFilter name="to" label="To (UTC), not in it" step={1} along={custom} />
           <FieldError fault={fault} />
         </>
       ) : null}
@@ -45,26 +48,3 @@ const Choice = ({
     {says}
   </button>
 );
-
-function InstantFilter({ name, label }: { readonly name: 'from' | 'to'; readonly label: string }) {
-  const { filters, set } = useAddress();
-  const inForce = fieldOfInstant(filters[name]);
-  const [typed, setTyped] = useState<string | undefined>();
-  return (
-    <label className="filter">
-      <span>{label}</span>
-      <input
-        type="datetime-local"
-        step={1}
-        value={typed ?? inForce}
-        onChange={({ target }) => {
-          const instant = instantOfField(target.value);
-          setTyped(instant === undefined && target.value !== '' ? target.value : undefined);
-          // Without a range of its own the address would fall back to all times.
-          if (instant !== undefined || target.value === '')
-            set({ [name]: instant, range: 'custom', page: undefined }, 'replace');
-        }}
-      />
-    </label>
-  );
-}
