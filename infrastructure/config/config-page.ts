@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/shared/json.ts';
 import { gatewayCodec } from './config.ts';
 import { restartKeys } from './restart-keys.ts';
-import type { FieldShape, NumberShape, Shape, TaggedShape, TextShape } from './shape.ts';
+import type { FieldShape, NumberShape, Shape, TaggedShape } from './shape.ts';
 
 /** One key of the file, as a row of a table. */
 interface Row {
@@ -125,7 +125,7 @@ function taggedRows(path: string, { tag, doc, cases }: TaggedShape, only: readon
 function takes(shape: Shape): string {
   switch (shape.kind) {
     case 'text':
-      return prose(`${shape.what}; ${lengthOf(shape)}`);
+      return prose(`${shape.what}; at most ${count(shape.maxLength)} characters`);
     case 'number':
       return rangeOf(shape);
     case 'boolean':
@@ -152,9 +152,6 @@ const rangeOf = ({ integer, minimum, maximum }: NumberShape): string =>
 /** The keys of objects have rows of their own. */
 const itemsOf = (shape: Shape): string =>
   shape.kind === 'object' || shape.kind === 'tagged' ? '' : `: ${takes(shape)}`;
-
-const lengthOf = ({ minLength, maxLength }: TextShape): string =>
-  `${minLength === 1 ? 'at most' : `${count(minLength)} to`} ${count(maxLength)} characters`;
 
 function defaultOf({ presence, shape }: FieldShape): string {
   if (presence.kind === 'required') return '**required**';

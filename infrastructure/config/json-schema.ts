@@ -56,10 +56,10 @@ const orPlaceholder = (...schemas: readonly JsonObject[]): JsonObject => ({
   anyOf: [...schemas, placeholder],
 });
 
-function textSchema({ minLength, maxLength, pattern, orNumber }: TextShape): JsonObject {
+function textSchema({ maxLength, pattern, orNumber }: TextShape): JsonObject {
   const text: JsonObject = {
     type: 'string',
-    minLength,
+    minLength: 1,
     maxLength,
     ...(pattern === undefined ? {} : { pattern }),
   };

@@ -28,9 +28,7 @@ export const codecOf = <A>(
 export interface TextRule {
   /** Completes "must be …" in messages, which never hold the value itself. */
   readonly what: string;
-  /** Characters; 1 unless told. */
-  readonly minLength?: number;
-  /** Characters. */
+  /** Characters; there is one at least. */
   readonly maxLength: number;
   /** Anchored; also shown in the JSON Schema. */
   readonly pattern?: RegExp;
@@ -47,7 +45,6 @@ export const text = (rule: TextRule): Codec<string> =>
     {
       kind: 'text',
       what: rule.what,
-      minLength: rule.minLength ?? 1,
       maxLength: rule.maxLength,
       pattern: rule.pattern?.source,
       orNumber: rule.orNumber ?? false,
@@ -65,8 +62,7 @@ export const text = (rule: TextRule): Codec<string> =>
 
 function faultOf(rule: TextRule, input: string): string | undefined {
   if (input.length > rule.maxLength) return `must be at most ${rule.maxLength} characters long`;
-  if (input.length < (rule.minLength ?? 1))
-    return `must be ${rule.what}, at least ${rule.minLength ?? 1} characters`;
+  if (input === '') return `must be ${rule.what}, at least 1 characters`;
   if (rule.pattern !== undefined && !rule.pattern.test(input)) return `must be ${rule.what}`;
   return rule.refuse?.(input);
 }

@@ -20,7 +20,7 @@ export interface TextShape {
   readonly kind: 'text';
   /** Completes "must be …". */
   readonly what: string;
-  readonly minLength: number;
+  /** Characters; there is one at least. */
   readonly maxLength: number;
   readonly pattern: string | undefined;
   /** A YAML number counts too, by its source text: never by way of a `number`. */
