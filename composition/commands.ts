@@ -47,7 +47,7 @@ import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import type { CommandName } from '../interfaces/cli/usage.ts';
 import { takeOrders } from './orders.ts';
-import { migrations as migrationsFolder, openDatabase } from './database.ts';
+import { migrationsFolder, openDatabase } from './database.ts';
 import { configPath, databaseConfig, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 import { fitConfig } from './fit-config.ts';
@@ -131,12 +131,12 @@ async function migrateCommand(args: readonly string[]): Promise<number> {
   // A check changes nothing: it makes no database either.
   if (check && database.kind === 'embedded' && !(await hasDatabase(database.dataDir)))
     return tellMigrations('pending', await allMigrations(migrationsFolder), []);
-  return withOwnDatabase(async (_, url, migrations) => {
+  return withOwnDatabase(async (_, url) => {
     const { distribution } = database;
     const files = check
-      ? await pendingMigrations(url, migrations, distribution)
-      : await migrate(url, migrations, { distribution });
-    return tellMigrations(check ? 'pending' : 'applied', files, await newerMigrations(url, migrations));
+      ? await pendingMigrations(url, migrationsFolder, distribution)
+      : await migrate(url, migrationsFolder, { distribution });
+    return tellMigrations(check ? 'pending' : 'applied', files, await newerMigrations(url, migrationsFolder));
   }, !check);
 }
 
@@ -171,9 +171,9 @@ async function seedCommand(args: readonly string[]): Promise<number> {
 /** Why the database of a configuration cannot be used as it says. One that is embedded always can. */
 async function databaseProblem(config: DatabaseConfig): Promise<string | undefined> {
   if (config.kind === 'embedded') return undefined;
-  const { url, migrations, distribution } = await openDatabase(config, terminal.err);
+  const { url, distribution } = await openDatabase(config, terminal.err);
   try {
-    const pending = await pendingMigrations(url, migrations, distribution);
+    const pending = await pendingMigrations(url, migrationsFolder, distribution);
     return pending.length === 0 ? undefined : `gateway migrate has to be run: it lacks ${pending.join(', ')}`;
   } catch (error) {
     return inWords(error);

@@ -8,13 +8,11 @@ export interface Database {
   readonly url: string;
   /** How its rows lie. */
   readonly distribution: DatabaseConfig['distribution'];
-  /** The folder of the numbered migrations. */
-  readonly migrations: string;
   readonly stop: () => Promise<void>;
 }
 
 /** The folder of the numbered migrations. */
-export const migrations = path.join(import.meta.dirname, '..', 'migrations');
+export const migrationsFolder = path.join(import.meta.dirname, '..', 'migrations');
 
 /** An embedded server that ends is started again when `keepRunning` says so. Of a cluster it is the coordinator. */
 export async function openDatabase(
@@ -25,8 +23,8 @@ export async function openDatabase(
   const { distribution } = config;
   if (config.kind === 'external') {
     const url = distribution === 'citus' ? await coordinatorUrl(config.url) : config.url;
-    return { url, distribution, migrations, stop: async () => undefined };
+    return { url, distribution, stop: async () => undefined };
   }
   const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log, keepRunning });
-  return { url: embedded.url, distribution, migrations, stop: () => embedded.stop() };
+  return { url: embedded.url, distribution, stop: () => embedded.stop() };
 }

@@ -48,7 +48,7 @@ export async function valid(
  * bring it up to date makes one: any other command was called in the wrong folder, or without its `DATABASE_URL`.
  */
 export async function withOwnDatabase<A>(
-  run: (loaded: LoadedConfig, url: string, migrations: string) => Promise<A>,
+  run: (loaded: LoadedConfig, url: string) => Promise<A>,
   makesOne = false,
 ): Promise<A> {
   const loaded = await databaseConfig();
@@ -60,7 +60,7 @@ export async function withOwnDatabase<A>(
     );
   const database = await openDatabase(loaded.config.database, terminal.err);
   try {
-    return await run(loaded, database.url, database.migrations);
+    return await run(loaded, database.url);
   } finally {
     await database.stop();
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { createFirstAdmin } from '../application/admin/create-admin.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, migrationsFolder, openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from '../infrastructure/config/live-config.ts';
 import { environment, type LoadedConfig, loadLastingConfig } from '../infrastructure/config/load.ts';
 import type { processVariables } from '../infrastructure/config/process-variables.ts';
@@ -81,7 +81,7 @@ export async function serveCommand(
   try {
     if (orders.first && values['no-migrate'] === true) await tellPending(database, log);
     else if (orders.first)
-      for (const applied of await migrate(database.url, database.migrations, database))
+      for (const applied of await migrate(database.url, migrationsFolder, database))
         log.info({ applied }, 'migration');
     if (orders.first) await tellNewer(database, log);
     if (orders.first) await prepare(serving, loaded.right, variables, database.url);
@@ -93,8 +93,8 @@ export async function serveCommand(
 }
 
 /** Nothing can start without a schema; with an older one it may, and is not ready until it is migrated. */
-async function tellPending({ url, migrations, distribution }: Database, log: Log): Promise<void> {
-  const pending = await pendingMigrations(url, migrations, distribution);
+async function tellPending({ url, distribution }: Database, log: Log): Promise<void> {
+  const pending = await pendingMigrations(url, migrationsFolder, distribution);
   if (pending.some((name) => name.startsWith('0001_')))
     throw new Error('The database has no schema. Run `npx gateway migrate`, which makes it.');
   if (pending.length > 0)
@@ -102,8 +102,8 @@ async function tellPending({ url, migrations, distribution }: Database, log: Log
 }
 
 /** In a roll-out a replica of the release before works on the newer schema. */
-async function tellNewer({ url, migrations }: Database, log: Log): Promise<void> {
-  const newer = await newerMigrations(url, migrations);
+async function tellNewer({ url }: Database, log: Log): Promise<void> {
+  const newer = await newerMigrations(url, migrationsFolder);
   if (newer.length > 0) log.warn({ newer }, 'the database is newer than this release');
 }
 
@@ -193,7 +193,7 @@ async function ensureFirstAdmin(
 
 async function serveHere(
   { orders, config, log, hooks, workers, seeds, allowShrink, onHangup }: Serving,
-  database: Awaited<ReturnType<typeof openDatabase>>,
+  database: Database,
   life: { graceMs: number },
 ): Promise<number> {
   const service = await startService({ config, database, log, seeds, allowShrink, alone: workers === 1 });

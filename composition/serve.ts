@@ -1,5 +1,5 @@
 import { type ServiceParts, serviceParts } from './parts.ts';
-import type { Database } from './database.ts';
+import { type Database, migrationsFolder } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
 import { collectStart } from '../infrastructure/collect-start.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
@@ -63,7 +63,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   let draining = false;
   const notReady = readiness(
     () => draining,
-    () => pendingMigrations(database.url, database.migrations, database.distribution),
+    () => pendingMigrations(database.url, migrationsFolder, database.distribution),
     () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);
