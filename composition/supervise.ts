@@ -51,7 +51,22 @@ class Supervisor {
   }
 
   private fork(): void {
-    this.servingSince.set(cluster.fork(workerVariables()), undefined);
+    try {
+      const worker = cluster.fork(workerVariables());
+      this.servingSince.set(worker, undefined);
+      worker.on('error', (error) => this.unmade(error, worker));
+    } catch (error) {
+      // Want of memory is thrown at once; Node tells of a limit (of processes, of files) afterwards.
+      this.unmade(error);
+    }
+  }
+
+  /** The machine has no process to give. There is no exit of one, so it counts as one that died of its start. */
+  private unmade(error: unknown, worker?: Worker): void {
+    if (worker?.process.pid !== undefined) return;
+    say('error', { error: (error as NodeJS.ErrnoException).code }, 'a worker could not be started');
+    if (worker !== undefined) this.servingSince.delete(worker);
+    this.fewer(1);
   }
 
   private hear(worker: Worker, report: Report, ask: () => void): void {
@@ -84,16 +99,21 @@ class Supervisor {
   private lost(worker: Worker, code: number | null, signal: string | null): void {
     const since = this.servingSince.get(worker);
     this.servingSince.delete(worker);
+    if (this.served && !this.stopping)
+      say('error', { pid: worker.process.pid, code, signal }, 'a worker died');
+    if (since !== undefined && performance.now() - since > steadyMs) this.failures = 0;
+    // A signal that came before the worker could hear ends it as well.
+    this.fewer(this.stopping && (signal === 'SIGTERM' || signal === 'SIGINT') ? 0 : (code ?? 1));
+  }
+
+  private fewer(code: number): void {
     if (this.stopping) {
-      // A signal that came before the worker could hear ends it as well.
-      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.code = 1;
+      if (code !== 0) this.code = 1;
       if (this.servingSince.size === 0) this.ended.resolve(this.code);
       return;
     }
-    // The next one would fare no better, and it has said why.
-    if (!this.served) return this.ended.resolve(code ?? 1);
-    say('error', { pid: worker.process.pid, code, signal }, 'a worker died');
-    if (since !== undefined && performance.now() - since > steadyMs) this.failures = 0;
+    // The next one would fare no better, and it has been said why.
+    if (!this.served) return this.ended.resolve(code);
     const pauseMs = this.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** (this.failures - 1), maxPauseMs);
     this.failures += 1;
     setTimeout(() => {

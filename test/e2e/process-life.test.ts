@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { copyFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -265,6 +265,24 @@ describe('a process that may open few files', () => {
       max_in_flight: 2000,
     });
     expect(more).toEqual([]);
+  });
+});
+
+describe('gateway serve on a machine that has no process to give', () => {
+  it('serves on with the workers that there are, and replaces the one that died once it can', async () => {
+    const node = path.join(folder, 'node');
+    await copyFile(process.execPath, node);
+    const line = `shift; exec '${node}' "$@"`;
+    const gateway = await listening(startInShell(line, ['serve', '--workers', '2'], variables()), 2);
+    await rename(node, `${node}.away`);
+    end(workersOf(gateway)[1] ?? 0);
+    await times(gateway, 'a worker could not be started', 2);
+    expect(logged(gateway, 'a worker could not be started')[0]).toMatchObject({ error: 'ENOENT' });
+    expect(await statusOf(gateway.url)).toBe(200);
+    await rename(`${node}.away`, node);
+    await times(gateway, 'listening', 3);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 });
 
