@@ -12,7 +12,7 @@ export interface Certificate {
   readonly look: () => Promise<void>;
 }
 
-/** How often it is told that a certificate has little time left, or none. */
+/** How often it is told that a certificate has little time left, or none; the first word of each comes at once. */
 const timeMs = 24 * 60 * 60 * 1000;
 
 /**
@@ -46,12 +46,11 @@ export async function certificateOf(
     suspected = problem;
   };
 
-  let timeToldAt = Number.NEGATIVE_INFINITY;
+  let timeTold: { readonly state: string; readonly at: number } | undefined;
   const tellTime = (): void => {
-    if (now() - timeToldAt < timeMs) return;
     const time = certificateTime(files.cert, now());
-    if (time === undefined) return;
-    timeToldAt = now();
+    if (time === undefined || (time.state === timeTold?.state && now() - timeTold.at < timeMs)) return;
+    timeTold = { state: time.state, at: now() };
     const about = { section: `server.${section}`, at: time.at.toISOString() };
     if (time.state === 'soon over') log.warn(about, 'the certificate expires soon');
     else log.error(about, `the time of the certificate is ${time.state}: clients refuse it`);
@@ -72,7 +71,7 @@ export async function certificateOf(
       if (cert === files.cert && key === files.key && minVersion === files.minVersion) return;
       files = found.right;
       for (const each of followers) each(files);
-      timeToldAt = Number.NEGATIVE_INFINITY;
+      timeTold = undefined;
       log.info({ section: `server.${section}` }, 'the certificate was taken up');
     },
   };

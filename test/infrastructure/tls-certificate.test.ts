@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { TlsConfig } from '../../infrastructure/config/listener-config.ts';
 import { type Certificate, certificateOf } from '../../infrastructure/tls-certificate.ts';
 import { memoryLog } from '../support/gateway.ts';
-import { selfSigned } from '../support/self-signed.ts';
+import { renewedFor, selfSigned } from '../support/self-signed.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 
 const [first, second, third] = [selfSigned(), selfSigned(), selfSigned()];
@@ -46,6 +46,13 @@ describe('a changed pair of files', () => {
     expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
   });
 
+  it('is another one when the certificate was renewed for the same key', async () => {
+    const renewed = renewedFor(first.key);
+    await write(renewed.cert, renewed.key);
+    await certificate.look();
+    expect(shown).toEqual([`TLSv1.2 ${renewed.cert}`]);
+  });
+
   it('that is not whole yet at one look is taken up at the next, and nothing is told of it', async () => {
     await write(second.cert, first.key);
     await certificate.look();
@@ -65,6 +72,15 @@ describe('a changed pair of files', () => {
       ['error', refused, expect.stringContaining('does not begin with a certificate')],
     ]);
     expect([shown, certificate.files().cert]).toEqual([[], first.cert]);
+  });
+
+  it('that has the same fault again after it was whole is told of again', async () => {
+    for (const key of [third.key, third.key, second.key, third.key, third.key]) {
+      await write(second.cert, key);
+      await certificate.look();
+    }
+    const fault = ['error', refused, expect.stringContaining('is not the key of the certificate')];
+    expect(told()).toEqual([fault, ['info', 'the certificate was taken up', undefined], fault]);
   });
 });
 
@@ -92,7 +108,7 @@ describe('the settings of a certificate', () => {
 });
 
 describe('a certificate whose time ends', () => {
-  it('is told of once a day with a third of its time left, and when it is over', async () => {
+  it('is told of once a day with a third of its time left, and as soon as it is over', async () => {
     const hour = 60 * 60 * 1000;
     const beganAt = Date.now();
     let now = beganAt;
@@ -114,11 +130,13 @@ describe('a certificate whose time ends', () => {
       await made?.look();
     }
     expect(told()).toEqual([soon]);
-    now = beganAt + 33 * hour;
+    now = end.getTime() + 1;
     await made?.look();
-    expect(told()).toEqual([
-      soon,
-      ['error', 'the time of the certificate is over: clients refuse it', about],
-    ]);
+    await made?.look();
+    const over = ['error', 'the time of the certificate is over: clients refuse it', about];
+    expect(told()).toEqual([soon, over]);
+    now += 24 * hour;
+    await made?.look();
+    expect(told()).toEqual([soon, over, over]);
   });
 });

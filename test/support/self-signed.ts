@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -75,6 +75,13 @@ export function selfSigned(otherName?: string): Pair {
   const keys = newKeys();
   const names = otherName === undefined ? loopback : [dnsName(otherName)];
   return certificate('localhost', keys, namesOf(names), { name: 'localhost', keys });
+}
+
+/** Another certificate of `localhost` for the same key, as one is renewed. */
+export function renewedFor(key: string): Pair {
+  const privateKey = createPrivateKey(key);
+  const keys = { privateKey, publicKey: createPublicKey(privateKey) };
+  return certificate('localhost', keys, namesOf(loopback), { name: 'localhost', keys });
 }
 
 /** An authority, and a certificate that it has signed for a host: `localhost` with its addresses, or another name. */
