@@ -8,7 +8,7 @@ import {
   withTokens,
 } from '../domain/limits/rate-limit.ts';
 
-/** Subjects that are remembered: as many as keys are. Beyond it those that were seen first are forgotten. */
+/** Subjects that are remembered: as many as keys are. Beyond it those that were not seen for the longest are forgotten. */
 const maxRemembered = 50_000;
 
 export function limitStandings(clock: Pick<Clock, 'now'>): LimitStandings {

@@ -63,7 +63,7 @@ export const purgeRows =
     let startedAt = clock.now();
     for await (const batch of rows.deleteBefore(cutoff)) {
       deleted += batch.rows;
-      const tookMs = Math.max(0, clock.now() - startedAt);
+      const tookMs = clock.now() - startedAt;
       if (!(await rested(Math.max(restFactor * tookMs, batch.whole ? wholeRestMs : 0)))) break;
       startedAt = clock.now();
     }

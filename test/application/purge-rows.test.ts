@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type PurgeOrder, purgeRows } from '../../application/retention/purge-rows.ts';
@@ -25,6 +26,7 @@ function aPurge(
     },
     clock: { now: () => clock },
     pause: async (ms) => {
+      await turn();
       events.push(`rest ${ms}`);
       clock += ms;
     },

@@ -53,10 +53,12 @@ describe('what a process last saw of rate limits', () => {
     expect(taken(limit)).toMatchObject({ tokens: 5 });
   });
 
-  it('is of 50,000 subjects at most: those that were seen first are forgotten', () => {
+  it('is of 50,000 subjects at most: those that were not seen for the longest are forgotten', () => {
     const { standings, taken } = aProcess();
-    for (let index = 0; index <= 50_000; index += 1)
-      standings.spent({ limits: [aLimit(String(index))], tokens: 1 });
-    expect([taken(aLimit('0')).tokens, taken(aLimit('1')).tokens]).toEqual([0, 1]);
+    const seen = (id: number): void => standings.spent({ limits: [aLimit(String(id))], tokens: 1 });
+    for (let id = 0; id < 50_000; id += 1) seen(id);
+    seen(0);
+    seen(50_000);
+    expect([0, 1, 2].map((id) => taken(aLimit(String(id))).tokens)).toEqual([2, 0, 1]);
   });
 });
