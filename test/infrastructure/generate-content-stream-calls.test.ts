@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxJsonDepth, maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
 import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+import { CandidateCalls } from '../../infrastructure/providers/cloud-a/generate-content-calls.ts';
+import { costOf, times } from '../support/growth/growth.ts';
 import {
   about,
   call,
@@ -51,6 +53,15 @@ describe('calls', () => {
     expect(stream([call('f')])[0]).toMatchObject({
       chunk: { choices: [{ delta: { role: 'assistant', content: null } }] },
     });
+  });
+
+  it('arguments that come whole cost what printing them does, however many they are: the event loop waits', () => {
+    const args: JsonObject = Object.fromEntries(times(100_000, (index) => [`k${index}`, index]));
+    const least = (work: () => unknown): number => Math.min(...times(5, () => costOf(work)));
+    const reading = least(() =>
+      new CandidateCalls(0, about).read({ call: { name: 'f', args }, signature: undefined }),
+    );
+    expect(reading).toBeLessThan(3 * least(() => JSON.stringify(args)));
   });
 
   it('arguments keep every digit, and an id of the upstream’s own stays', () => {

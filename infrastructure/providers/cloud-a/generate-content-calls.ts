@@ -91,6 +91,8 @@ export class CandidateCalls {
     this.last = open;
     open.signature = signature ?? open.signature;
     const goesOn = call['willContinue'] === true;
+    // Most calls come whole. To put many arguments together anew takes several times as long as to read them.
+    if (!goesOn && isWhole(open, call)) return [this.closed(open, membersOf(call['args']))];
     this.takeArguments(open, call, goesOn);
     if (!goesOn) return [this.closed(open)];
     return open.named ? [] : [pieceOf(open, '')];
@@ -146,18 +148,25 @@ export class CandidateCalls {
   }
 
   /** Arguments are told once they are complete, because until then a later piece may change them. */
-  private closed(open: OpenCall): CandidatePiece {
+  private closed(open: OpenCall, args = argumentsOf(open)): CandidatePiece {
     const { key, index, id, name, pieces } = open;
     this.open.delete(key);
     this.last = undefined;
     this.held -= pieces.chars;
-    const text = JSON.stringify(pieces.over(Object.fromEntries(open.args)));
+    const text = JSON.stringify(args);
     const piece = pieceOf(open, text);
     if (key !== undefined)
       this.complete.set(key, { index, id, digest: digestOf(name, text), signed: open.signed });
     return piece;
   }
 }
+
+/** All arguments of the call are in this part. */
+const isWhole = ({ args, pieces }: OpenCall, call: JsonObject): boolean =>
+  args.size === 0 && pieces.chars === 0 && call['partialArgs'] === undefined;
+
+/** What has come of them so far. */
+const argumentsOf = ({ args, pieces }: OpenCall): JsonObject => pieces.over(Object.fromEntries(args));
 
 /** What is to be told now: the name the first time, a signature once. */
 function pieceOf(open: OpenCall, text: string): CandidatePiece {

@@ -19,7 +19,7 @@ const rounds = 6;
 const longMs = 2000;
 
 /** Milliseconds that this thread computed: other work on the machine counts for nothing. */
-function costOf(work: () => void): number {
+export function costOf(work: () => void): number {
   const before = process.threadCpuUsage();
   work();
   const { user, system } = process.threadCpuUsage(before);
