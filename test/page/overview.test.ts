@@ -91,7 +91,7 @@ describe('the overview of a gateway that was used', () => {
     expect(filtersOf(await route.getAttribute('href'))).toMatchObject({
       model_key: 'broken',
       provider_key: 'up',
-      status_code: '502',
+      failed: 'true',
     });
     expect(await attention.getByRole('link', { name: 'free', exact: true }).getAttribute('href')).toBe(
       '/admin/models?open=free',
@@ -136,6 +136,14 @@ describe('the overview of a gateway that was used', () => {
     await page.getByRole('link', { name: '1 at 80 % or above' }).waitFor();
     await page.getByRole('row', { name: 'Platform' }).waitFor();
     expect((await scene.admin('DELETE', budget)).status).toBe(200);
+  });
+
+  it('leads from a route that failed to its requests, whatever status their callers got', async () => {
+    await scene.query(`update request_logs set status_code = 429 where model_key = 'broken'`);
+    const page = await scene.open('/');
+    await page.getByRole('link', { name: 'broken at up: 1' }).click();
+    await page.getByText('1 request, newest first').waitFor();
+    await scene.query(`update request_logs set status_code = 502 where model_key = 'broken'`);
   });
 
   it('has the budgets that are nearest to their amount, and the top models and owners', async () => {

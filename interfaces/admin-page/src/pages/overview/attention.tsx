@@ -160,7 +160,7 @@ function Named({ item, now }: { readonly item: Item; readonly now: string }) {
     case 'route':
       return (
         <RequestsLink
-          where={{ model_key: item.id, provider_key: item.title, status_code: '502', from: since(hourMs) }}
+          where={{ model_key: item.id, provider_key: item.title, failed: 'true', from: since(hourMs) }}
         >
           {item.id} at {item.title}: {item.count.toLocaleString('en')}
         </RequestsLink>
