@@ -138,6 +138,19 @@ describe('the overview of a gateway that was used', () => {
     expect((await scene.admin('DELETE', budget)).status).toBe(200);
   });
 
+  it('counts the budgets that met a block as the page does that its count leads to', async () => {
+    const terms = { cadence: 'monthly', amount_10000: 0, hard_limit: true };
+    const budget = '/api/v1/admin/spend/budgets/teams/platform';
+    expect((await scene.admin('PUT', budget, terms)).status).toBe(200);
+    const page = await scene.open('/');
+    await page.getByText('2 budgets met a block.').waitFor();
+    await page.getByRole('link', { name: 'Budgets', exact: true }).last().click();
+    await page.getByRole('link', { name: '2 met a block' }).waitFor();
+    await page.getByRole('row', { name: 'Platform' }).waitFor();
+    expect(await csvOf(page, 'Budgets')).toHaveLength(3);
+    expect((await scene.admin('DELETE', budget)).status).toBe(200);
+  });
+
   it('leads from a route that failed to its requests, whatever status their callers got', async () => {
     await scene.query(`update request_logs set status_code = 429 where model_key = 'broken'`);
     const page = await scene.open('/');

@@ -10,7 +10,7 @@ import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Badge, Count, Dash, Money, Time } from '../ui/values.tsx';
 import { EndBudget, OwnerDrawer } from './budgets/drawer.tsx';
-import { isNear, keyOf, type Owner, rowsOf, shareOf, useOwners } from './budgets/owners.ts';
+import { isNear, keyOf, metBlock, type Owner, rowsOf, shareOf, useOwners } from './budgets/owners.ts';
 import { SetBudget } from './budgets/set-budget.tsx';
 
 /** Rows that are shown at once: the API gives all owners in one answer. */
@@ -22,10 +22,7 @@ const states = {
   set: { label: 'With a budget', holds: ({ budget }: Owner) => budget !== null },
   none: { label: 'Without a budget', holds: ({ budget }: Owner) => budget === null },
   near: { label: '80 % spent or more', holds: isNear },
-  blocked: {
-    label: 'With blocked answers',
-    holds: ({ current_window: { blocked_answers: blocked } }: Owner) => blocked.count > 0,
-  },
+  blocked: { label: 'Met a block', holds: metBlock },
 } as const;
 
 const isState = (name: string): name is keyof typeof states => Object.hasOwn(states, name);
@@ -144,7 +141,7 @@ function Facts({ owners }: { readonly owners: readonly Owner[] }) {
       </Link>
       ,{' '}
       <Link to="/budgets" search={{ state: 'blocked' }}>
-        {counted('blocked')} with blocked answers
+        {counted('blocked')} met a block
       </Link>
       .
     </>

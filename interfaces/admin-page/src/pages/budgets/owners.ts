@@ -63,6 +63,12 @@ export const shareOf = ({ budget, current_window: window }: Owner): number | und
 export const isNear = (owner: Owner): boolean =>
   owner.budget !== null && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= 8_000;
 
+/** An answer was blocked in the window, or the hard limit is reached: as the overview counts them. */
+export const metBlock = (owner: Owner): boolean =>
+  owner.budget !== null &&
+  (owner.current_window.blocked_answers.count > 0 ||
+    (owner.budget.hard_limit && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= 10_000));
+
 const each: Readonly<Record<Cadence, string>> = { daily: 'day', weekly: 'week', monthly: 'month' };
 export const eachOf = (cadence: Cadence): string => each[cadence];
 
