@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { basicConfig } from '../support/gateway.ts';
-import { pageScene } from './page-scene.ts';
+import { axeViolations, pageScene } from './page-scene.ts';
 import {
   axeInBothThemes,
   csvOf,
@@ -157,6 +157,24 @@ describe('the overview of a gateway that was used', () => {
     await page.getByRole('link', { name: 'broken at up: 1' }).click();
     await page.getByText('1 request, newest first').waitFor();
     await scene.query(`update request_logs set status_code = 502 where model_key = 'broken'`);
+  });
+
+  it('has a finger of room between what needs attention on a telephone', async () => {
+    const page = scene.page();
+    const route = { kind: 'route', id: 'the-fast', title: 'provider-0', count: 9 };
+    const items = [route, { ...route, id: 'the-large' }];
+    await page.route('**/api/v1/admin/overview', async (call) => {
+      const answer = await call.fetch();
+      const { data, meta } = (await answer.json()) as { readonly data: object; readonly meta: object };
+      const fact = { kind: 'provider_errors', count: 2, count_is_lower_bound: false, items };
+      await call.fulfill({ response: answer, json: { data: { ...data, attention: [fact] }, meta } });
+    });
+    await page.setViewportSize({ width: 360, height: 780 });
+    await scene.open('/');
+    await page.getByRole('link', { name: 'the-large at provider-0: 9' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.unroute('**/api/v1/admin/overview');
   });
 
   it('has the budgets that are nearest to their amount, and the top models and owners', async () => {
