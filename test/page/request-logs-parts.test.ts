@@ -342,6 +342,7 @@ describe('what the address asks for', () => {
       to: '2026-01-01T00:00:00Z',
     });
     expect(instantsOf({}, now)).toEqual({});
+    expect(() => instantsOf({ range: 'x' }, now)).toThrow('`range` must be one of 1h, 24h, 7d, 30d, custom.');
   });
 
   it('reads fields of date and time as UTC', () => {
@@ -371,6 +372,11 @@ describe('what the address asks for', () => {
       tag_value: 'b',
       status_code: 0,
     });
+    expect([requestQuery({ failed: 'true' }, now), requestQuery({ failed: 'false' }, now)]).toEqual([
+      { failed: true },
+      { failed: false },
+    ]);
+    expect(() => requestQuery({ failed: 'yes' }, now)).toThrow('`failed` must be one of true, false.');
   });
 });
 

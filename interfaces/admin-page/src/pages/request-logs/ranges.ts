@@ -1,4 +1,5 @@
 import type { Filters } from '../../app/address.ts';
+import { wordOf } from '../../app/words.ts';
 
 /** Times that are counted back from now; `range` in the address. */
 export const ranges = [
@@ -17,8 +18,14 @@ export function rangeOf(filters: Filters): RangeChoice {
   return range ?? (filters['range'] === 'custom' ? 'custom' : 'all');
 }
 
-/** From when and until when the address asks, as RFC 3339; `now` in milliseconds since the epoch. */
+const rangeWords = [...ranges.map(({ key }) => key), 'custom'];
+
+/**
+ * From when and until when the address asks, as RFC 3339; `now` in milliseconds since the epoch. A range that there is
+ * not is refused: all times would stand there as if they had been asked for.
+ */
 export function instantsOf(filters: Filters, now: number): { from?: string; to?: string } {
+  wordOf('range', rangeWords, filters['range']);
   const choice = rangeOf(filters);
   if (choice === 'custom') return { ...given('from', filters), ...given('to', filters) };
   const range = ranges.find(({ key }) => key === choice);

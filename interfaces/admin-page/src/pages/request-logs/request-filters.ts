@@ -1,5 +1,6 @@
 import type { paths } from '../../api/api.d.ts';
 import type { Filters } from '../../app/address.ts';
+import { flagOf } from '../../app/words.ts';
 import { instantsOf } from './ranges.ts';
 
 /** Filters that can be turned round: with `not_` before its name, each selects all but its value. */
@@ -61,12 +62,13 @@ type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get'
 
 /** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
 export function requestQuery(filters: Filters, now: number): Query {
-  const { status_code: status, not_status_code: notStatus, failed, tag_key: key, tag_value: value } = filters;
+  const { status_code: status, not_status_code: notStatus, tag_key: key, tag_value: value } = filters;
+  const failed = flagOf('failed', filters['failed']);
   return {
     ...textQuery(filters),
     ...(status === undefined ? {} : { status_code: numberOf(status) }),
     ...(notStatus === undefined ? {} : { not_status_code: numberOf(notStatus) }),
-    ...(failed === undefined ? {} : { failed: failed === 'true' }),
+    ...(failed === undefined ? {} : { failed }),
     ...(key === undefined || value === undefined ? {} : { tag_key: key, tag_value: value }),
     ...instantsOf(filters, now),
   };
