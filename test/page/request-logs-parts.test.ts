@@ -20,6 +20,24 @@ const pieces = (operation: string, request: unknown, response: unknown) =>
   saidOf(operation, { body: request }, response)?.turns.map(({ role, pieces }) => [role, ...pieces]);
 
 describe('the conversation of a stored payload', () => {
+  it('has the reasoning that the gateway keeps of a provider, whole and of a stream', () => {
+    const kept = (reasoning: readonly object[]) => ({
+      provider_metadata: { cloud_b_platform: { reasoning } },
+    });
+    const said = ['assistant', { kind: 'reasoning', text: 'Hm, well' }, { kind: 'text', text: 'Yes' }];
+    const whole = [{ type: 'thinking', thinking: 'Hm, well', signature: 's' }, { type: 'redacted_thinking' }];
+    const message = { role: 'assistant', content: 'Yes', ...kept(whole) };
+    expect(pieces('chat_completions', {}, { body: { choices: [{ message }] } })).toEqual([said]);
+    const deltas = [
+      kept([{ index: 0, text: 'Hm, ' }]),
+      kept([{ index: 0, text: 'well' }]),
+      kept([{ index: 0, signature: 's' }]),
+      { content: 'Yes' },
+    ];
+    const events = deltas.map((delta) => ({ choices: [{ index: 0, delta }] }));
+    expect(pieces('chat_completions', {}, { stream: true, events })).toEqual([said]);
+  });
+
   it('is a chat with its calls, their results, reasoning and media', () => {
     const request = {
       tools: [{ type: 'function', function: { name: 'look' } }],

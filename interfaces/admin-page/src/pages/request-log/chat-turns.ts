@@ -19,8 +19,23 @@ function turnOf(message: unknown, from: Turn['from']): Turn {
   return { role, from, pieces: message === '' || role !== 'other' ? [] : [otherPiece(message)] };
 }
 
+/** Of fields of its own, or as the gateway keeps a provider's: `provider_metadata.<provider>.reasoning`. */
 const reasoningOf = (fields: Fields): string =>
-  asText(fields['reasoning_content']) ?? asText(fields['reasoning']) ?? '';
+  thoughtIn(fields['reasoning_content']) ||
+  thoughtIn(fields['reasoning']) ||
+  thoughtIn(fields['reasoning_details']) ||
+  Object.values(fieldsOf(fields['provider_metadata']))
+    .map((own) => thoughtIn(fieldsOf(own)['reasoning']))
+    .join('');
+
+/** Thinking is a text, or blocks with one in a few layers. */
+function thoughtIn(value: unknown, layers = 4): string {
+  const text = asText(value);
+  if (text !== undefined || layers === 0) return text ?? '';
+  if (Array.isArray(value)) return value.map((block) => thoughtIn(block, layers - 1)).join('');
+  const { thinking, text: said, summary, reasoningText, reasoningContent } = fieldsOf(value);
+  return thoughtIn(thinking ?? said ?? summary ?? reasoningText ?? reasoningContent, layers - 1);
+}
 
 const resultOf = (fields: Fields): Piece => ({
   kind: 'result',
