@@ -257,6 +257,7 @@ describe('a key that is there', () => {
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Take theirs').click();
     expect(await name.inputValue()).toBe('theirs');
+    await page.locator('dialog.dialog input:focus').waitFor();
     await name.fill('mine');
     await scene.admin('PATCH', `${root}/api-keys/${key.api_key_id}`, { allowed_models: ['fast'] });
     await button(page, 'Save key').click();

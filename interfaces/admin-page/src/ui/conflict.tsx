@@ -30,7 +30,12 @@ export function Conflict({
   readonly children?: ReactNode;
 }) {
   const section = useRef<HTMLElement>(null);
-  useEffect(() => section.current?.focus(), []);
+  useEffect(() => {
+    const form = section.current?.closest('form');
+    section.current?.focus();
+    // The button that was pressed is gone with it: the form that is there again has the focus.
+    return () => form?.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
+  }, []);
   return (
     <section ref={section} className="conflict" tabIndex={-1} role="alert" aria-label="A conflict">
       <h3>Somebody else has changed it in the meantime</h3>
