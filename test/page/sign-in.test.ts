@@ -216,6 +216,8 @@ describe('a session that is lost in the middle of a form', () => {
       await button(page, 'Log in').click();
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
       expect(await page.getByRole('textbox', { name: 'Id' }).inputValue()).toBe('typed');
+      // What the API says is for scripts: which call logs in.
+      await page.getByRole('alert').getByText('Your session had ended, and nothing was changed.').waitFor();
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Team typed' }).waitFor();
     });

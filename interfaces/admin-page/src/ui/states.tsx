@@ -49,11 +49,15 @@ export const ErrorLine = ({ error }: { readonly error: Error | null }) =>
     </div>
   );
 
+/** What the API says of a lost session is for scripts; the page has asked for the login by itself. */
+const lostSession = 'Your session had ended, and nothing was changed. Log in and do it again.';
+
 function ErrorText({ error }: { readonly error: Error }) {
-  const { requestId, param } = error instanceof ApiError ? error : { requestId: undefined, param: undefined };
+  const { requestId, param, code } =
+    error instanceof ApiError ? error : { requestId: undefined, param: undefined, code: undefined };
   return (
     <p className="error-text">
-      <Icon name="error" /> {error.message}
+      <Icon name="error" /> {code === 'session_required' ? lostSession : error.message}
       {param === undefined ? null : <> Field: {param}.</>}
       {requestId === undefined ? null : <span className="muted"> Request id {requestId}</span>}
     </p>
