@@ -184,6 +184,15 @@ describe('the overview of a gateway that was used', () => {
     expect((await csvOf(page, 'Nearest budgets'))[1]).toMatch(/^A,0\.00015,0\.0002,/);
     expect(await csvOf(page, 'Top models')).toEqual(['Model,Requests,Spend', 'fast,1,0.00015', 'free,1,0']);
     expect(await csvOf(page, 'Top owners')).toEqual(['Owner,Requests,Spend', 'A,2,0.00015']);
+    // They are of the UTC day, and so are the requests that they lead to.
+    const today = Date.parse(new Date().toISOString().slice(0, 10));
+    for (const table of ['Top models', 'Top owners']) {
+      const region = page.getByRole('region', { name: table, exact: true });
+      await region.getByRole('heading', { name: `${table} today (UTC)` }).waitFor();
+      const link = region.locator('tbody tr').first().locator('td').nth(1).getByRole('link');
+      const { from, to } = filtersOf(await link.getAttribute('href'));
+      expect([from, to].map((at) => Date.parse(at ?? '') - today)).toEqual([0, 86_400_000]);
+    }
     await page.getByRole('region', { name: 'Latest alerts', exact: true }).waitFor();
   });
 

@@ -2,30 +2,31 @@ import { Link } from '@tanstack/react-router';
 import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ofOwner } from '../../ui/things.tsx';
-import { type Overview, windowOf } from './overview-data.ts';
+import { ofDay } from '../spend/window.ts';
+import type { Overview } from './overview-data.ts';
 
 const spentColumns = <R extends Pick<Overview['today'], 'spend_usd' | 'request_count'>>(
   where: (row: R) => Readonly<Record<string, string>>,
 ): readonly Column<R>[] => [requestsColumn(({ request_count: count }) => count, where), spendColumn];
 
-/** The models and the owners with the highest spend of the 24 hours. */
+/** The models and the owners with the highest spend of the UTC day. */
 export function Top({ of }: { readonly of: Overview }) {
-  const window = windowOf(of);
+  const day = ofDay(of.today.day);
   const models: readonly Column<Overview['top_models'][number]>[] = [
     modelColumn,
-    ...spentColumns<Overview['top_models'][number]>(({ model_key }) => ({ model_key, ...window })),
+    ...spentColumns<Overview['top_models'][number]>(({ model_key }) => ({ model_key, ...day })),
   ];
   const owners: readonly Column<Overview['top_owners'][number]>[] = [
     ownerColumn,
-    ...spentColumns<Overview['top_owners'][number]>((owner) => ({ ...ofOwner(owner), ...window })),
+    ...spentColumns<Overview['top_owners'][number]>((owner) => ({ ...ofOwner(owner), ...day })),
   ];
-  const none = <p className="muted">No request in the last 24 hours.</p>;
+  const none = <p className="muted">No request today (UTC).</p>;
   return (
     <>
       <Table
         tools={
           <h2>
-            Top models{' '}
+            Top models today (UTC){' '}
             <Link to="/spend" search={{ by: 'model' }}>
               All
             </Link>
@@ -40,7 +41,7 @@ export function Top({ of }: { readonly of: Overview }) {
       <Table
         tools={
           <h2>
-            Top owners <Link to="/spend">All</Link>
+            Top owners today (UTC) <Link to="/spend">All</Link>
           </h2>
         }
         caption="Top owners"
