@@ -20,7 +20,8 @@ export class Discovered<A> {
   private discovery: Promise<A> | undefined;
   private failure: { readonly error: unknown; readonly until: number } | undefined;
 
-  constructor(discover: () => Promise<A>, now: () => number = Date.now) {
+  /** Lengths of time alone are asked of `now`, so the wall clock, which may be set back, is not read. */
+  constructor(discover: () => Promise<A>, now = () => performance.now()) {
     this.discover = discover;
     this.now = now;
   }

@@ -1,5 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Discovered } from '../../infrastructure/sign-in/discovered.ts';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -52,5 +57,20 @@ describe('what a provider publishes', () => {
     state.now = 1000;
     await expect(discovered.current()).rejects.toThrow('away');
     expect(state.asked).toBe(2);
+  });
+
+  it('is asked for again a second after a failure, also where the clock is set back meanwhile', async () => {
+    jest.useFakeTimers();
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(hour);
+    let asked = 0;
+    const discovered = new Discovered(async () => {
+      asked += 1;
+      if (asked === 1) throw new Error('away');
+      return asked;
+    });
+    await expect(discovered.current()).rejects.toThrow('away');
+    jest.advanceTimersByTime(1000);
+    clock.mockReturnValue(0);
+    expect(await discovered.current()).toBe(2);
   });
 });

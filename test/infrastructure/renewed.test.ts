@@ -164,6 +164,22 @@ describe('a credential that is renewed', () => {
     expect(await waiting).toEqual(fault('it threw'));
   });
 
+  it('is asked for anew at once when the clock is set back, and the old one is handed out meanwhile', async () => {
+    const { renewed, asked, clock, settle } = scene();
+    void renewed.current();
+    await settle(E.left('the clock is wrong'));
+    clock.now -= hour;
+    const waiting = renewed.current();
+    expect(asked).toHaveLength(2);
+    await settle(E.right(hour));
+    const first = { endsAt: clock.now + hour };
+    expect(await waiting).toEqual(E.right(first));
+    clock.now -= hour;
+    expect([renewed.current(), renewed.current(), asked.length]).toEqual([first, first, 3]);
+    await settle(E.right(hour));
+    expect(renewed.current()).toEqual({ endsAt: clock.now + hour });
+  });
+
   it('that never ends is obtained once', async () => {
     const { renewed, asked, clock, settle } = scene();
     void renewed.current();

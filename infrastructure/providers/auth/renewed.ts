@@ -70,8 +70,8 @@ export class Renewed<A> {
   current(): A | Promise<Either<UpstreamFault, A>> {
     const now = this.timing.now();
     const { held, pause } = this;
-    if (held !== undefined && now < held.renewAt) return held.value;
-    if (pause !== undefined && now < pause.until)
+    if (held !== undefined && isWithin(held.since, now, held.renewAt)) return held.value;
+    if (pause !== undefined && isWithin(pause.since, now, pause.until))
       return held !== undefined && now < held.endsAt ? held.value : Promise.resolve(E.left(pause.fault));
     const renewal = (this.renewal ??= this.renew());
     return held !== undefined && now < held.freshUntil ? held.value : renewal;
@@ -125,8 +125,12 @@ export class Renewed<A> {
   }
 }
 
+/** What began later than now began before the clock was set back: nobody knows how much of its time is left. */
+const isWithin = (since: number, now: number, until: number): boolean => since <= now && now < until;
+
 /** A lease, and what is done when: renewed from `renewAt` on, waited for from `freshUntil` on. */
 interface Held<A> extends CredentialLease<A> {
+  readonly since: number;
   readonly renewAt: number;
   readonly freshUntil: number;
 }
@@ -136,6 +140,7 @@ function holding<A>(lease: CredentialLease<A>, now: number): Held<A> {
   const left = endsAt - now;
   return {
     ...lease,
+    since: now,
     renewAt: endsAt - Math.min(renewAheadMs, left * renewAheadShare),
     freshUntil: endsAt - Math.min(travelMs, left * travelShare),
   };
@@ -143,6 +148,7 @@ function holding<A>(lease: CredentialLease<A>, now: number): Held<A> {
 
 /** Until when nothing is asked for, and the fault that requests get until then. */
 interface Pause {
+  readonly since: number;
   readonly until: number;
   readonly ms: number;
   readonly fault: UpstreamFault;
@@ -151,6 +157,7 @@ interface Pause {
 function pauseAfter(reason: string, before: Pause | undefined, now: number): Pause {
   const ms = before === undefined ? firstPauseMs : Math.min(before.ms * 2, longestPauseMs);
   return {
+    since: now,
     until: now + ms,
     ms,
     fault: {
