@@ -15,24 +15,31 @@ const outputMaxChars = 1_000_000;
 /** Milliseconds between the request to end and the end. */
 const graceMs = 3000;
 
+/** Milliseconds between two looks at the clock. */
+const lookMs = 100;
+
+/** Where a command runs, and how long it may. */
+export interface Terms {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Milliseconds that it has to begin. */
+  readonly beginMaxMs: number;
+  /** Whether it has begun with what is looked at. */
+  readonly hasBegun: () => boolean;
+  /** Milliseconds that it has from then on: a busy machine takes long to start it. */
+  readonly maxMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** Runs a command to its end or its time limit; whatever it started ends with it. */
 export function execute(
   command: string,
   args: readonly string[],
-  {
-    cwd,
-    env,
-    maxMs,
-    signal,
-  }: {
-    readonly cwd: string;
-    readonly env: Readonly<Record<string, string>>;
-    readonly maxMs: number;
-    readonly signal: AbortSignal;
-  },
+  { cwd, env, beginMaxMs, hasBegun, maxMs, signal }: Terms,
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const startedAt = Date.now();
+    let begunAt: number | undefined;
     // A process group of its own, so that nothing of it is left behind.
     const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     const printed = { stdout: '', stderr: '' };
@@ -46,15 +53,19 @@ export function execute(
       endGroup(child.pid, 'SIGTERM');
       kill ??= setTimeout(() => endGroup(child.pid, 'SIGKILL'), graceMs);
     };
-    const limit = setTimeout(() => {
+    const look = setInterval(() => {
+      const now = Date.now();
+      if (hasBegun()) begunAt ??= now;
+      if (begunAt === undefined ? now - startedAt < beginMaxMs : now - begunAt < maxMs) return;
+      clearInterval(look);
       timedOut = true;
       stop();
-    }, maxMs);
+    }, lookMs);
     signal.addEventListener('abort', stop);
     child.once('error', reject);
     child.once('exit', () => endGroup(child.pid, 'SIGKILL'));
     child.once('close', (code) => {
-      clearTimeout(limit);
+      clearInterval(look);
       clearTimeout(kill);
       signal.removeEventListener('abort', stop);
       resolve({ code, timedOut, ...printed, ms: Date.now() - startedAt });

@@ -40,6 +40,9 @@ const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes
 const modelOf = (agent: Agent, scenario: Scenario, id: string): string =>
   agent.name === 'claude-code' && scenario.name === 'text' ? 'claude-sonnet-4-5' : id;
 
+/** Milliseconds that an agent has until its first call. */
+const beginMaxMs = 60_000;
+
 /** What an agent asks for where there is no such model. */
 const noModel = 'no-such-model';
 
@@ -110,7 +113,7 @@ const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt, mcp } }: Ru
 });
 
 /** Puts files and settings in their places, and runs the agent's own commands before it and then the agent. */
-async function launched(run: Run, command: string, stage: Stage): Promise<Ended> {
+async function launched(run: Run, command: string, stage: Stage, since: number): Promise<Ended> {
   const { setup, scenario, home, work } = run;
   const { files, env, args, before = [] } = setup.launch(placeOf(run, stage.url));
   for (const folder of [work, path.join(home, 'tmp')]) await mkdir(folder, { recursive: true });
@@ -122,6 +125,8 @@ async function launched(run: Run, command: string, stage: Stage): Promise<Ended>
   const terms = {
     cwd: work,
     env: { ...environment(home), ...env },
+    beginMaxMs,
+    hasBegun: () => stage.lines() > since,
     maxMs: scenario.maxMs,
     signal: interrupted.signal,
   };
@@ -135,7 +140,7 @@ async function launched(run: Run, command: string, stage: Stage): Promise<Ended>
 async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
   const { setup, scenario } = run;
   const since = stage.lines();
-  const ended = await launched(run, command, stage);
+  const ended = await launched(run, command, stage, since);
   const calls = await (scenario.hasKey ? stage.callsOf(run.id) : stage.strangersCalls(since));
   const invocations = await stage.invocationsOf(run.id);
   const text = ended.stdout.replaceAll(colours, '').trim();

@@ -23,7 +23,7 @@ export interface Scenario {
   readonly simulate: (agent: Agent, file: string) => Readonly<Record<string, string>>;
   /** The hard budget of the run's owner, in 1/10000 USD. */
   readonly budget: number;
-  /** Milliseconds that an agent has. */
+  /** Milliseconds that an agent has from its first call on. */
   readonly maxMs: number;
   /** Whether an agent may still be at it when its time is over: it has claimed nothing that is not so. */
   readonly mayGoOn: boolean;
