@@ -265,20 +265,26 @@ describe('a stream that its caller left is drained', () => {
     expect(story.upstream.orders).toEqual([drained, drained]);
   });
 
-  it('in a place that the next one does not have before', async () => {
-    const links = [new FakeLink(), new FakeLink()];
-    const script = streams(...midway(() => leaveAndBegin(links.shift())));
-    const story = new Story({ ...oneAtOnce, script });
-    const leaveAndBegin = async (link: FakeLink | undefined) => {
-      link?.lose();
-      const [next] = links;
-      if (next !== undefined) await story.serve({ link: next });
-    };
-    const [first] = links;
-    await story.serve({ ...(first && { link: first }) });
-    expect(story.upstream.orders).toEqual([drained, 'cancel']);
-    expect(story.finished).toHaveLength(2);
-  });
+  it.each([1, 2, 3])(
+    'in one of as many places as there are, of which others give none back: %i',
+    async (maxDrains) => {
+      const links: FakeLink[] = [];
+      const script = streams(...midway(() => leaveAndBegin(links.shift())));
+      const story = new Story({ ...oneAtOnce, script, policy: { ...oneAtOnce.policy, maxDrains } });
+      const leaveAndBegin = async (link: FakeLink | undefined) => {
+        link?.lose();
+        const [next] = links;
+        if (next !== undefined) await story.serve({ link: next });
+      };
+      await story.serve({ link: new FakeLink() });
+      const first = new FakeLink();
+      links.push(first, ...Array.from({ length: maxDrains }, () => new FakeLink()));
+      await story.serve({ link: first });
+      const left = story.upstream.orders.filter((order) => order.startsWith('cancel'));
+      expect(left).toEqual([...Array.from({ length: maxDrains }, () => drained), 'cancel']);
+      expect(story.finished).toHaveLength(maxDrains + 2);
+    },
+  );
 });
 
 describe('a caller that left, and the database is lost meanwhile,', () => {

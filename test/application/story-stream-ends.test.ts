@@ -250,6 +250,15 @@ describe('a stream', () => {
     expect(story.refusedWith).toBe('upstream_error');
   });
 
+  it('is not listened to any longer when many events that follow a held one are together more than may wait', async () => {
+    const quarter = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes / 4) };
+    const many = Array.from({ length: 4 }, () => [quarter]);
+    const script = streams([responsesCompleted], ...many, [{ ...quarter, wire: Buffer.alloc(1) }], done);
+    const story = await new Story({ family: 'responses', stream: true, script }).serve();
+    expect(story.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
+    expect(story.refusedWith).toBe('upstream_error');
+  });
+
   it('is complete however large its held event is, and with as much behind that as may wait', async () => {
     const large = { ...responsesCompleted, wire: Buffer.alloc(maxHeldBytes + 1) };
     const most = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes) };
