@@ -139,6 +139,18 @@ describe('an exchange with an upstream', () => {
     );
   });
 
+  it('that is refused in an event of a stream is refused all the same', async () => {
+    const told = 'data: {"error":{"message":"It is too hot."}}\n\n';
+    const { exchange } = await exchangeWith(
+      (socket) =>
+        socket.write(
+          `HTTP/1.1 503 X\r\ncontent-type: text/event-stream\r\ncontent-length: ${told.length}\r\n\r\n${told}`,
+        ),
+      { stream: true },
+    );
+    expect(await exchange.reply).toMatchObject({ left: { status: 503, message: 'It is too hot.' } });
+  });
+
   it('is cut off where its compressed answer goes on and nothing comes out of it', async () => {
     const { exchange, closed } = await exchangeWith((socket) => {
       socket.write(chunked('content-encoding: gzip\r\n'));
@@ -193,20 +205,27 @@ describe('a stream of an upstream that leaves its connection open', () => {
     expect(value.kind).toBe('done');
   });
 
-  it('is sent no faster than its caller takes it, also where it is compressed', async () => {
+  const stored = { head: 'content-encoding: gzip\r\n', begins: gzipHead, block: storedBlock };
+  const plain = { head: '', begins: Buffer.alloc(0), block: (text: string) => Buffer.from(text) };
+
+  it.each([
+    ['in blocks of gzip', stored],
+    ['as it is', plain],
+  ])('is sent no faster than its caller takes it: %s', async (_, { head, begins, block }) => {
     const manyBytes = 64 * 1024 * 1024;
     let sent = 0;
     const { exchange } = await exchangeWith(
       (socket) => {
-        socket.write(chunked(`${events}content-encoding: gzip\r\n`));
+        socket.write(chunked(`${events}${head}`));
         const first = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
-        const piece = asChunk(Buffer.alloc(16 * 60_005, storedBlock(`:${' '.repeat(59_997)}\n\n`)));
+        const comments = block(`:${' '.repeat(59_997)}\n\n`);
+        const piece = asChunk(Buffer.alloc(16 * comments.length, comments));
         const more = (): void => {
           sent += piece.length;
           if (sent < manyBytes) socket.write(piece, more);
-          else socket.write(asChunk(storedBlock('data: [DONE]\n\n')));
+          else socket.write(asChunk(block('data: [DONE]\n\n')));
         };
-        socket.write(asChunk(Buffer.concat([gzipHead, storedBlock(first)])), more);
+        socket.write(asChunk(Buffer.concat([begins, block(first)])), more);
       },
       { stream: true },
     );
