@@ -105,7 +105,7 @@ async function obtain(
     text += String(piece);
     if (text.length > maxTokenBytes) return E.left('the token service answered with too much');
   }
-  if (statusCode !== 200) return E.left(`the token service answered with status ${statusCode}`);
+  if (statusCode !== 200) return E.left(tokenFailure({ response: { status: statusCode, data: text } }));
   return leaseOf(text);
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { propagation, SpanKind } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -130,6 +131,29 @@ describe('a call of a tool', () => {
     const of = (name: string) => metrics.collect().find((each) => each.name === name)?.points;
     expect(of('mcp.server.operation.duration')).toHaveLength(1);
     expect(of('mcp.client.operation.duration')).toEqual([]);
+  });
+
+  it('is timed from its arrival, and at the server from when it was first sent there', async () => {
+    const { metrics, telemetry } = observed();
+    const begun = telemetry.begin({});
+    await sleep(60);
+    begun.sent();
+    await sleep(60);
+    begun.sent();
+    begun.ended(call);
+    const [, served, sent] = metrics.collect().map(({ points }) => points[0]?.value);
+    const [servedSecs = 0, sentSecs = 0] = [served, sent].map((value) => (value as { sum: number }).sum);
+    expect(sentSecs).toBeGreaterThan(0.055);
+    expect(servedSecs - sentSecs).toBeGreaterThan(0.055);
+    expect(servedSecs).toBeLessThan(performance.now() / 1000);
+  });
+
+  it('keeps the trace of its caller, upstream and in the log, where no spans are made', () => {
+    const log = memoryLog();
+    const begun = mcpTelemetryTo({ log: mcpCallLog(log) }).begin(parent);
+    expect(begun.traceContext).toEqual(parent);
+    begun.ended(call);
+    expect(log.lines).toMatchObject([{ fields: { trace_id: traceId } }]);
   });
 
   it('has a line in the log', () => {
