@@ -207,6 +207,21 @@ describe('the GenAI instruments', () => {
     expect(pointsOf(metrics, 'gen_ai.server.time_per_output_token')).toEqual([]);
   });
 
+  it('count who left as a departure where an upstream was asked, and nowhere else', () => {
+    const metrics = new RequestMetrics([]);
+    for (const attemptStatus of ['success', 'stream_error', undefined] as const)
+      metrics.finished(finished({ outcome: 'client_closed', attemptStatus }), 'other', {
+        request: 3,
+        firstToken: undefined,
+        afterFirst: undefined,
+      });
+    expect(pointsOf(metrics, 'gateway.departures')).toMatchObject([
+      { labels: { upstream: 'drained' }, value: 1 },
+      { labels: { upstream: 'lost' }, value: 1 },
+    ]);
+    expect(pointsOf(metrics, 'gateway.departures')).toHaveLength(2);
+  });
+
   it.each([
     ['cloud_a_platform', 'gcp.vertex_ai'],
     ['cloud_b_platform', 'aws.bedrock'],
