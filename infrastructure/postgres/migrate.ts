@@ -164,14 +164,9 @@ export async function pendingMigrations(
   });
 }
 
-/** The same of a database that is not there yet. */
-export async function allMigrations(
-  dir: string,
-  distribution: Distribution = 'none',
-): Promise<readonly string[]> {
-  const functions = appliedOf(await functionsOf(dir, distribution));
-  return [...(await readMigrations(dir)), ...functions].map(({ name }) => name);
-}
+/** The same of a database that is not there yet: an embedded one, which is no cluster. */
+export const allMigrations = async (dir: string): Promise<readonly string[]> =>
+  [...(await readMigrations(dir)), ...(await readFunctions(dir))].map(({ name }) => name);
 
 /**
  * The names of migrations that the database has and the folder lacks: a newer release has migrated it. In a roll-out the
