@@ -11,7 +11,7 @@ const freeTries = 5;
 const firstDelayMs = 100;
 
 /** The longest wait: whoever knows the password still gets in while others guess. */
-export const maxDelayMs = 2_000;
+const maxDelayMs = 2_000;
 
 /** How often a login was tried in the window, this try among them. Successes are not counted. */
 export interface LoginTries {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { testModel, type TestModelPorts } from '../../application/models/test-model.ts';
 import { wordsOf } from '../../application/models/tiny-request.ts';
@@ -21,7 +21,7 @@ const owner = { kind: 'team', teamId: 't' } as const;
 const ask = { modelKey: 'fast', routePosition: undefined, owner, family: undefined };
 
 /** Tests over the ports of a story: its ledger, its upstream, its clock. */
-function bench(script: Script, maxMs = 60_000) {
+function bench(script: Script, maxMs?: number) {
   const story = new Story({
     script,
     models: [aModel([aRoute(), aRoute({ routeId: 'fast#1', upstreamModel: 'second', priority: 200 })])],
@@ -53,6 +53,10 @@ function bench(script: Script, maxMs = 60_000) {
 }
 
 describe('a test of a model', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
   it('is served as a caller’s request is, for the owner and without a key', async () => {
     const { story, run, recorded, gate } = bench(says(answer));
     const result = await run();
@@ -96,6 +100,17 @@ describe('a test of a model', () => {
     expect(await run()).toMatchObject({ right: { finished: { outcome: 'client_closed', statusCode: 499 } } });
     expect(story.upstream.orders).toEqual(['cancel']);
     expect(gate.inFlight()).toBe(0);
+  });
+
+  it('has 60 seconds', () => {
+    jest.useFakeTimers();
+    const entered = testRoom(loadGate(limits), cutOff())('team:t:actor:none');
+    if (E.isLeft(entered)) throw new Error('there is no room');
+    const { link } = entered.right;
+    jest.advanceTimersByTime(59_999);
+    expect(link.lost()).toBeUndefined();
+    jest.advanceTimersByTime(1);
+    expect(link.lost()).toBe('client_closed');
   });
 
   it('ends when the process ends', async () => {

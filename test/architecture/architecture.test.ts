@@ -36,7 +36,6 @@ const forTestsAlone: readonly string[] = [
   // Bounds that are tried just below and just above.
   'domain/identity/admin-session.ts#notedEveryMs',
   'domain/identity/admin-session.ts#slidingMs',
-  'domain/identity/login-throttle.ts#maxDelayMs',
   'domain/shared/nearest.ts#maxRankedWords',
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
   'infrastructure/postgres/purge-store.ts#purgeBatchRows',

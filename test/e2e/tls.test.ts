@@ -34,6 +34,8 @@ let callers = selfSigned();
 let upstream: SimulatedUpstream;
 let gateway: TestGateway;
 let folder = '';
+/** A connection that says nothing, from the start of the gateway to its end; the tests run meanwhile. */
+let silence: Promise<{ readonly ms: number }>;
 
 const at = (name: string): string => path.join(folder, name);
 const filesOf = (name: string) => ({ cert_file: at(`${name}.pem`), key_file: at(`${name}.key`) });
@@ -63,6 +65,7 @@ beforeAll(async () => {
   await write('callers', callers);
   await write('admins', admins);
   gateway = await startGateway(config(), database.url());
+  silence = timed(() => once(connectPlain(Number(new URL(gateway.url).port), '127.0.0.1'), 'close'));
   await makeAdmin(database.url());
 });
 afterAll(async () => {
@@ -213,6 +216,14 @@ describe('a certificate that changes', () => {
     await gateway.take(config());
     expect(await isShown(gateway.url, next)).toBe(true);
     callers = next;
+  });
+});
+
+describe('who says nothing', () => {
+  it('has ten seconds for the handshake', async () => {
+    const { ms } = await silence;
+    expect(ms).toBeGreaterThan(9000);
+    expect(ms).toBeLessThan(20_000);
   });
 });
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import type { SMTPServerOptions } from 'smtp-server';
@@ -346,6 +346,16 @@ describe('one attempt ends in time', () => {
     const { value, ms } = await timed(() => reasonOf(configOf(port, { credentials }), undefined, brief));
     expect(value).toMatch(/time|greeting/i);
     expect(ms).toBeLessThan(2000);
+  });
+
+  it('which is 55 seconds unless it is told another', async () => {
+    const timeout = jest.spyOn(AbortSignal, 'timeout');
+    const server = await mailServer();
+    expect(await smtpMailer(() => configOf(server.port)).send('ada@example.com', mail)).toEqual(
+      E.right(undefined),
+    );
+    expect(timeout.mock.calls).toEqual([[55_000]]);
+    timeout.mockRestore();
   });
 
   it('when no connection is to be had', async () => {
