@@ -79,7 +79,11 @@ const elsewhere = new RegExp(`${'contract|performance'.toUpperCase()}|the specif
 
 const faultsOf = (law: Law): readonly string[] => {
   const known = new Set(law.rules.map(({ number }) => number));
-  return [...law.rules.flatMap((rule, at) => ruleFaults(law, rule, at)), ...law.sources.flatMap(cited)];
+  return [
+    ...law.rules.flatMap((rule, at) => ruleFaults(law, rule, at)),
+    ...law.sources.flatMap(cited),
+    ...strayed(law),
+  ];
 
   function cited({ path: file, text }: Source): readonly string[] {
     const papers = elsewhere.exec(text)?.[0];
@@ -91,6 +95,22 @@ const faultsOf = (law: Law): readonly string[] => {
     return (papers === undefined ? wrong : [...wrong, papers]).map((what) => `${file} cites ${what}`);
   }
 };
+
+const citedIn = (text: string): readonly string[] =>
+  [...text.replace(lineBreak, ' ').matchAll(citation)].flatMap(([, , list = '']) => list.split(', '));
+
+/** Whoever follows a rule finds its expression where the code speaks of it: a file that cites it has one of its symbols. */
+function strayed({ rules, sources }: Law): readonly string[] {
+  const citing = sources
+    .filter((source) => isProduct(source.path) || isSql(source.path))
+    .map(({ text }) => ({ cites: new Set(citedIn(text)), words: new Set(text.match(/[\w$]+/g)) }));
+  return rules.flatMap(({ number, where }) => {
+    const files = citing.filter(({ cites }) => cites.has(number));
+    return files.length === 0 || files.some(({ words }) => where.some((symbol) => words.has(symbol)))
+      ? []
+      : [`${number} is cited where none of its symbols is`];
+  });
+}
 
 function ruleFaults({ rules, symbols, titles }: Law, rule: Rule, at: number): readonly string[] {
   const { number, where, shownBy } = rule;
@@ -167,6 +187,11 @@ describe('the rules of docs/rules', () => {
       'one that a line break cuts',
       { sources: [{ path: 'a.ts', text: '(rules 8.1,\n * 8.98)' }] },
       'rule 8.98',
+    ],
+    [
+      'a cited rule whose symbols are elsewhere',
+      { rules: page(good), sources: [{ path: 'a.ts', text: 'const price = 1; // (rule 8.99)' }] },
+      '8.99 is cited where none of its symbols is',
     ],
     ['a range of rules', { sources: [{ path: 'a.ts', text: '(rules 8.1 to 8.4)' }] }, '(rules 8.1 to 8.4)'],
     [
