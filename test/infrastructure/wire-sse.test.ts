@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import {
   maxStreamEventBytes,
   maxStreamEventLines,
+  maxStreamEventMembers,
   maxStreamEventValues,
   maxUpstreamErrorBytes,
 } from '../../domain/shared/limits.ts';
@@ -402,6 +403,11 @@ describe('an event over the bound', () => {
     ['lines', 'data: a\n'.repeat(maxStreamEventLines + 1)],
     ['values', `data: [${'0,'.repeat(maxStreamEventValues)}0]\n`],
     [
+      'members',
+      `data: ${objectOf(maxStreamEventMembers + 1)}
+`,
+    ],
+    [
       'values in lines',
       `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(maxStreamEventValues / 1000 + 1)}data: {}]}\n`,
     ],
@@ -410,6 +416,17 @@ describe('an event over the bound', () => {
       'frame',
       'oversize',
     ]);
+  });
+
+  it('may have as many members as a response that tells twenty alternatives for each token', () => {
+    const text = objectOf(maxStreamEventMembers);
+    expect(
+      framesOf(
+        Buffer.from(`data: ${text}
+
+`),
+      ),
+    ).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
   it('may be one long text of whatever', () => {
@@ -426,3 +443,8 @@ describe('an event over the bound', () => {
     expect(framesOf(comment)).toEqual([{ kind: 'oversize' }]);
   });
 });
+
+/** An object of so many members, each with a name of its own. */
+function objectOf(members: number): string {
+  return JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, index) => [`k${index}`, 1])));
+}
