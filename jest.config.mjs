@@ -12,7 +12,7 @@ export default {
   testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   testTimeout: 60_000,
   // Suites wait for sockets and the database more than they compute.
-  maxWorkers: 3,
+  maxWorkers: 4,
   // Suites leave their modules behind in a worker; one that has grown is replaced between two suites.
   workerIdleMemoryLimit: '800MB',
 };
