@@ -4,7 +4,8 @@ import type { Edit } from '../text/text-edits.ts';
 import { isObject, type Json, type JsonObject, parseExact } from './json.ts';
 import { type OutboundText, outboundText } from './outbound-text.ts';
 import { parseText } from './parse-text.ts';
-import { type DocumentError, notAnObject, type Scanned, scanDocument, type Watched } from './json-scan.ts';
+import { type DocumentError, notAnObject } from './document-error.ts';
+import { type Scanned, scanDocument, type Watched } from './json-scan.ts';
 
 /**
  * A caller's JSON object, kept as the text that came in. Reading uses `value`; a change replaces whole

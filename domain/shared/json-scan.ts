@@ -1,4 +1,12 @@
 import { backslashFrom, isEscaped } from './backslashes.ts';
+import {
+  type DocumentError,
+  malformed,
+  notAnObject,
+  tooDeep,
+  tooManyEscapedKeys,
+  tooManyValues,
+} from './document-error.ts';
 import { isString, parseJson } from './json.ts';
 import { maxEscapedKeys, maxJsonDepth } from './limits.ts';
 import { namedKey, namedPath } from './named-key.ts';
@@ -32,19 +40,6 @@ export interface Watched {
   readonly [key: string]: Watched;
 }
 
-/** Why a body is not a document; `path` names the place in the caller's words. */
-export interface DocumentError {
-  readonly path: string;
-  readonly message: string;
-  /** It holds more values than it may. */
-  readonly tooManyValues?: true;
-}
-
-export const notAnObject: DocumentError = {
-  path: 'body',
-  message: 'The request body must be a JSON object.',
-};
-
 /** One pass over a text that is to be an object; what is no JSON in its scalars is left to the parser. */
 export function scanDocument(
   text: string,
@@ -70,11 +65,6 @@ export function scanDocument(
     hasInexactNumbers,
   });
 }
-
-const malformed = (at: number): DocumentError => ({
-  path: 'body',
-  message: `The request body is not valid JSON (character ${at + 1}).`,
-});
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -188,31 +178,21 @@ class Scan {
   private deeper(): boolean {
     this.depth += 1;
     if (this.depth <= maxJsonDepth) return true;
-    this.error ??= {
-      path: 'body',
-      message: `The request body is nested deeper than ${maxJsonDepth} levels.`,
-    };
+    this.error ??= tooDeep;
     return false;
   }
 
   private another(): boolean {
     this.valueCount += 1;
     if (this.valueCount <= this.maxValues) return true;
-    this.error ??= {
-      path: 'body',
-      message: `The request body holds more than ${this.maxValues} JSON values.`,
-      tooManyValues: true,
-    };
+    this.error ??= tooManyValues(this.maxValues);
     return false;
   }
 
   private anotherEscapedKey(): boolean {
     this.escapedKeyCount += 1;
     if (this.escapedKeyCount <= maxEscapedKeys) return true;
-    this.error ??= {
-      path: 'body',
-      message: `The request body has more than ${maxEscapedKeys} keys that are spelled with an escape.`,
-    };
+    this.error ??= tooManyEscapedKeys;
     return false;
   }
 

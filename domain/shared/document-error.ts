@@ -1,0 +1,36 @@
+import { maxEscapedKeys, maxJsonDepth } from './limits.ts';
+
+/** Why a body is not a document; `path` names the place in the caller's words. */
+export interface DocumentError {
+  readonly path: string;
+  readonly message: string;
+  /** It holds more values than it may. */
+  readonly tooManyValues?: true;
+}
+
+export const notAnObject: DocumentError = {
+  path: 'body',
+  message: 'The request body must be a JSON object.',
+};
+
+/** Not JSON from a character on. */
+export const malformed = (at: number): DocumentError => ({
+  path: 'body',
+  message: `The request body is not valid JSON (character ${at + 1}).`,
+});
+
+export const tooDeep: DocumentError = {
+  path: 'body',
+  message: `The request body is nested deeper than ${maxJsonDepth} levels.`,
+};
+
+export const tooManyValues = (maxValues: number): DocumentError => ({
+  path: 'body',
+  message: `The request body holds more than ${maxValues} JSON values.`,
+  tooManyValues: true,
+});
+
+export const tooManyEscapedKeys: DocumentError = {
+  path: 'body',
+  message: `The request body has more than ${maxEscapedKeys} keys that are spelled with an escape.`,
+};
