@@ -37,13 +37,13 @@ export const maxStreamEventBytes = 24 * 1024 * 1024;
  * a second.
  */
 export const maxStreamEventValues = 500_000;
+export const maxStreamEventLines = 10_000;
 
 /**
  * Members of the objects of such an event: that response has 160,000. Where each has a name of its own, half a million
  * take more than a second.
  */
 export const maxStreamEventMembers = 200_000;
-export const maxStreamEventLines = 10_000;
 
 /** Bytes of the headers of one binary event frame: what the format allows; real ones stay below 200. */
 export const maxEventHeadersBytes = 128 * 1024;
