@@ -59,15 +59,17 @@ const rankOf = (owner: Owner): number =>
 export const shareOf = ({ budget, current_window: window }: Owner): number | undefined =>
   budget === null ? undefined : shareBps(window.spend_usd, budget.amount_usd);
 
+/** Of a budget of 0 everything is spent. */
+const hasSpent = (owner: Owner, share: number): boolean =>
+  owner.budget !== null && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= share;
+
 /** 20 % of the amount or less remain. */
-export const isNear = (owner: Owner): boolean =>
-  owner.budget !== null && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= 8_000;
+export const isNear = (owner: Owner): boolean => hasSpent(owner, 8_000);
 
 /** An answer was blocked in the window, or the hard limit is reached: as the overview counts them. */
 export const metBlock = (owner: Owner): boolean =>
   owner.budget !== null &&
-  (owner.current_window.blocked_answers.count > 0 ||
-    (owner.budget.hard_limit && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= 10_000));
+  (owner.current_window.blocked_answers.count > 0 || (owner.budget.hard_limit && hasSpent(owner, 10_000)));
 
 const each: Readonly<Record<Cadence, string>> = { daily: 'day', weekly: 'week', monthly: 'month' };
 export const eachOf = (cadence: Cadence): string => each[cadence];
