@@ -1,7 +1,10 @@
-import { useEffect, useId, useState } from 'react';
+import { useId } from 'react';
 import { useAddress } from '../app/address.ts';
 import { FieldError, faultOf } from './fields.tsx';
 import { Icon } from './icons.tsx';
+import { type Spelling, useTypedFilter } from './typed-filter.ts';
+
+const asText: Spelling = { shown: (value = '') => value, meant: (typed) => typed };
 
 /** A filter that is typed: it takes effect when typing pauses. */
 export function TextFilter({
@@ -21,18 +24,7 @@ export function TextFilter({
 }) {
   const id = useId();
   const fault = faultOf(error, name);
-  const { filters, set } = useAddress();
-  const inForce = filters[name] ?? '';
-  const [text, setText] = useState(inForce);
-  useEffect(() => setText(inForce), [inForce]);
-  useEffect(() => {
-    if (text === inForce) return undefined;
-    const timer = setTimeout(
-      () => set({ [name]: text === '' ? undefined : text, page: undefined }, 'replace'),
-      300,
-    );
-    return () => clearTimeout(timer);
-  }, [text, inForce, name, set]);
+  const [typed, type] = useTypedFilter(name, asText);
   return (
     <div className="typed-filter">
       <label className="filter">
@@ -40,8 +32,8 @@ export function TextFilter({
         <input
           type="search"
           className={width}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
+          value={typed}
+          onChange={({ target }) => type(target.value)}
           autoComplete="off"
           list={known.length === 0 ? undefined : `${id}-known`}
           aria-invalid={fault !== undefined}

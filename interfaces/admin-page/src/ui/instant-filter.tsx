@@ -1,10 +1,9 @@
-import { useEffect, useId, useRef, useState } from 'react';
-import { useAddress } from '../app/address.ts';
+import { useId } from 'react';
 import { FieldError } from './fields.tsx';
 import { fieldOfInstant, instantOfField } from './instants.ts';
+import { type Spelling, useTypedFilter } from './typed-filter.ts';
 
-/** As for a filter that is typed: so long a pause, and what stands there is meant. */
-const pauseMs = 300;
+const asInstant: Spelling = { shown: fieldOfInstant, meant: instantOfField };
 
 /**
  * An instant in UTC, whatever the browser's own time is. Its parts are typed one after the other, each digit of them
@@ -16,7 +15,7 @@ export function InstantFilter({
   label,
   fault,
   step,
-  along = {},
+  along,
 }: {
   readonly name: string;
   readonly label: string;
@@ -24,30 +23,11 @@ export function InstantFilter({
   readonly fault?: string | undefined;
   /** In seconds: 1 asks for seconds, too. */
   readonly step?: number;
-  /** What else the address says once an instant is in it. */
+  /** What else the address says once it has taken effect; always the same object. */
   readonly along?: Readonly<Record<string, string>>;
 }) {
-  const { filters, set } = useAddress();
   const faultId = useId();
-  const inForce = fieldOfInstant(filters[name]);
-  const [typed, setTyped] = useState(inForce);
-  /** What this field has set itself comes back over the address, perhaps while somebody types on. */
-  const known = useRef(inForce);
-  useEffect(() => {
-    if (inForce === known.current) return;
-    known.current = inForce;
-    setTyped(inForce);
-  }, [inForce]);
-  useEffect(() => {
-    const instant = instantOfField(typed);
-    if (typed === known.current || (instant === undefined && typed !== '')) return undefined;
-    const timer = setTimeout(() => {
-      known.current = typed;
-      set({ [name]: instant, page: undefined, ...along }, 'replace');
-    }, pauseMs);
-    return () => clearTimeout(timer);
-    // `along` is the same for as long as the field is there.
-  }, [typed, name, set]);
+  const [typed, type] = useTypedFilter(name, asInstant, along);
   return (
     <div>
       <label className="filter">
@@ -59,7 +39,7 @@ export function InstantFilter({
           value={typed}
           aria-invalid={fault !== undefined}
           aria-describedby={fault === undefined ? undefined : faultId}
-          onChange={({ target }) => setTyped(target.value)}
+          onChange={({ target }) => type(target.value)}
         />
       </label>
       <FieldError id={faultId} fault={fault} />
