@@ -13,19 +13,15 @@ import type {
   OutboundRequest,
   WrittenRequest,
 } from '../../infrastructure/providers/provider.ts';
+import { recordedContext } from '../support/credential-context.ts';
 import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
 import { timed, undisturbed } from '../support/undisturbed.ts';
 
 let fakes: GoogleFakes;
 let folder: string;
 let file: string;
-let warnings: string[];
-let concealed: string[];
 
-const context = {
-  warn: (message: string) => void warnings.push(message),
-  conceal: (secret: string) => void concealed.push(secret),
-};
+const { context, warnings, concealed, forget } = recordedContext();
 
 beforeAll(async () => {
   fakes = await startGoogleFakes();
@@ -44,8 +40,7 @@ async function anew(): Promise<void> {
   await fakes.writeAccount(file);
   fakes.mood = {};
   for (const list of [fakes.requests, fakes.faults, fakes.tokens]) list.length = 0;
-  warnings = [];
-  concealed = [];
+  forget();
 }
 
 /** What must come to pass while a token lives, which is some seconds: once more where the machine has paused. */

@@ -2,19 +2,15 @@ import type { RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { serverCredentials } from '../../infrastructure/mcp/server-auth.ts';
+import { recordedContext } from '../support/credential-context.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
 
 const clientSecret = 'a secret:100%/+';
 let service: RunningServer;
 let answer: RequestListener;
 let asked: { readonly basic: string; readonly form: string }[];
-let warnings: string[];
-let concealed: string[];
 
-const context = {
-  warn: (message: string) => void warnings.push(message),
-  conceal: (secret: string) => void concealed.push(secret),
-};
+const { context, warnings, concealed, forget } = recordedContext();
 
 beforeAll(async () => {
   service = await listening((req, res) => {
@@ -28,7 +24,8 @@ beforeAll(async () => {
   });
 });
 beforeEach(() => {
-  [asked, warnings, concealed] = [[], [], []];
+  asked = [];
+  forget();
 });
 afterEach(() => {
   jest.restoreAllMocks();

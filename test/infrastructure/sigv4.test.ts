@@ -20,6 +20,7 @@ import {
   type SignedRequest,
   type Verifier,
 } from '../support/signature-verifier.ts';
+import { recordedContext } from '../support/credential-context.ts';
 
 const published = { id: 'AKIDEXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
 
@@ -92,16 +93,8 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-let warnings: string[];
-let concealed: string[];
-beforeEach(() => {
-  warnings = [];
-  concealed = [];
-});
-const context = {
-  warn: (message: string) => void warnings.push(message),
-  conceal: (secret: string) => void concealed.push(secret),
-};
+const { context, warnings, concealed, forget } = recordedContext();
+beforeEach(forget);
 
 const staticAuth = (sessionToken?: string): CloudBAuth => ({
   mode: 'static_credentials',
