@@ -2,11 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { connected } from '../support/test-server.ts';
 import { eventually } from '../e2e/traces.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** Where packages of Debian, Red Hat and Homebrew put the programs, and the folders of the path. */
 const places = (): readonly string[] => [
@@ -106,13 +106,4 @@ async function takesWrites(url: string): Promise<true | undefined> {
     // It is not there yet, or still starting: both are asked again until the time is over.
     return undefined;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { tcpProxy, type TcpProxy } from '../contract/tcp-proxy.ts';
-import { freePort } from '../page/free-port.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -22,6 +21,7 @@ import {
 } from './processes.ts';
 import { beginExchange, rawExchange } from './raw-http.ts';
 import { eventually, tracesIn } from './traces.ts';
+import { freePort } from '../support/free-port.ts';
 
 const database = withDatabase();
 const traceOf = tracesIn(queries(database.url));

@@ -5,10 +5,10 @@ import { account } from '../support/admin.ts';
 import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
 import { startProvider, type TestProvider } from '../support/identity-provider.ts';
 import { oidcSection } from '../e2e/sign-in-scene.ts';
-import { freePort } from './free-port.ts';
 import { axeViolations, logIn, pageScene } from './page-scene.ts';
 import { axeInBothThemes } from './report-pages.ts';
 import { scannedText } from './scan-qr.ts';
+import { freePort } from '../support/free-port.ts';
 
 const port = await freePort();
 const publicUrl = `http://127.0.0.1:${port}`;

@@ -18,6 +18,7 @@ import {
   StreamableHTTPServerTransport,
 } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { freePort } from './free-port.ts';
 
 /** A server that is there, with its MCP endpoint. */
 export interface RunningServer {
@@ -49,18 +50,16 @@ export async function listening(
 
 /** `@modelcontextprotocol/server-everything`, which speaks Streamable HTTP itself. */
 export async function everythingServer(): Promise<RunningServer> {
-  const probe = await listening(() => undefined);
-  const port = new URL(probe.url).port;
-  await probe.stop();
+  const port = await freePort();
   const child = spawn(
     process.execPath,
     [entryOf('@modelcontextprotocol/server-everything'), 'streamableHttp'],
     {
-      env: { PATH: process.env['PATH'], PORT: port },
+      env: { PATH: process.env['PATH'], PORT: String(port) },
       stdio: 'ignore',
     },
   );
-  await untilListening(Number(port));
+  await untilListening(port);
   return { url: `http://127.0.0.1:${port}/mcp`, stop: () => ended(child) };
 }
 
@@ -74,6 +73,8 @@ async function untilListening(port: number): Promise<void> {
 }
 
 async function ended(child: ChildProcess): Promise<void> {
+  // One that has ended by itself says so no second time.
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.kill();
   await exited;

@@ -6,7 +6,6 @@ import path from 'node:path';
 import {
   endProgram,
   endWithUs,
-  freePort,
   postmasterIn,
   signal,
   startProgram,
@@ -15,6 +14,7 @@ import {
 } from '../failover/processes.ts';
 import { unprivileged } from '../failover/programs.ts';
 import { runAll } from '../../support/test-server.ts';
+import { freePort } from '../../support/free-port.ts';
 
 /** The PostgreSQL that Debian 12 has, and that the extension is built for. */
 const postgresBin = '/usr/lib/postgresql/15/bin';

@@ -7,17 +7,9 @@ import { chown, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { type TcpProxy, tcpProxy } from '../../contract/tcp-proxy.ts';
-import {
-  endProgram,
-  endWithUs,
-  freePort,
-  postmasterIn,
-  signal,
-  startProgram,
-  treeOf,
-  until,
-} from './processes.ts';
+import { endProgram, endWithUs, postmasterIn, signal, startProgram, treeOf, until } from './processes.ts';
 import { type Programs, unprivileged } from './programs.ts';
+import { freePort } from '../../support/free-port.ts';
 
 /** Short, for many rounds in little time: Patroni's own defaults are 30, 10 and 10 seconds. */
 export const times = { ttl: 8, loop_wait: 1, retry_timeout: 3 };

@@ -20,8 +20,9 @@ import { type Gateway, runCommand, startGateway } from './gateways.ts';
 import { numbersOf } from '../../support/given-number.ts';
 import { randomFrom } from '../../support/seeded.ts';
 import { endConnections, idIn, startCaller, type Try } from './load.ts';
-import { endProgram, freePort, startProgram, until } from './processes.ts';
+import { endProgram, startProgram, until } from './processes.ts';
 import { findPrograms, toldMissing } from './programs.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const { values } = parseArgs({
   options: {

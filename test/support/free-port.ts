@@ -1,0 +1,32 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Below the ports that systems hand out to who asks for any, and to connections that go out (Linux: from 32768 on). */
+const ports = [20_000, 32_768] as const;
+const maxTries = 100;
+
+/**
+ * A port of 127.0.0.1 that nobody listens on, for who must know it before it is listened on. Until then nobody else is
+ * given it by chance: other suites are under way, and a program takes a second to begin.
+ */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const port = randomInt(...ports);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no port is free');
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    // Somebody listens there.
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
