@@ -19,9 +19,9 @@ export const boundedFetch: CustomFetch = async (url, { method, headers, body }) 
   const sent = body === undefined || body === null ? options : { ...options, body };
   const answer = await fetch(url, { ...sent, method });
   const whole = await readWhole(answer);
-  const { status, statusText } = answer;
-  const read = { status, statusText, headers: answer.headers };
-  return new Response(isEmpty.has(status) ? null : whole, read);
+  const { status } = answer;
+  // Without the words of its status, which may hold what a `Response` of one's own may not.
+  return new Response(isEmpty.has(status) ? null : whole, { status, headers: answer.headers });
 };
 
 /** Statuses whose answers have no body. */

@@ -10,6 +10,7 @@ const pauseMs = 1000;
 interface Held<A> {
   readonly value: A;
   readonly since: number;
+  readonly freshUntil: number;
 }
 
 /** What is found out once for all who need it, and again when it has become old. */
@@ -30,13 +31,18 @@ export class Discovered<A> {
   async current(): Promise<A> {
     const { held, failure } = this;
     const now = this.now();
-    if (held !== undefined && now - held.since < freshMs) return held.value;
+    if (held !== undefined && now < held.freshUntil) return held.value;
     if (failure !== undefined && now < failure.until) return this.usable(now, failure.error);
     try {
       return await (this.discovery ??= this.renew());
     } catch (error) {
       return this.usable(this.now(), error);
     }
+  }
+
+  /** Nothing comes of it any more: whoever is next finds it out anew, and uses it on where nothing can be found. */
+  doubt(): void {
+    if (this.held !== undefined) this.held = { ...this.held, freshUntil: this.now() };
   }
 
   private usable(now: number, error: unknown): A {
@@ -47,7 +53,8 @@ export class Discovered<A> {
   private async renew(): Promise<A> {
     try {
       const value = await this.discover();
-      this.held = { value, since: this.now() };
+      const since = this.now();
+      this.held = { value, since, freshUntil: since + freshMs };
       this.failure = undefined;
       return value;
     } catch (error) {

@@ -19,7 +19,9 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
     const configuration = await caught(() => discovered.current());
     // What is wrong before anybody was asked about is the provider's, not that person's.
     if (E.isLeft(configuration)) return E.left({ ...configuration.left, kind: 'unavailable' });
-    return caught(() => ask(configuration.right));
+    const answer = await caught(() => ask(configuration.right));
+    if (E.isLeft(answer) && answer.left.kind === 'unavailable') discovered.doubt();
+    return answer;
   };
   return {
     authorizationUrl: (keys) =>
@@ -102,9 +104,9 @@ async function discover(oidc: OidcConfig): Promise<client.Configuration> {
 
 /** In the body where the provider takes it there: in a header few agree how to spell it. The default is the header. */
 const authenticationOf = (
-  { token_endpoint_auth_methods_supported: supported = ['client_secret_basic'] }: client.ServerMetadata,
+  { token_endpoint_auth_methods_supported: supported }: client.ServerMetadata,
   secret: string,
 ): client.ClientAuth =>
-  supported.includes('client_secret_post')
+  Array.isArray(supported) && supported.includes('client_secret_post')
     ? client.ClientSecretPost(secret)
     : client.ClientSecretBasic(secret);

@@ -53,11 +53,15 @@ function claimOf(cause: unknown): string | undefined {
   return typeof claim === 'string' && errorName.test(claim) ? `claim ${claim}` : undefined;
 }
 
-/** `fetch` rejects with a TypeError that has a cause, or with what ended it. */
+/**
+ * `fetch` rejects with a TypeError that has a cause, or with what ended it. Where the metadata have no address that can
+ * be used, the library throws a code of OAuth's.
+ */
 const isTransport = (error: unknown): boolean =>
   types.isNativeError(error) &&
   (['TimeoutError', 'AbortError', 'AnswerTooLarge'].includes(error.name) ||
-    (error.name === 'TypeError' && error.cause !== undefined));
+    (error.name === 'TypeError' && error.cause !== undefined) ||
+    causeOf(error).startsWith('OAUTH_'));
 
 /** The innermost code, which is the system's, else the innermost kind of error: messages may hold anything. */
 function causeOf(error: unknown): string {

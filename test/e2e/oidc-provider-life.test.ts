@@ -53,6 +53,23 @@ async function signedIn(id: string, groups: readonly string[] | string | undefin
   return browser;
 }
 
+/** Other metadata than the provider's own. */
+const published =
+  (over: object): TestProvider['insteadOf'] =>
+  (req, res) => {
+    if (req.url !== '/.well-known/openid-configuration') return false;
+    const at = (path: string) => `${provider.issuer}${path}`;
+    const own = {
+      issuer: provider.issuer,
+      authorization_endpoint: at('/auth'),
+      token_endpoint: at('/token'),
+      jwks_uri: at('/jwks'),
+    };
+    res.setHeader('content-type', 'application/json');
+    res.end(JSON.stringify({ ...own, ...over }));
+    return true;
+  };
+
 const roleOf = async (browser: Browser): Promise<unknown> => (await browser.session()).data['role'];
 const refusal = ({ status, error }: Answered) => [status, error['code']];
 const reports = '/api/v1/admin/spend/report';
@@ -136,6 +153,17 @@ describe('a session of the provider', () => {
     expect((await browser.post('/api/v1/auth/logout')).data).toEqual({ logged_out: false });
   });
 
+  it.each(['nowhere', 5, 'data:,x'])(
+    'ends at log-out, also where the provider says %j of where it ends its own',
+    async (place) => {
+      const browser = await signedIn('leaver', []);
+      provider.insteadOf = published({ end_session_endpoint: place });
+      await gateways[0]?.take(signInConfig(auth({ display_name: String(place) })));
+      expect((await browser.post('/api/v1/auth/logout')).data).toEqual({ logged_out: true });
+      expect(refusal(await browser.session())).toEqual([401, 'session_required']);
+    },
+  );
+
   it('is over when the provider is taken out of the configuration', async () => {
     const browser = await signedIn('kept', []);
     expect((await browser.session()).status).toBe(200);
@@ -187,6 +215,45 @@ describe('a provider that fails', () => {
     provider.insteadOf = (_req, res) => {
       res.setHeader('content-type', 'application/json');
       answer(res);
+      return true;
+    };
+    expect(refusal(await newBrowser().start())).toEqual(unavailable);
+  });
+
+  it.each([undefined, 'nowhere', 5, 'file:///etc/passwd'])(
+    'that says %j of where people sign in is 503, and asked again as soon as it says something else',
+    async (place) => {
+      await anew();
+      provider.insteadOf = published({ authorization_endpoint: place });
+      expect(refusal(await newBrowser().start())).toEqual(unavailable);
+      provider.insteadOf = () => false;
+      expect((await newBrowser().start()).status).toBe(302);
+    },
+  );
+
+  it('whose tokens are elsewhere since it was asked is asked again by the next who signs in', async () => {
+    await anew();
+    asMember('early', []);
+    provider.insteadOf = published({ token_endpoint: `${provider.issuer}/gone` });
+    expect(refusal(await newBrowser().signIn())).toEqual(unavailable);
+    provider.insteadOf = () => false;
+    expect((await newBrowser().signIn()).status).toBe(302);
+  });
+
+  it.each([null, 5, {}])(
+    'that says %j of how clients prove who they are is told in a header',
+    async (methods) => {
+      await anew();
+      asMember('plain', []);
+      provider.insteadOf = published({ token_endpoint_auth_methods_supported: methods });
+      expect((await newBrowser().signIn()).status).toBe(302);
+    },
+  );
+
+  it('that words its status in letters beyond ASCII is 503', async () => {
+    await anew();
+    provider.insteadOf = (req) => {
+      req.socket.end(Buffer.from('HTTP/1.1 500 St\xf6rung\r\ncontent-length: 0\r\n\r\n', 'latin1'));
       return true;
     };
     expect(refusal(await newBrowser().start())).toEqual(unavailable);

@@ -49,6 +49,18 @@ describe('what a provider publishes', () => {
     expect(await discovered.current()).toBe(state.asked);
   });
 
+  it('is found out anew where it is doubted, and used on where nothing can be found', async () => {
+    const { state, discovered } = scene();
+    discovered.doubt();
+    expect(await discovered.current()).toBe(1);
+    discovered.doubt();
+    state.isThere = false;
+    expect(await discovered.current()).toBe(1);
+    state.isThere = true;
+    state.now = minute;
+    expect([await discovered.current(), await discovered.current()]).toEqual([3, 3]);
+  });
+
   it('is not asked for again within a second after a failure', async () => {
     const { state, discovered } = scene();
     state.isThere = false;
