@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { Pool } from 'undici';
 import type {
   CallTerms,
   Hold,
@@ -13,11 +12,11 @@ import type {
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { ProviderConfig, Timeouts } from '../config/provider-config.ts';
+import { ConnectionPool } from './connection-pool.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
 import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
-import { sharedLookup } from './shared-lookup.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
 
 /** A provider that is ready to be called: its connections live as long as its configuration does. */
@@ -26,24 +25,8 @@ export interface ReadyProvider {
   readonly provider: ConnectedProvider;
   readonly timeouts: Timeouts;
   readonly sanitise: (message: string) => string;
-  readonly pools: ReadonlyMap<Endpoint, Pool>;
+  readonly pools: ReadonlyMap<Endpoint, ConnectionPool>;
 }
-
-/**
- * Unused connections are kept this long where the upstream does not say how long it keeps its own: uvicorn, gunicorn and
- * Node close theirs after 5 seconds, and a request that meets the close is lost.
- */
-const keepAliveMs = 4_000;
-
-export const connectionPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
-  new Pool(baseUrl.origin, {
-    connect: { timeout: timeouts.connectMs, lookup: sharedLookup() },
-    // Each request has a connection of its own: what becomes of it is the fault of one, and none waits for its handshake.
-    allowH2: false,
-    headersTimeout: timeouts.firstByteMs,
-    bodyTimeout: timeouts.idleMs,
-    keepAliveTimeout: keepAliveMs,
-  });
 
 /** An upstream whose requests may also have been written elsewhere. */
 export interface Executor extends Upstream {
@@ -202,9 +185,9 @@ function dispatch(
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
   const options = { method: 'POST', path, headers: { ...request.headers }, body: request.body } as const;
   const pool = ready.pools.get(endpoint);
-  if (pool?.closed !== true) return void pool?.dispatch(options, exchange);
+  if (pool?.closed !== true) return pool?.dispatch(options, exchange);
   // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
-  const last = connectionPool(endpoint.baseUrl, ready.timeouts);
+  const last = new ConnectionPool(endpoint.baseUrl, ready.timeouts);
   last.dispatch(options, exchange);
   void last.close();
 }

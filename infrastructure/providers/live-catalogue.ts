@@ -13,7 +13,8 @@ import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import type { Resolver } from '../config/resolver.ts';
 import { textDigest } from '../text-digest.ts';
-import { type ReadyProvider, connectionPool } from './executor.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import type { ReadyProvider } from './executor.ts';
 import { connectedProvider, implementations } from './registry.ts';
 import { sanitiser } from './sanitiser.ts';
 
@@ -138,7 +139,9 @@ export class LiveCatalogue implements Catalogue {
       provider,
       timeouts: config.timeouts,
       sanitise,
-      pools: new Map(provider.endpoints.map((each) => [each, connectionPool(each.baseUrl, config.timeouts)])),
+      pools: new Map(
+        provider.endpoints.map((each) => [each, new ConnectionPool(each.baseUrl, config.timeouts)]),
+      ),
       routing: {
         id: config.id,
         kind: config.kind,

@@ -55,10 +55,10 @@ export const rules: readonly Rule[] = [
     instead: 'Wire formats know bytes and nothing of providers.',
   },
   {
-    of: /^infrastructure\/providers\/(?:executor|exchange)\.ts$/,
+    of: /^infrastructure\/providers\/(?:executor|exchange|connection-pool)\.ts$/,
     files: [/^infrastructure\/(?:providers|config)\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node, /^undici$/],
-    instead: 'These two files are the only ones that talk HTTP to upstreams.',
+    instead: 'These three files are the only ones that talk HTTP to upstreams.',
   },
   {
     of: /^infrastructure\/providers\/(?:[^/]+\.ts$)/,

@@ -5,7 +5,8 @@ import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
-import { executor, connectionPool } from '../../infrastructure/providers/executor.ts';
+import { ConnectionPool } from '../../infrastructure/providers/connection-pool.ts';
+import { executor } from '../../infrastructure/providers/executor.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 import { oracle } from '../support/example-provider/index.ts';
 
@@ -48,7 +49,7 @@ function upstream() {
     },
     { sanitise, digest: (text) => text, conceal: () => undefined, warn: () => undefined },
   );
-  const pools = new Map(provider.endpoints.map((each) => [each, connectionPool(each.baseUrl, timeouts)]));
+  const pools = new Map(provider.endpoints.map((each) => [each, new ConnectionPool(each.baseUrl, timeouts)]));
   return executor(() => ({ config: inItsPlace, provider, timeouts, sanitise, pools }));
 }
 

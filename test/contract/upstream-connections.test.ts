@@ -4,12 +4,12 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Pool } from 'undici';
 import type { McpServerConfig } from '../../infrastructure/config/mcp-config.ts';
 import { mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
-import { connectionPool } from '../../infrastructure/providers/executor.ts';
+import { ConnectionPool } from '../../infrastructure/providers/connection-pool.ts';
 import { until } from '../support/otlp-receiver.ts';
 import { selfSigned } from '../support/self-signed.ts';
+import { answered } from '../support/pool-requests.ts';
 import { timed } from '../support/undisturbed.ts';
 
 const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
@@ -65,12 +65,8 @@ describe('an upstream that offers HTTP/2 as well', () => {
 
   it('is spoken to in HTTP/1.1, over a connection for each request', async () => {
     spoken.length = 0;
-    const pool = connectionPool(new URL(url), timeouts);
-    const ask = async (): Promise<void> => {
-      const { body } = await pool.request({ method: 'POST', path: '/', body: '{}' });
-      await body.text();
-    };
-    await Promise.all([ask(), ask(), ask()]);
+    const pool = new ConnectionPool(new URL(url), timeouts);
+    await Promise.all([1, 2, 3].map(() => answered(pool)));
     expect(spoken).toEqual(['1.1', '1.1', '1.1']);
     await pool.close();
   });
@@ -128,7 +124,7 @@ describe('an MCP server that a reload takes away', () => {
 describe('a connection that nobody uses', () => {
   const sockets: Socket[] = [];
   let server: Server;
-  let pool: Pool;
+  let pool: ConnectionPool;
   beforeAll(async () => {
     // As uvicorn and gunicorn answer: they close after 5 seconds, and do not say so.
     server = createServer((socket) => {
@@ -136,7 +132,7 @@ describe('a connection that nobody uses', () => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    pool = connectionPool(new URL(`http://127.0.0.1:${portOf(server)}`), timeouts);
+    pool = new ConnectionPool(new URL(`http://127.0.0.1:${portOf(server)}`), timeouts);
   });
   afterAll(async () => {
     await pool?.close();
@@ -144,8 +140,7 @@ describe('a connection that nobody uses', () => {
   });
 
   it('is closed before most servers close it, where they do not say when', async () => {
-    const { body } = await pool.request({ method: 'POST', path: '/', body: '{}' });
-    await body.text();
+    await answered(pool);
     const { ms, allMs } = await timed(() => new Promise((resolve) => sockets[0]?.once('close', resolve)));
     expect(allMs).toBeGreaterThan(3000);
     expect(ms).toBeLessThan(5000);

@@ -3,7 +3,6 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Pool } from 'undici';
 import { chatStream } from '../../domain/chat/chat-stream.ts';
 import { overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxUpstreamBodyBytes } from '../../domain/shared/limits.ts';
@@ -11,7 +10,8 @@ import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import { andThen, seal } from '../../domain/shared/stream-machine.ts';
 import { Deadlines } from '../../infrastructure/providers/deadlines.ts';
 import { Exchange, type ExchangeOptions } from '../../infrastructure/providers/exchange.ts';
-import { connectionPool, executor, type ReadyProvider } from '../../infrastructure/providers/executor.ts';
+import { ConnectionPool } from '../../infrastructure/providers/connection-pool.ts';
+import { executor, type ReadyProvider } from '../../infrastructure/providers/executor.ts';
 import type { Endpoint, FanOutDialect } from '../../infrastructure/providers/provider.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { timed } from '../support/undisturbed.ts';
@@ -21,7 +21,7 @@ const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, total
 const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise: (words) => words })));
 
 let server: Server | undefined;
-let pool: Pool | undefined;
+let pool: ConnectionPool | undefined;
 afterEach(async () => {
   await pool?.destroy();
   server?.close();
@@ -37,7 +37,7 @@ async function exchangeWith(says: (socket: Socket) => void, over: Partial<Exchan
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  pool = connectionPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), timeouts);
+  pool = new ConnectionPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), timeouts);
   const exchange = new Exchange({
     stream: false,
     decode: () => E.left({ kind: 'protocol', message: 'Not to be read.' }),
@@ -266,7 +266,7 @@ describe('a call that is several exchanges', () => {
     await once(server, 'listening');
     const baseUrl = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const endpoint: Endpoint = { baseUrl, authenticate: (request) => request };
-    pool = connectionPool(baseUrl, timeouts);
+    pool = new ConnectionPool(baseUrl, timeouts);
     const ready = {
       provider: { endpoints: [endpoint], speak: () => ({ endpoint, dialect }) },
       timeouts: { ...timeouts, totalMs },

@@ -1,0 +1,165 @@
+import { spawnSync } from 'node:child_process';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConnectionPool } from '../../infrastructure/providers/connection-pool.ts';
+import { until } from '../support/otlp-receiver.ts';
+import { answered, asked } from '../support/pool-requests.ts';
+
+const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
+
+let server: Server;
+let pool: ConnectionPool;
+let sockets: Socket[] = [];
+let open: ServerResponse[] = [];
+beforeAll(async () => {
+  // It begins an answer at /open, and says at others by which connection they came.
+  server = createServer((req, res) => {
+    const came = String(sockets.indexOf(req.socket));
+    if (req.url !== '/open') return void res.end(came);
+    res.write(came);
+    open.push(res);
+  });
+  server.on('connection', (socket) => void sockets.push(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+beforeEach(() => {
+  sockets = [];
+  open = [];
+  pool = new ConnectionPool(
+    new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`),
+    timeouts,
+  );
+});
+
+/** So many answers that have begun. */
+async function streams(count: number) {
+  const all = Array.from({ length: count }, () => asked(pool, '/open'));
+  await Promise.all(all.map(({ begun }) => begun));
+  return all;
+}
+
+/** By which connection; undici waits for a turn of the event loop before it asks by the same one again. */
+async function connectionAsked(): Promise<string> {
+  const came = await answered(pool);
+  await turn();
+  await turn();
+  return came;
+}
+
+/** They end, one after the other. */
+async function ended(all: Awaited<ReturnType<typeof streams>>): Promise<void> {
+  for (const res of open.splice(0)) res.end();
+  await Promise.all(all.map(({ answer }) => answer));
+  await turn();
+  await turn();
+}
+
+describe('connections to an upstream', () => {
+  it('have one request at a time, and the one that was used last is used next', async () => {
+    const all = await streams(3);
+    expect(await connectionAsked()).toBe('3');
+    expect(await connectionAsked()).toBe('3');
+    await ended(all);
+    const last = await connectionAsked();
+    expect(await connectionAsked()).toBe(last);
+    expect(sockets).toHaveLength(4);
+    await pool.close();
+  });
+
+  it('that were closed are not used again', async () => {
+    await ended(await streams(5));
+    const before = sockets.length;
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    for (const socket of sockets) socket.end();
+    await Promise.all(closed);
+    expect(await connectionAsked()).toBe(String(before));
+    expect(await connectionAsked()).toBe(String(before));
+    await pool.close();
+  });
+
+  it('that cannot be made fail their request alone', async () => {
+    const nobody = new ConnectionPool(new URL('http://127.0.0.1:1'), timeouts);
+    await expect(answered(nobody)).rejects.toThrow('ECONNREFUSED');
+    await expect(answered(nobody)).rejects.toThrow('ECONNREFUSED');
+    await nobody.close();
+  });
+
+  it('end when the pool is closed: those that are free at once, others with their answer', async () => {
+    const [under, other] = await streams(2);
+    open[1]?.end();
+    await other?.answer;
+    const closing = pool.close();
+    expect(pool.closed).toBe(true);
+    await until(() => sockets.filter(({ destroyed }) => destroyed).length === 1);
+    open[0]?.end();
+    expect(await under?.answer).toMatch(/^\d$/);
+    await closing;
+    await until(() => sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it('end at once when the pool is destroyed', async () => {
+    const [under] = await streams(1);
+    await pool.destroy();
+    await expect(under?.answer).rejects.toThrow('destroyed');
+    await until(() => sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it('leave nothing behind, however many there were at once', () => {
+    // 2 KB of each that is not let go, and the server's own beside them.
+    expect(heapLeftByConnections(1500)).toBeLessThan(2_000_000);
+  });
+});
+
+/** Bytes of heap, once so many answers at a time have ended with their connections, but for the last. */
+function heapLeftByConnections(count: number): number {
+  const url = (file: string) => JSON.stringify(pathToFileURL(path.join(import.meta.dirname, file)).href);
+  const program = `
+    import { createServer } from 'node:http';
+    import { setTimeout as sleep } from 'node:timers/promises';
+    import { ConnectionPool } from ${url('../../infrastructure/providers/connection-pool.ts')};
+    import { answered, asked } from ${url('../support/pool-requests.ts')};
+    const open = [];
+    const server = createServer((req, res) => {
+      if (req.url === '/') return void res.end('x');
+      res.write('x');
+      open.push(res);
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
+    const pool = new ConnectionPool(new URL('http://127.0.0.1:' + server.address().port), timeouts);
+    const heap = () => (gc(), gc(), process.memoryUsage().heapUsed);
+    const peak = async (count) => {
+      const all = Array.from({ length: count }, () => asked(pool, '/open'));
+      await Promise.all(all.map(({ begun }) => begun));
+      const last = open.pop();
+      for (const res of open.splice(0)) res.end();
+      await sleep(300);
+      server.closeIdleConnections();
+      await sleep(300);
+      last.end();
+      await Promise.all(all.map(({ answer }) => answer));
+      await sleep(100);
+      await answered(pool);
+    };
+    await peak(100);
+    const before = heap();
+    await peak(${count});
+    process.stdout.write(String(heap() - before));
+    process.exit();
+  `;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--expose-gc', '--input-type=module', '--eval', program],
+    { encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(stderr);
+  return Number(stdout);
+}
