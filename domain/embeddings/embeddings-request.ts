@@ -24,7 +24,7 @@ export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayErr
   const model = modelOf(document.value);
   if (E.isLeft(model)) return model;
   if (!isInput(document.value['input']))
-    return E.left(invalidRequest('`input` must be a non-empty string or a non-empty array.', 'input'));
+    return E.left(invalidRequest('`input` must be a string or a non-empty array.', 'input'));
   return E.right({
     document,
     model: model.right,
@@ -34,5 +34,5 @@ export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayErr
   });
 }
 
-const isInput = (input: Json | undefined): boolean =>
-  (isString(input) && input !== '') || (isArray(input) && input.length > 0);
+/** An empty text is one: upstreams that take it embed it, alone as among others. */
+const isInput = (input: Json | undefined): boolean => isString(input) || (isArray(input) && input.length > 0);

@@ -11,7 +11,7 @@ const read = (body: object) => {
 
 describe('what every provider needs is checked, and named', () => {
   const model = '`model` must be a non-empty string.';
-  const input = '`input` must be a non-empty string or a non-empty array.';
+  const input = '`input` must be a string or a non-empty array.';
 
   it.each<[string, object, string, string]>([
     ['no model', { model: undefined }, 'model', model],
@@ -19,7 +19,6 @@ describe('what every provider needs is checked, and named', () => {
     ['a model that is no string', { model: ['fast'] }, 'model', model],
     ['no input', { input: undefined }, 'input', input],
     ['input of null', { input: null }, 'input', input],
-    ['an empty string', { input: '' }, 'input', input],
     ['an empty array', { input: [] }, 'input', input],
     ['an object', { input: { text: 'Hi' } }, 'input', input],
     ['a number', { input: 7 }, 'input', input],
@@ -31,6 +30,7 @@ describe('what every provider needs is checked, and named', () => {
 
   it.each<[string, object]>([
     ['a string', { input: 'Hi' }],
+    ['an empty string', { input: '' }],
     ['strings', { input: ['Hi', 'Ho'] }],
     ['a string that is empty among others', { input: ['Hi', ''] }],
     ['tokens', { input: [1, 2, 3] }],
