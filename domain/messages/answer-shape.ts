@@ -11,7 +11,7 @@ import {
 } from '../shared/json.ts';
 import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { firstChoice } from './chat-answer.ts';
+import { calleeOf, firstChoice } from './chat-answer.ts';
 
 /** Whether a field may hold this value. */
 type Shape = (value: Json | undefined) => boolean;
@@ -44,7 +44,7 @@ const aCallee = orEmpty(
   (callee) => isObject(callee) && aText(callee['name']) && callArguments(callee['arguments']),
 );
 
-const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(call['function']);
+const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(calleeOf(call));
 
 /** The fields of a message or delta that are translated. */
 const fields: readonly (readonly [field: string, shape: Shape])[] = [

@@ -6,6 +6,7 @@ import {
   isAbsent,
   isArray,
   isDeeperThan,
+  isFilled,
   isObject,
   isString,
   type Json,
@@ -109,7 +110,11 @@ export interface CallPiece {
 
 /** The calls of a message or delta. */
 export const callsOf = ({ tool_calls }: JsonObject): readonly CallPiece[] =>
-  isArray(tool_calls) ? tool_calls.filter(isObject).map((call) => pieceOf(call, call['function'])) : [];
+  isArray(tool_calls) ? tool_calls.filter(isObject).map((call) => pieceOf(call, calleeOf(call))) : [];
+
+/** What is called: a function, or a custom tool, which takes text of any kind instead of arguments. */
+export const calleeOf = ({ function: callee, custom }: JsonObject): Json | undefined =>
+  isFilled(callee) || !isObject(custom) ? callee : { ...custom, arguments: custom['input'] ?? null };
 
 /** The single call of the older API; many upstreams send the field always, and mean nothing by it. */
 export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefined {

@@ -31,6 +31,7 @@ export const malformedInChat: Named<JsonObject> = [
     (args) => ({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: args } }] }),
     [true, ['x']],
   ),
+  ...named((input) => ({ tool_calls: [{ index: 0, id: 'a', custom: { name: 'f', input } }] }), noWords),
   ...named((function_call) => ({ function_call }), [7, 'f', ['x']]),
   ...named((name) => ({ function_call: { name, arguments: '{}' } })),
 ];

@@ -328,10 +328,10 @@ describe('tool calls', () => {
     ['{}{}'],
     ['not json'],
     ['{"a":'.repeat(300) + '1' + '}'.repeat(300)],
-  ])('arguments that are no JSON object are kept as text: %.20s', (args) => {
-    expect(contentOf({ tool_calls: [call('c', 'f', args)] })).toEqual([
-      use('c', 'f', { _raw_arguments: args }),
-    ]);
+  ])('arguments that are no JSON object are kept as text, as what custom tools take is: %.20s', (args) => {
+    const custom = { id: 'c', custom: { name: 'f', input: args } };
+    for (const each of [call('c', 'f', args), custom])
+      expect(contentOf({ tool_calls: [each] })).toEqual([use('c', 'f', { _raw_arguments: args })]);
   });
 });
 

@@ -154,6 +154,15 @@ describe('blocks come one after the other', () => {
       ],
     ],
     [
+      'a custom tool is called with text',
+      [
+        called({ index: 0, id: 'a', custom: { name: 'f', input: '' } }),
+        called({ index: 0, custom: { input: '4 +' } }),
+        called({ index: 0, custom: { input: ' 4' } }),
+      ],
+      ['tool_use f', '{"_raw_arguments":"4 + 4"}', '.'],
+    ],
+    [
       'an object whose text is a JSON string once more is told as the object',
       [called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1}"'))],
       ['tool_use f', '{"a":1}', '.'],
