@@ -5,6 +5,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   numberOf,
   objectsOf,
 } from '../shared/json.ts';
@@ -89,6 +90,21 @@ export const codeLabels = (
   sanitise: Sanitise,
 ): { readonly labels?: UpstreamLabels } =>
   code !== undefined && isLabel(code, sanitise) ? { labels: { code } } : {};
+
+/**
+ * How long a refusal asks to wait, in whole seconds as `retry-after` has them: Google's APIs say it in the body alone, as
+ * a `google.rpc.RetryInfo` among the details of their error (rule 35.37).
+ */
+export function askedWait(body: Json | undefined): string | undefined {
+  const { details } = membersOf(membersOf(firstOf(body))['error']);
+  const { retryDelay } = membersOf(objectsOf(details).find((each) => each['@type'] === retryInfo));
+  const seconds = isString(retryDelay) ? duration.exec(retryDelay)?.[1] : undefined;
+  return seconds === undefined ? undefined : String(Math.ceil(Number(seconds)));
+}
+
+const retryInfo = 'type.googleapis.com/google.rpc.RetryInfo';
+/** As protocol buffers write one in JSON, and none that is negative. */
+const duration = /^(\d{1,9}(?:\.\d{1,9})?)s$/;
 
 /** What a short identifier is (rule 35.11). */
 const identifier = /^[A-Za-z0-9_.-]{1,64}$/;

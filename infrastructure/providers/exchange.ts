@@ -18,7 +18,7 @@ import {
   type UpstreamFault,
   upstreamError,
 } from '../../domain/upstream/upstream-fault.ts';
-import { codeLabels, type ToldFailure, upstreamFailure } from '../../domain/upstream/upstream-words.ts';
+import { askedWait, codeLabels, upstreamFailure } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
 import { errorIn } from './error-body.ts';
@@ -245,23 +245,24 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   private refusal(body: Buffer): UpstreamFault {
     const { sanitise, errorCode } = this.options;
-    const failure = this.failureIn(body, `The upstream answered with status ${this.status}.`);
+    const told = errorIn(body);
+    const failure = upstreamFailure(told, `The upstream answered with status ${this.status}.`, sanitise);
+    const wait = askedWait(told);
     return {
       kind: 'status',
       status: this.status,
       ...codeLabels(errorCode?.(this.head), sanitise),
       ...failure,
-      headers: headersOnError(this.head, sanitise),
+      headers: {
+        ...(wait === undefined ? {} : { 'retry-after': wait }),
+        ...headersOnError(this.head, sanitise),
+      },
     };
   }
 
   private notAStream(body: Buffer): UpstreamFault {
     const otherwise = 'The upstream answered a streamed request with something else.';
-    return { kind: 'protocol', ...this.failureIn(body, otherwise) };
-  }
-
-  private failureIn(body: Buffer, otherwise: string): ToldFailure {
-    return upstreamFailure(errorIn(body), otherwise, this.options.sanitise);
+    return { kind: 'protocol', ...upstreamFailure(errorIn(body), otherwise, this.options.sanitise) };
   }
 
   /** An error body is only read for its message: what is over the bound is not waited for. */

@@ -139,6 +139,20 @@ describe('an exchange with an upstream', () => {
     );
   });
 
+  it.each([
+    ['alone', '', '28'],
+    ['and another in a header', 'retry-after: 9\r\n', '9'],
+  ])('that asks to wait in the body, %s, tells it as retry-after', async (_case, head, seconds) => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '27.3s' }];
+    const told = JSON.stringify({ error: { code: 429, message: 'Later.', details } });
+    const { exchange } = await exchangeWith((socket) =>
+      socket.write(`HTTP/1.1 429 Too Many Requests\r\n${head}content-length: ${told.length}\r\n\r\n${told}`),
+    );
+    expect(await exchange.reply).toMatchObject({
+      left: { status: 429, headers: { 'retry-after': seconds } },
+    });
+  });
+
   it('that is refused in an event of a stream is refused all the same', async () => {
     const told = 'data: {"error":{"message":"It is too hot."}}\n\n';
     const { exchange } = await exchangeWith(

@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Json } from '../../../domain/shared/json.ts';
-import { upstreamFailure, upstreamLabels, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
+import {
+  askedWait,
+  upstreamFailure,
+  upstreamLabels,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-words.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
 
 describe('the upstream’s own message', () => {
@@ -192,5 +197,42 @@ describe('what the upstream calls its failure', () => {
       labels: { code: 'content_filter' },
     });
     expect(upstreamFailure(undefined, 'No.', shown)).toEqual({ message: 'No.' });
+  });
+});
+
+describe('how long a refusal asks to wait', () => {
+  const info = (retryDelay: Json): Json => ({
+    '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+    retryDelay,
+  });
+  const others: Json[] = [{ '@type': 'type.googleapis.com/google.rpc.Help', links: [] }, 'no object'];
+  const refusal = (details: Json): Json => ({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', details } });
+
+  it.each<[Json, string | undefined]>([
+    ['27s', '27'],
+    ['27.000000001s', '28'],
+    ['0.2s', '1'],
+    ['0s', '0'],
+    ['-3s', undefined],
+    ['27', undefined],
+    ['a while', undefined],
+    [27, undefined],
+    [null, undefined],
+  ])('a retryDelay of %j is %j', (delay, seconds) => {
+    expect(askedWait(refusal([...others, info(delay)]))).toBe(seconds);
+    expect(askedWait([refusal([info(delay)])])).toBe(seconds);
+  });
+
+  it.each<[string, Json]>([
+    ['without details', { error: { message: 'm' } }],
+    ['with other details alone', refusal(others)],
+    ['with details that are no list', refusal('27s')],
+    ['in words', { error: 'Wait 27s.' }],
+  ])('is not known of one %s', (_case, body) => {
+    expect(askedWait(body)).toBeUndefined();
+  });
+
+  it('never throws, whatever the body is', () => {
+    fc.assert(fc.property(aJson, (body) => expect(askedWait(body)).toBeUndefined()));
   });
 });
