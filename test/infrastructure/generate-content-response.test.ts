@@ -251,6 +251,22 @@ describe('finish reasons', () => {
     );
   });
 
+  it.each([
+    ['STOP', undefined],
+    [1, undefined],
+    ['MAX_TOKENS', undefined],
+    [undefined, undefined],
+    ['CONTINUATION', { stop_reason: 'CONTINUATION' }],
+    ['UNEXPECTED_TOOL_CALL', { stop_reason: 'UNEXPECTED_TOOL_CALL' }],
+    ['MALFORMED_FUNCTION_CALL', { stop_reason: 'MALFORMED_FUNCTION_CALL' }],
+    ['NEVER_HEARD_OF', { stop_reason: 'NEVER_HEARD_OF' }],
+  ])('%p stands beside it as %j: of a dozen reasons chat makes one', (finishReason, own) => {
+    const answer = says([{ text: 'a' }, { functionCall: { name: 'f' } }], { finishReason });
+    expect(message(answer)['provider_metadata']).toEqual(
+      own === undefined ? undefined : { cloud_a_platform: own },
+    );
+  });
+
   it('what the platform says of a withheld answer is a refusal, sanitised; of others it is nothing', () => {
     const finishMessage = 'It was secret.';
     expect(message(says([], { finishReason: 'SPII', finishMessage }))).toMatchObject({
@@ -265,21 +281,39 @@ describe('finish reasons', () => {
 
 describe('a blocked answer is a completion that says nothing', () => {
   it.each([
-    ['a candidate without content', { candidates: [{ finishReason: 'MODEL_ARMOR' }] }],
-    ['content that is empty', { candidates: [{ content: {}, finishReason: 'SAFETY' }] }],
-    ['content without parts', { candidates: [{ content: { role: 'model' }, finishReason: 'SPII' }] }],
-    ['content without any part', { candidates: [{ content: { parts: [] }, finishReason: 'BLOCKLIST' }] }],
+    [
+      'a candidate without content',
+      { candidates: [{ finishReason: 'MODEL_ARMOR' }] },
+      { stop_reason: 'MODEL_ARMOR' },
+    ],
+    [
+      'content that is empty',
+      { candidates: [{ content: {}, finishReason: 'SAFETY' }] },
+      { stop_reason: 'SAFETY' },
+    ],
+    [
+      'content without parts',
+      { candidates: [{ content: { role: 'model' }, finishReason: 'SPII' }] },
+      { stop_reason: 'SPII' },
+    ],
+    [
+      'content without any part',
+      { candidates: [{ content: { parts: [] }, finishReason: 'BLOCKLIST' }] },
+      { stop_reason: 'BLOCKLIST' },
+    ],
     [
       'no candidates',
       { promptFeedback: { blockReason: 'MODEL_ARMOR' }, usageMetadata: { trafficType: 'ON_DEMAND' } },
+      { block_reason: 'MODEL_ARMOR' },
     ],
-    ['an empty list of candidates', { candidates: [], promptFeedback: { blockReason: 4 } }],
-  ])('%s', (_case, answer) => {
+    ['an empty list of candidates', { candidates: [], promptFeedback: { blockReason: 4 } }, undefined],
+  ])('%s', (_case, answer, own) => {
     const told = completion(answer);
+    const metadata = own === undefined ? {} : { provider_metadata: { cloud_a_platform: own } };
     expect(told['choices']).toEqual([
       {
         index: 0,
-        message: { role: 'assistant', content: '', refusal: null },
+        message: { role: 'assistant', content: '', refusal: null, ...metadata },
         logprobs: null,
         finish_reason: 'content_filter',
       },

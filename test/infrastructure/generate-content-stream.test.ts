@@ -19,6 +19,7 @@ import {
   failure,
   finish,
   finished,
+  finishedFor,
   head,
   lastOf,
   machines,
@@ -147,17 +148,21 @@ it('images are numbered across events', () => {
 });
 
 describe('blocked answers are a normal end', () => {
-  const ended = [delta({ role: 'assistant', content: '' }), finished('content_filter'), done];
   it.each([
     [
       'a prompt that was blocked',
       { promptFeedback: { blockReason: 'MODEL_ARMOR' }, usageMetadata: { trafficType: 'ON_DEMAND' } },
+      { block_reason: 'MODEL_ARMOR' },
     ],
-    ['a candidate without content', finish('MODEL_ARMOR')],
-    ['content that is empty', finish('SAFETY', { content: {} })],
-    ['content without parts', finish('SPII', { content: { role: 'model' } })],
-  ])('%s', (_case, event) => {
-    expect(stream([event])).toEqual(ended);
+    ['a candidate without content', finish('MODEL_ARMOR'), { stop_reason: 'MODEL_ARMOR' }],
+    ['content that is empty', finish('SAFETY', { content: {} }), { stop_reason: 'SAFETY' }],
+    ['content without parts', finish('SPII', { content: { role: 'model' } }), { stop_reason: 'SPII' }],
+  ])('%s', (_case, event, own) => {
+    expect(stream([event])).toEqual([
+      delta({ role: 'assistant', content: '' }),
+      finishedFor('content_filter', own),
+      done,
+    ]);
   });
 
   it('what the platform says of it is a refusal, sanitised', () => {
@@ -166,7 +171,7 @@ describe('blocked answers are a normal end', () => {
     ).toEqual(delta({ role: 'assistant', content: '', refusal: 'A ***.' }));
     expect(stream([text('a'), finish('SPII', { finishMessage: 'A secret.' })]).slice(1)).toEqual([
       delta({ refusal: 'A ***.' }),
-      finished('content_filter'),
+      finishedFor('content_filter', { stop_reason: 'SPII' }),
       done,
     ]);
     expect(stream([text('a'), finish('STOP', { finishMessage: 'Well.' })]).slice(1)).toEqual([
@@ -177,7 +182,8 @@ describe('blocked answers are a normal end', () => {
 
   it('a block is told at the end, and where no candidate has finished alone', () => {
     const blocked = { promptFeedback: { blockReason: 'OTHER', blockReasonMessage: 'No.' } };
-    const refused = [delta({ refusal: 'No.' }), finished('content_filter'), done];
+    const withheld = finishedFor('content_filter', { block_reason: 'OTHER' });
+    const refused = [delta({ refusal: 'No.' }), withheld, done];
     expect(stream([blocked, text('a'), finish('STOP')])).toEqual(stream([text('a'), finish('STOP')]));
     expect(stream([text('a'), finish('STOP'), blocked])).toEqual(stream([text('a'), finish('STOP')]));
     for (const events of [
@@ -200,7 +206,7 @@ describe('blocked answers are a normal end', () => {
   it('what is withheld after text is cut off there', () => {
     expect(stream([text('a'), finish('RECITATION')])).toEqual([
       delta({ role: 'assistant', content: 'a' }),
-      finished('content_filter'),
+      finishedFor('content_filter', { stop_reason: 'RECITATION' }),
       done,
     ]);
   });

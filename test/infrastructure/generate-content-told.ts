@@ -62,6 +62,19 @@ export const delta = (of: object, index = 0) =>
   chunk([{ index, delta: of, logprobs: null, finish_reason: null }]);
 export const finished = (reason: string, terminal = true, index = 0) =>
   chunk([{ index, delta: {}, logprobs: null, finish_reason: reason }], terminal);
+/** The same of an answer for whose end chat has no word: the platform's own stands beside it. */
+export const finishedFor = (reason: string, own: object) =>
+  chunk(
+    [
+      {
+        index: 0,
+        delta: { provider_metadata: { cloud_a_platform: own } },
+        logprobs: null,
+        finish_reason: reason,
+      },
+    ],
+    true,
+  );
 export const done: Event = { kind: 'done' };
 
 /** The finish reasons that were told, in order. */

@@ -39,10 +39,32 @@ export function finishReason(reason: string, called: boolean): string {
   return reason === 'STOP' ? 'stop' : 'content_filter';
 }
 
-/** A prompt that was blocked; `message` is the platform's explanation, where there is one. */
+const promptBlocked = 'PROMPT_BLOCKED';
+
+/** Reasons that a `finish_reason` says in full, and the one that is none of the platform's. */
+const inChat: ReadonlySet<string> = new Set(['STOP', 'MAX_TOKENS', promptBlocked]);
+
+/** Why the answer, or its prompt, was withheld or cut off, in the platform's own words, where chat has none. */
+export function ownReasons(candidate: JsonObject): JsonObject {
+  const reason = reasonOf(candidate);
+  return {
+    ...(reason === undefined || inChat.has(reason) ? {} : { stop_reason: reason }),
+    ...(isString(candidate['blockReason']) ? { block_reason: candidate['blockReason'] } : {}),
+  };
+}
+
+/** A prompt that was blocked; `reason` and `message` are the platform's own, where there are any. */
 export interface Block {
+  readonly reason: Json | undefined;
   readonly message: string | undefined;
 }
+
+/** The candidate that stands for a blocked prompt: it was withheld. */
+export const withheldBy = ({ reason, message }: Block): JsonObject => ({
+  finishReason: promptBlocked,
+  finishMessage: message,
+  blockReason: reason,
+});
 
 /** What stands where nothing was blocked: the APIs of the platform spell it in two ways. */
 const noBlock: ReadonlySet<Json> = new Set(['', 'BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED']);
@@ -53,7 +75,7 @@ export function blockOf(answer: JsonObject): Block | undefined {
   if (candidatesOf(answer).length > 0 || !isObject(feedback)) return undefined;
   const { blockReason, blockReasonMessage } = feedback;
   if (isAbsent(blockReason) || noBlock.has(blockReason) || numberOf(blockReason) === 0) return undefined;
-  return { message: isString(blockReasonMessage) ? blockReasonMessage : undefined };
+  return { reason: blockReason, message: isString(blockReasonMessage) ? blockReasonMessage : undefined };
 }
 
 /** A candidate is an object. */

@@ -14,10 +14,19 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { type CandidatePiece, CandidateCalls, signaturesIn } from './generate-content-calls.ts';
-import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
+import {
+  type Block,
+  blockOf,
+  candidatesOf,
+  finishMessageOf,
+  finishReason,
+  ownReasons,
+  reasonOf,
+  withheldBy,
+} from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { type CandidateContent, contentOf, isMalformed } from './generate-content-candidate.ts';
-import { metadataOf } from './generate-content-metadata.ts';
+import { finishMetadata, metadataOf } from './generate-content-metadata.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 /** Makes an upstream's own words fit for the caller. */
@@ -48,7 +57,7 @@ export function generatedCompletion(
   const choices =
     blocked === undefined
       ? choicesOf(candidatesOf(answer), about, sanitise)
-      : E.right([blockedChoice(blocked.message, sanitise)]);
+      : E.right([blockedChoice(blocked, sanitise)]);
   if (E.isLeft(choices)) return protocolFault(choices.left, billed);
   const usage = chatUsage(answer['usageMetadata']);
   return E.right(chatCompletion(about, choices.right, usage === undefined ? {} : { usage }));
@@ -87,14 +96,19 @@ function choiceOf(
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(content.images.length === 0 ? {} : { images: content.images }),
-    ...metadataOf(content, signaturesIn(pieces)),
+    ...metadataOf(content, signaturesIn(pieces), ownReasons(candidate)),
   };
   return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
 }
 
-const blockedChoice = (message: string | undefined, sanitise: Sanitise): JsonObject => ({
+const blockedChoice = (block: Block, sanitise: Sanitise): JsonObject => ({
   index: 0,
-  message: { role: 'assistant', content: '', refusal: refusalText(message, sanitise) },
+  message: {
+    role: 'assistant',
+    content: '',
+    refusal: refusalText(block.message, sanitise),
+    ...finishMetadata(withheldBy(block)),
+  },
   logprobs: null,
   finish_reason: 'content_filter',
 });

@@ -16,8 +16,16 @@ import type { Ending, StreamMachine } from '../../../domain/shared/stream-machin
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { StreamedChoice } from './generate-content-choice.ts';
-import { type Block, blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
+import {
+  type Block,
+  blockOf,
+  candidatesOf,
+  finishMessageOf,
+  reasonOf,
+  withheldBy,
+} from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
+import { finishMetadata } from './generate-content-metadata.ts';
 import { refusalText } from './generate-content-response.ts';
 import { isMalformed, contentOf } from './generate-content-candidate.ts';
 import { chatUsage } from './generate-content-usage.ts';
@@ -40,12 +48,6 @@ export const generateContentStream = (
 
 /** Candidates of one answer: what a chat request may ask for. */
 const maxCandidates = 128;
-
-/** The candidate that stands for a blocked prompt: it was withheld. */
-const withheldBy = ({ message }: Block): JsonObject => ({
-  finishReason: 'PROMPT_BLOCKED',
-  finishMessage: message,
-});
 
 /** It says more than where the answer is from. */
 const isSpoken = ({ delta }: JsonObject): boolean =>
@@ -124,7 +126,8 @@ class StreamedAnswer {
       if (choice.fault !== undefined) return this.fail(choice.fault);
       if (delta !== undefined)
         deltas.push({ index, delta, logprobs: logprobsOf(candidate), finish_reason: null });
-      if (finish !== undefined) finishes.push({ index, delta: {}, logprobs: null, finish_reason: finish });
+      if (finish !== undefined)
+        finishes.push({ index, delta: finishMetadata(candidate), logprobs: null, finish_reason: finish });
     }
     return [
       ...(deltas.length === 0 ? [] : [this.said(deltas, wasFinished)]),
