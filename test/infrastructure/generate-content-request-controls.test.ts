@@ -52,6 +52,7 @@ describe('generation controls', () => {
     [{ max_tokens: 5 }, { maxOutputTokens: 5 }],
     [{ max_tokens: 5, max_completion_tokens: 5 }, { maxOutputTokens: 5 }],
     [{ stop: 'a' }, { stopSequences: ['a'] }],
+    [{ stop_sequences: ['a', 'b'] }, { stopSequences: ['a', 'b'] }],
     [{ stop: [] }, undefined],
     [{ stop: '', temperature: null, logprobs: false, top_logprobs: 3 }, undefined],
     [{ response_format: { type: 'text' } }, undefined],
@@ -105,6 +106,7 @@ describe('generation controls', () => {
     [{ web_search_options: {} }, 'web_search_options'],
     [{ modalities: ['text', 'audio'] }, 'modalities[1]'],
     [{ max_tokens: 5, max_completion_tokens: 6 }, 'max_tokens'],
+    [{ stop: 'a', stop_sequences: ['b'] }, 'stop_sequences'],
     [{ response_format: { type: 'grammar' } }, 'response_format.type'],
     [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
     [

@@ -120,6 +120,7 @@ describe('inference controls', () => {
     [{ max_tokens: 5, max_completion_tokens: 5 }, { maxTokens: 5 }],
     [{ max_tokens: 5, max_completion_tokens: null }, { maxTokens: 5 }],
     [{ stop: 'x' }, { stopSequences: ['x'] }],
+    [{ stop_sequences: ['x', 'y'] }, { stopSequences: ['x', 'y'] }],
     [{ stop: [] }, undefined],
     [
       { temperature: 0, top_p: 1 },
@@ -137,6 +138,8 @@ describe('inference controls', () => {
     [{ stop: '' }, 'stop'],
     [{ stop: [1] }, 'stop'],
     [{ stop: ['a', ''] }, 'stop'],
+    [{ stop_sequences: 'a' }, 'stop_sequences'],
+    [{ stop: 'a', stop_sequences: ['b'] }, 'stop_sequences'],
     [{ top_k: 1.5 }, 'top_k'],
     [{ top_k: -1 }, 'top_k'],
   ])('%j is rejected by name', (body, param) => {

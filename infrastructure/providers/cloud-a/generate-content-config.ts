@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { askedStops } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
@@ -39,7 +40,9 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
   if (E.isLeft(thinking)) return thinking;
   const modalities = responseModalities(body['modalities'], own.responseModalities);
   if (E.isLeft(modalities)) return modalities;
-  const { logprobs, stop } = body;
+  const stop = askedStops(body);
+  if (E.isLeft(stop)) return stop;
+  const { logprobs } = body;
   return E.right(
     present({
       maxOutputTokens: limit.right?.value,
@@ -50,7 +53,7 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
       seed: body['seed'],
       presencePenalty: body['presence_penalty'],
       frequencyPenalty: body['frequency_penalty'],
-      stopSequences: stopSequences(stop),
+      stopSequences: stopSequences(stop.right?.value),
       ...(logprobs === true ? { responseLogprobs: true, logprobs: body['top_logprobs'] } : {}),
       ...format.right,
       thinkingConfig: thinking.right,
@@ -75,9 +78,9 @@ function responseModalities(
   return E.right(asked.includes('IMAGE') ? asked : own?.value);
 }
 
-function stopSequences(stop: Json | undefined): Json | undefined {
-  const sequences = isString(stop) ? [stop] : stop;
-  return isArray(sequences) && sequences.every((each) => each === '') ? undefined : sequences;
+/** Texts that are empty say nothing. */
+function stopSequences(asked: Json | undefined): Json | undefined {
+  return isArray(asked) && asked.every((each) => each === '') ? undefined : asked;
 }
 
 function formatMembers(format: Json | undefined): Members {

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { askedStops } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { controlsOfA, foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
 import {
@@ -67,7 +68,7 @@ export function inferenceConfig(
   const outside = (['temperature', 'top_p'] as const).find((field) => !isShare(sampling(field)));
   if (outside !== undefined)
     return E.left(fieldError(outside, "must be a number from 0 to 1 on this model's route."));
-  const stopSequences = stops(body['stop']);
+  const stopSequences = stops(body);
   if (E.isLeft(stopSequences)) return stopSequences;
   return E.right(
     present({
@@ -95,14 +96,15 @@ function tokenLimit(body: JsonObject): Either<GatewayError, number | undefined> 
     : E.left(fieldError(field, `must be an integer from 1 to ${maxTokensLimit}.`));
 }
 
-function stops(stop: Json | undefined): Either<GatewayError, readonly Json[] | undefined> {
-  if (isAbsent(stop)) return E.right(undefined);
-  const sequences = isString(stop) ? [stop] : stop;
-  if (!isArray(sequences) || !sequences.every((each) => isString(each) && each !== ''))
-    return E.left(fieldError('stop', 'must be a non-empty string, or an array of such strings.'));
-  if (sequences.length > maxStopSequences)
+function stops(body: JsonObject): Either<GatewayError, readonly Json[] | undefined> {
+  const asked = askedStops(body);
+  if (E.isLeft(asked) || asked.right === undefined) return E.isLeft(asked) ? asked : E.right(undefined);
+  const { field, value } = asked.right;
+  if (!isArray(value) || !value.every((each) => isString(each) && each !== ''))
+    return E.left(fieldError(field, 'must be a non-empty string, or an array of such strings.'));
+  if (value.length > maxStopSequences)
     return E.left(
-      fieldError('stop', `must have at most ${maxStopSequences} sequences on this model's route.`),
+      fieldError(field, `must have at most ${maxStopSequences} sequences on this model's route.`),
     );
-  return E.right(sequences.length === 0 ? undefined : sequences);
+  return E.right(value.length === 0 ? undefined : value);
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import {
@@ -7,13 +6,13 @@ import {
   foreignIn,
   withoutControls,
 } from '../../../domain/compatibility/foreign-fields.ts';
+import { askedStops } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import {
   isAbsent,
   isObject,
   isPositiveInteger,
-  isString,
   type JsonObject,
   membersOf,
   numberOf,
@@ -93,15 +92,14 @@ function besideThinking(limit: number, body: JsonObject, outputLimit: number | u
   return budget === undefined || budget < limit ? limit : Math.min(budget + limit, outputLimit ?? Infinity);
 }
 
-/** `stop_sequences`: the caller's own, or `stop`, a string or several; where both stand they must agree. */
-export function stopMember({ stop, stop_sequences: own }: JsonObject): Members {
-  if (!isAbsent(own) && !isTexts(own))
-    return E.left(fieldError('stop_sequences', 'must be an array of strings.'));
-  const asked = isString(stop) ? [stop] : (stop ?? own);
-  if (isAbsent(asked)) return E.right({});
-  if (!isTexts(asked)) return E.left(fieldError('stop', 'must be a string or an array of strings.'));
-  if (!isAbsent(own) && !isDeepStrictEqual(asked, own)) return E.left(disagreement('stop_sequences', 'stop'));
-  return E.right(asked.length === 0 ? {} : { stop_sequences: asked });
+/** Where the answer is to end. */
+export function stopMember(body: JsonObject): Members {
+  const asked = askedStops(body);
+  if (E.isLeft(asked)) return asked;
+  if (asked.right === undefined) return E.right({});
+  const { field, value } = asked.right;
+  if (!isTexts(value)) return E.left(fieldError(field, 'must be an array of strings.'));
+  return E.right(value.length === 0 ? {} : { stop_sequences: value });
 }
 
 /** `output_config`, with the schema of `response_format` in it where the upstream takes one. */
