@@ -15,24 +15,31 @@ import { type Observation, observation, type StreamObserver } from '../upstream/
 const isToolCall = (item: Json | undefined): item is JsonObject =>
   isObject(item) && isString(item['type']) && item['type'].endsWith('_call');
 
-export function observeResponse(response: JsonObject): Observation {
-  const calls = objectsOf(response['output']).filter(isToolCall).length;
-  return observation(response['usage'], generationUsage, calls);
-}
+const callsIn = (response: JsonObject): number => objectsOf(response['output']).filter(isToolCall).length;
+
+export const observeResponse = (response: JsonObject): Observation =>
+  observation(response['usage'], generationUsage, callsIn(response));
 
 /**
- * Watches a responses stream beside the pipeline. Tool calls are counted as their items come; usage is that of the
- * last response object that tells any.
+ * Watches a responses stream beside the pipeline. Tool calls are counted as their items come; an upstream that only
+ * pretends to stream tells them in the output of its terminal event alone. Usage is that of the last response object
+ * that tells any.
  */
 export class ResponsesObserver implements StreamObserver {
   private usage: Json | undefined;
   private readonly calls = new Set<string>();
+  private callsTogether = 0;
 
   see(payload: JsonObject): void {
     const { response, item } = payload;
-    if (isObject(response) && !isAbsent(response['usage'])) this.usage = response['usage'];
+    if (isObject(response)) this.seeResponse(response);
     if (isToolCall(item) && this.calls.size < maxCountedToolCalls)
       this.calls.add(this.callName(payload, item));
+  }
+
+  private seeResponse(response: JsonObject): void {
+    if (!isAbsent(response['usage'])) this.usage = response['usage'];
+    this.callsTogether = Math.max(this.callsTogether, callsIn(response));
   }
 
   /** An item comes twice, added and done; its place in the output tells that it is the same one. */
@@ -45,6 +52,6 @@ export class ResponsesObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    return observation(this.usage, generationUsage, this.calls.size);
+    return observation(this.usage, generationUsage, Math.max(this.calls.size, this.callsTogether));
   }
 }

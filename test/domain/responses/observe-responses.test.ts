@@ -151,6 +151,26 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
       0,
     ],
     ['an item that is no object', [{ item: 'function_call', output_index: 0 }], 0],
+    [
+      'in the output of the terminal event alone',
+      [
+        { type: 'response.created', response: { output: [] } },
+        {
+          type: 'response.completed',
+          response: { output: ['reasoning', 'mcp_call', 'function_call'].map(item) },
+        },
+      ],
+      2,
+    ],
+    [
+      'as items, and in that output once more',
+      [
+        added('function_call', 0),
+        added('function_call', 0),
+        { type: 'response.completed', response: { output: [item('function_call', 0)] } },
+      ],
+      1,
+    ],
   ])('streamed: %s', (_, payloads, count) => {
     expect(observedStream(payloads).invokedToolCount).toBe(count);
   });
