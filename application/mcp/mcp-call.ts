@@ -11,6 +11,7 @@ import type { McpId } from '../../domain/mcp/message-id.ts';
 import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
 import { policyResultOf } from '../../domain/mcp/server-policy.ts';
 import { isFailedResult } from '../../domain/mcp/server-message.ts';
+import type { InvocationPayload } from '../../domain/payload/invocation-payload.ts';
 import { fewSecrets, joinedSecrets, type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import { elapsedMs } from '../../domain/shared/elapsed.ts';
 import type { Json } from '../../domain/shared/json.ts';
@@ -33,7 +34,8 @@ export interface McpCallPorts {
 /** What a caller's message became, once it is over. */
 interface Ended {
   readonly error: McpError | undefined;
-  readonly result: Json | undefined;
+  /** What a server said. */
+  readonly answer: Omit<InvocationPayload, 'arguments'>;
   readonly bytes: number;
 }
 
@@ -96,7 +98,7 @@ export class McpCall {
   failed(error: McpError): McpAnswer {
     const told = this.lost ?? error;
     this.abort.abort();
-    this.over({ error: told, result: undefined, bytes: 0 });
+    this.over({ error: told, answer: { result: undefined }, bytes: 0 });
     const text = JSON.stringify(mcpErrorMessage(told, this.id));
     return { kind: 'whole', status: mcpErrorStatus(told, this.id), text, error: told.code };
   }
@@ -104,7 +106,7 @@ export class McpCall {
   /** It was answered; a tool that says that it failed has answered. */
   answered(result: Json | undefined, error: Json | undefined, bytes: number): void {
     const failed = error !== undefined || isFailedResult(result);
-    this.over({ error: failed ? saidByServer : undefined, result: result ?? error, bytes });
+    this.over({ error: failed ? saidByServer : undefined, answer: { result, error }, bytes });
   }
 
   private over(how: Ended): void {
@@ -139,7 +141,7 @@ export class McpCall {
       ToolInvocation,
       'requestId' | 'status' | 'errorCode' | 'latencyMs' | 'caller' | 'policyResult'
     >,
-    { result, bytes }: Ended,
+    { answer, bytes }: Ended,
   ): void {
     const { request, message } = this;
     const server = this.server ?? { id: request.serverId, displayName: undefined };
@@ -152,7 +154,7 @@ export class McpCall {
         callerSecrets: request.callerSecrets,
         server: { id: server.id, displayName: server.displayName },
         tool: { id: `${server.id}/${tool}`, displayName: this.ports.titles.of(server.id, tool) },
-        payload: { arguments: args, result },
+        payload: { arguments: args, ...answer },
       },
       bytes + (args === undefined ? 0 : this.receivedBytes),
     );

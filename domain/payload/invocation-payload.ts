@@ -3,12 +3,14 @@ import { maxBodyBytesHere, maxInvocationJsonBytes } from '../shared/limits.ts';
 import { type StoredPayload, stored } from './payload.ts';
 import type { RedactionRules } from './redact.ts';
 import { cutMark } from './truncate.ts';
-import { wrapInvocation, wrappable } from './wrap.ts';
+import { type InvocationRoot, wrapInvocation, wrappable } from './wrap.ts';
 
 /** What a tool was called with, and what it answered; undefined: it was not, or did not. */
 export interface InvocationPayload {
   readonly arguments: Json | undefined;
   readonly result: Json | undefined;
+  /** A JSON-RPC error, which stands in the place of a result. */
+  readonly error?: Json | undefined;
 }
 
 export interface StoredInvocation {
@@ -22,11 +24,26 @@ export interface StoredInvocation {
  */
 export const redactedInvocation = (payload: InvocationPayload, rules: RedactionRules): StoredInvocation => ({
   arguments: unwrapped('arguments', payload.arguments, rules),
-  result: unwrapped('result', payload.result, rules),
+  result: answered(payload, rules),
 });
 
+/** Some servers write a `result` of null beside their error. */
+const answered = ({ result, error }: InvocationPayload, rules: RedactionRules): StoredPayload | undefined =>
+  (result ?? undefined) === undefined && error !== undefined
+    ? unwrapped('error', error, inPlaceOfResult(rules))
+    : unwrapped('result', result, rules);
+
+/** All of an error is what went wrong; paths of admins find it where a result is. */
+function inPlaceOfResult({ paths, secrets }: RedactionRules): RedactionRules {
+  const keys = new Map(paths.keys);
+  const result = keys.get('result');
+  if (result === undefined) keys.delete('error');
+  else keys.set('error', result);
+  return { paths: { ...paths, keys }, secrets };
+}
+
 function unwrapped(
-  root: 'arguments' | 'result',
+  root: InvocationRoot,
   value: Json | undefined,
   rules: RedactionRules,
 ): StoredPayload | undefined {

@@ -45,8 +45,8 @@ export const wrapStream = (events: readonly Written[], usage: Written, error: Wr
     ['error', error],
   ]);
 
-export const wrapInvocation = (side: 'arguments' | 'result', value: Written): Members =>
-  root([[side, value]]);
+export type InvocationRoot = Extract<PayloadRoot, 'arguments' | 'result' | 'error'>;
+export const wrapInvocation = (side: InvocationRoot, value: Written): Members => root([[side, value]]);
 
 /** Credentials go at once: a name says more of a header than the same key says in a body. */
 function writtenHeaders(headers: PayloadHeaders): Members {

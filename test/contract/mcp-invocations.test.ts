@@ -231,6 +231,26 @@ describe('its arguments and result', () => {
     expect((await ofPayload({ arguments: undefined, result: { content } })).result).toContain('sig=secret');
   });
 
+  it('lose them in all of a JSON-RPC error, too, and paths of admins hide it where a result is', async () => {
+    const words = 'GET https://host/a?sig=secret failed';
+    const error = {
+      code: -32000,
+      message: words,
+      data: { cause: [words], structuredContent: { iban: 'DE' } },
+    };
+    for (const result of [undefined, null])
+      expect((await ofPayload({ arguments: undefined, result, error })).result).toBe(
+        '{"code":-32000,"message":"GET https://host/a?[REDACTED] failed",' +
+          '"data":{"cause":["GET https://host/a?[REDACTED] failed"],"structuredContent":{"iban":"DE"}}}',
+      );
+    const ofPath = await ofPayload({
+      arguments: undefined,
+      result: undefined,
+      error: { structuredContent: { iban: 'DE' } },
+    });
+    expect(ofPath.result).toBe('{"structuredContent":{"iban":"[REDACTED]"}}');
+  });
+
   it('are null where there were none', async () => {
     expect(await ofPayload({ arguments: undefined, result: null })).toEqual({
       args: undefined,

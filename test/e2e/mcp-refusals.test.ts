@@ -188,6 +188,7 @@ describe('what the server does', () => {
     expect(status).toBe(400);
     expect(errorIn(data)).toEqual({ code: -32_022, message: 'no such revision' });
     expect(row).toMatchObject({ status: 'upstream_error', error_code: 'upstream_failed' });
+    expect(row?.result_json).toEqual({ code: -32_022, message: 'no such revision' });
   });
 });
 
