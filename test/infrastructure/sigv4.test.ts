@@ -344,10 +344,11 @@ describe('default_chain', () => {
   ];
   let before: Record<string, string | undefined>;
   let asked: number;
-  let mood: { delayMs?: number; status?: number; lifeMs: number };
+  let mood: { delayMs?: number; status?: number; lifeMs: number; hangs?: boolean };
   const chainServer = createServer((_, response) => {
     asked += 1;
     const n = asked;
+    if (mood.hangs === true) return;
     setTimeout(() => {
       response.writeHead(mood.status ?? 200, { 'content-type': 'application/json' });
       response.end(
@@ -364,7 +365,10 @@ describe('default_chain', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => chainServer.listen(0, '127.0.0.1', resolve));
   });
-  afterAll(() => new Promise((resolve) => chainServer.close(resolve)));
+  afterAll(() => {
+    chainServer.closeAllConnections();
+    return new Promise((resolve) => chainServer.close(resolve));
+  });
 
   beforeEach(() => {
     before = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
@@ -418,6 +422,21 @@ describe('default_chain', () => {
     await eventually(async () => (await idNow()) === 'ASIA2' || undefined);
     await sleep(150);
     expect([await idNow(), asked]).toEqual(['ASIA2', 2]);
+  });
+
+  it('asks anew after one that had no answer, and does not wait with it', async () => {
+    const usual = AbortSignal.timeout.bind(AbortSignal);
+    const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => usual(500));
+    // The library's own word for it.
+    const warn = jest.spyOn(console, 'warn').mockReturnValue();
+    mood = { ...mood, hangs: true };
+    const authenticate = requestSigning(signingOf({ auth: chained }), context);
+    const answer = async () => (await authenticate(request())) as E.Either<unknown, OutboundRequest>;
+    expect(E.isRight(await answer())).toBe(false);
+    mood = { ...mood, hangs: false };
+    await eventually(async () => E.isRight(await answer()) || undefined);
+    timeout.mockRestore();
+    warn.mockRestore();
   });
 
   it('where there are none: a clear fault, without names or paths', async () => {

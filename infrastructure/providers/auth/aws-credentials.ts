@@ -27,8 +27,8 @@ export function signingCredentials(
   const ask = chain(region, warn);
   const credentials = new Renewed<SigningCredentials>({
     name: 'the signing credentials',
-    obtain: async () => {
-      const { accessKeyId, secretAccessKey, sessionToken, expiration } = await ask();
+    obtain: async (signal) => {
+      const { accessKeyId, secretAccessKey, sessionToken, expiration } = await ask(signal);
       for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) conceal(secret);
       return E.right({
         value: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
@@ -41,15 +41,26 @@ export function signingCredentials(
   return () => credentials.current();
 }
 
-/** The chain keeps what it found for as long as it can; whoever renews wants something newer. */
+/**
+ * The chain keeps what it found for as long as it can; whoever renews wants something newer. It asks once at a time: one
+ * that had no answer in time is given up, or all who ask later would wait with it, for as long as a connection hangs.
+ */
 function chain(region: string, warn: ProviderContext['warn']) {
   const quiet = (): void => undefined;
   const logger = { debug: quiet, info: quiet, warn: (message: string) => warn(message), error: quiet };
   let found: ReturnType<typeof defaultProvider> | undefined;
-  return async () => {
+  const giveUp = (): void => {
+    found = undefined;
+  };
+  return async (signal: AbortSignal) => {
     const library = await import('@aws-sdk/credential-provider-node');
     found ??= library.defaultProvider({ clientConfig: { region }, logger });
-    return found({ forceRefresh: true });
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await found({ forceRefresh: true });
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
   };
 }
 
