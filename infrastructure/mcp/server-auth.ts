@@ -6,7 +6,7 @@ import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { isObject, numberOf, parseJson } from '../../domain/shared/json.ts';
 import type { McpAuth } from '../config/mcp-config.ts';
 import { type CredentialLease, Renewed } from '../providers/auth/renewed.ts';
-import { tokenFailure } from '../providers/auth/token-service.ts';
+import { maxTokenBytes, tokenFailure } from '../providers/auth/token-service.ts';
 
 /** The headers that prove to a server who the gateway is. */
 type CredentialHeaders = Readonly<Record<string, string>>;
@@ -75,8 +75,6 @@ const noCredentials = (): McpError => ({
   message: 'The gateway could not obtain credentials for the server.',
 });
 
-/** Bytes of a token service's answer. */
-const maxTokenBytes = 64 * 1024;
 /** What a token is good for where the service does not say it. */
 const usualSecs = 300;
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
@@ -343,6 +344,25 @@ describe('a service-account file', () => {
     expect(await send(tokens)).toMatch(/the token service could not be asked/);
     expect(fakes.requests).toEqual([]);
     redirecting.close();
+  });
+
+  it('a token service that answers without an end is let go, and no more of it is held than a token', async () => {
+    let sent = 0;
+    function* blanks() {
+      for (; sent < 2 ** 28; sent += 2 ** 16) yield ' '.repeat(2 ** 16);
+    }
+    const endless = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      Readable.from(blanks()).pipe(response);
+    });
+    endless.listen(0, '127.0.0.1');
+    await once(endless, 'listening');
+    const { port } = endless.address() as AddressInfo;
+    await fakes.writeAccount(file, { token_uri: `http://127.0.0.1:${port}/token` });
+    const tokens = googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context);
+    expect(await send(tokens)).toMatch(/the token service could not be asked/);
+    expect(sent).toBeLessThan(2 ** 26);
+    endless.close();
   });
 
   it.each([

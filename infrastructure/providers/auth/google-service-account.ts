@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { CredentialLease } from './renewed.ts';
 import type { ServiceAccount } from './service-account-file.ts';
-import { accessTokenLease, cloudPlatformScope, idTokenLease } from './token-service.ts';
+import { accessTokenLease, cloudPlatformScope, idTokenLease, maxTokenBytes } from './token-service.ts';
 
 /** An access token for an assertion that the account signs. */
 export async function accountAccessToken(
@@ -40,8 +40,22 @@ async function exchanged(
     additionalClaims: { ...claims, aud: account.tokenUri },
     useAuthRequestParameters: false,
     transporterOptions: {
-      fetchImplementation: (_, options) => fetch(account.tokenUri, { ...options, redirect: 'error', signal }),
+      fetchImplementation: async (_, options) =>
+        bounded(await fetch(account.tokenUri, { ...options, redirect: 'error', signal })),
     },
   });
   return client.authorize();
+}
+
+/** The library reads an answer to its end, however long it is. */
+function bounded({ body, status, headers }: Response): Response {
+  let bytes = 0;
+  const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform: (piece, out) => {
+      bytes += piece.length;
+      if (bytes > maxTokenBytes) out.error(new RangeError('the token service answered with too much'));
+      else out.enqueue(piece);
+    },
+  });
+  return new Response(body && body.pipeThrough(counted), { status, headers });
 }

@@ -7,6 +7,9 @@ import type { CredentialLease } from './renewed.ts';
 /** The one scope that the platform's model calls need. */
 export const cloudPlatformScope = 'https://www.googleapis.com/auth/cloud-platform';
 
+/** Bytes of a token service's answer. */
+export const maxTokenBytes = 64 * 1024;
+
 /** What a header can hold. */
 const isToken = (token: unknown): token is string =>
   typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
