@@ -20,6 +20,35 @@ export function chatMessages(message: JsonObject, path: string, marks: Marks): C
 }
 
 /**
+ * Turns of the assistant in a row are one turn of the messages API. Chat upstreams refuse a call whose result does not
+ * come right behind it, so whatever the assistant goes on to say and to call stands in the same message.
+ */
+export function withCallsTogether(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const together: JsonObject[] = [];
+  for (const message of messages) {
+    const last = together.at(-1);
+    if (last !== undefined && hasCalls(last) && message['role'] === 'assistant')
+      together[together.length - 1] = oneTurn(last, message);
+    else together.push(message);
+  }
+  return together;
+}
+
+const hasCalls = ({ role, tool_calls }: JsonObject): boolean => role === 'assistant' && !isAbsent(tool_calls);
+
+const oneTurn = (first: JsonObject, next: JsonObject): JsonObject => ({
+  ...first,
+  content: bothContents(first['content'], next['content']),
+  tool_calls: [first, next].flatMap(({ tool_calls }) => objectsOf(tool_calls)),
+});
+
+function bothContents(first: Json | undefined, next: Json | undefined): Json {
+  if (isString(first) && isString(next)) return paragraphs([first, next]);
+  if (isAbsent(first) || isAbsent(next)) return first ?? next ?? null;
+  return [first, next].flatMap((content) => (isString(content) ? [textPart(content)] : objectsOf(content)));
+}
+
+/**
  * The system's words as one plain string: many chat upstreams feed templates that know no other form for them. Only
  * cache marks that are kept want parts.
  */

@@ -15,7 +15,7 @@ import {
 import { systemBlocks } from './blocks.ts';
 import { emptyConversation, fieldError, unavailableField } from '../shared/field-errors.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
-import { chatMessages, systemMessages } from './chat-messages.ts';
+import { chatMessages, systemMessages, withCallsTogether } from './chat-messages.ts';
 import { linkedDocument } from './content-parts.ts';
 import { below, placeIn } from '../shared/place.ts';
 import { chatToolMembers } from './chat-tools.ts';
@@ -43,7 +43,8 @@ export function toChatBody(
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
   const body = withPlainSystemTurns(document.value);
-  const foreign = foreignField(body, reasoning === asEffort);
+  const isChatStyle = reasoning === asEffort;
+  const foreign = foreignField(body, isChatStyle);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
@@ -55,7 +56,8 @@ export function toChatBody(
   return E.right(
     present({
       model,
-      messages: messages.right,
+      // A provider that writes the body itself has turns of its own, and names each of them as the caller did.
+      messages: isChatStyle ? withCallsTogether(messages.right) : messages.right,
       ...tools.right,
       max_completion_tokens: body['max_tokens'],
       temperature: body['temperature'],

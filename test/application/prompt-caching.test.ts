@@ -88,6 +88,22 @@ describe('messages calls on chat-style routes', () => {
     expect(written(marked, { compat: { cache_control: true } })).toMatchObject(kept);
   });
 
+  it('keep them where turns become one message; a provider that has turns of its own gets them apart', () => {
+    const use = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
+    const turns = [
+      { role: 'assistant', content: [text('One.'), use('a')] },
+      { role: 'assistant', content: [text('Two.', mark), use('b')] },
+    ];
+    const body = { model: 'm', max_tokens: 9, messages: turns };
+    expect(written(body, { compat: { cache_control: true } })['messages']).toMatchObject([
+      { content: [text('One.'), text('Two.', mark)], tool_calls: [{ id: 'a' }, { id: 'b' }] },
+    ]);
+    expect(written(body, {}, 'translated')['messages']).toMatchObject([
+      { content: 'One.', tool_calls: [{ id: 'a' }] },
+      { content: [text('Two.', mark)], tool_calls: [{ id: 'b' }] },
+    ]);
+  });
+
   it('keep them where the provider translates chat, which knows them', () => {
     expect(written(marked, {}, 'translated')).toMatchObject(kept);
   });

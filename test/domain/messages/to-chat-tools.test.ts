@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { chatMessages, chatOf, faultOf, png, pngPart, text, translate, user } from './told-in-chat.ts';
+import { chatMessages, chatOf, faultOf, hello, png, pngPart, text, translate, user } from './told-in-chat.ts';
 
 describe('tool results', () => {
   const result = (over: object) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...over });
@@ -78,6 +78,52 @@ describe('tool results', () => {
     ['a text without text', { content: [{ type: 'text' }] }, '.content[0].text'],
   ])('reject %s by its path', (_, over, path) => {
     expect(faultOf(user(result(over)))).toBe(`messages[0].content[0]${path}`);
+  });
+});
+
+describe('calls and what the assistant goes on to say are one message, since chat wants results right behind calls', () => {
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const said = (...content: readonly object[]) => ({ role: 'assistant', content });
+  const results = {
+    role: 'user',
+    content: ['a', 'b'].map((tool_use_id) => ({ type: 'tool_result', tool_use_id, content: 'x' })),
+  };
+  const answers = ['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' }));
+
+  it.each<[string, readonly object[], object]>([
+    [
+      'calls',
+      [said(use('a')), said(use('b'))],
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+    ],
+    [
+      'words in both',
+      [said(text('One.'), use('a')), said(text('Two.'), use('b'))],
+      { role: 'assistant', content: 'One.\n\nTwo.', tool_calls: [call('a'), call('b')] },
+    ],
+    [
+      'words behind the calls, and thinking between them',
+      [
+        said(use('a'), use('b')),
+        said({ type: 'thinking', thinking: 'hm', signature: 's' }),
+        { role: 'assistant', content: 'There.' },
+      ],
+      { role: 'assistant', content: 'There.', tool_calls: [call('a'), call('b')] },
+    ],
+  ])('%s', (_, turns, message) => {
+    expect(chatMessages([...hello, ...turns, results])).toEqual([...hello, message, ...answers]);
+  });
+
+  it('words before the calls stay a message of their own, as do turns that the user parts', () => {
+    const turns = [said(text('One.')), said(use('a'), use('b')), results, said(text('Two.'))];
+    expect(chatMessages([...hello, ...turns])).toEqual([
+      ...hello,
+      { role: 'assistant', content: 'One.' },
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+      ...answers,
+      { role: 'assistant', content: 'Two.' },
+    ]);
   });
 });
 
