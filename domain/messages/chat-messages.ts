@@ -24,28 +24,32 @@ export function chatMessages(message: JsonObject, path: string, marks: Marks): C
  * come right behind it, so whatever the assistant goes on to say and to call stands in the same message.
  */
 export function withCallsTogether(messages: readonly JsonObject[]): readonly JsonObject[] {
-  const together: JsonObject[] = [];
+  const turns: JsonObject[][] = [];
   for (const message of messages) {
-    const last = together.at(-1);
-    if (last !== undefined && hasCalls(last) && message['role'] === 'assistant')
-      together[together.length - 1] = oneTurn(last, message);
-    else together.push(message);
+    const turn = turns.at(-1) ?? [];
+    if (turn.some(hasCalls) && message['role'] === 'assistant') turn.push(message);
+    else turns.push([message]);
   }
-  return together;
+  return turns.map(oneMessage);
 }
 
 const hasCalls = ({ role, tool_calls }: JsonObject): boolean => role === 'assistant' && !isAbsent(tool_calls);
 
-const oneTurn = (first: JsonObject, next: JsonObject): JsonObject => ({
-  ...first,
-  content: bothContents(first['content'], next['content']),
-  tool_calls: [first, next].flatMap(({ tool_calls }) => objectsOf(tool_calls)),
-});
+function oneMessage(turn: readonly JsonObject[]): JsonObject {
+  const [first = {}] = turn;
+  if (turn.length === 1) return first;
+  return {
+    ...first,
+    content: oneContent(turn.map(({ content }) => content ?? null)),
+    tool_calls: turn.flatMap(({ tool_calls }) => objectsOf(tool_calls)),
+  };
+}
 
-function bothContents(first: Json | undefined, next: Json | undefined): Json {
-  if (isString(first) && isString(next)) return paragraphs([first, next]);
-  if (isAbsent(first) || isAbsent(next)) return first ?? next ?? null;
-  return [first, next].flatMap((content) => (isString(content) ? [textPart(content)] : objectsOf(content)));
+function oneContent(contents: readonly Json[]): Json {
+  const said = contents.filter((content) => !isAbsent(content));
+  if (said.length < 2) return said[0] ?? null;
+  if (said.every(isString)) return paragraphs(said);
+  return said.flatMap((content) => (isString(content) ? [textPart(content)] : objectsOf(content)));
 }
 
 /**

@@ -160,6 +160,14 @@ const messages: Shapes = {
       ]).flat(),
     ],
   }),
+  'calls of turns of the assistant in a row': (count) => ({
+    tools: messagesTools,
+    messages: [
+      user(),
+      ...times(count / 2, (index) => ({ role: 'assistant', content: [text(index), use(index)] })),
+      user(times(count / 2, answered)),
+    ],
+  }),
   'blocks of a tool result': (count) => ({
     tools: messagesTools,
     messages: [
