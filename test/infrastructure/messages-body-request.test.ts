@@ -53,6 +53,33 @@ describe('the smallest body', () => {
 });
 
 describe('messages', () => {
+  it('that end with the assistant end without white space, with which no model goes on from them', () => {
+    const said = (content: unknown) => [
+      user,
+      { role: 'assistant', content: ' One: \n' },
+      user,
+      { role: 'assistant', content },
+    ];
+    for (const content of ['Two: \n', [{ type: 'text', text: 'Two: \n' }]])
+      for (const [, rules] of styles)
+        expect(
+          (sent({ ...minimal, messages: said(content) }, rules) as { messages: object[] }).messages,
+        ).toMatchObject([
+          {},
+          { content: [{ type: 'text', text: ' One: \n' }] },
+          {},
+          { content: [{ type: 'text', text: 'Two:' }] },
+        ]);
+  });
+
+  it('that end with somebody else, or with a call, stay as they are', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const last = { role: 'assistant', content: 'Two: ', tool_calls: [call] };
+    const told = (messages: object[]) => (sent({ ...minimal, messages }) as { messages: object[] }).messages;
+    expect(told([{ role: 'user', content: 'One: ' }])).toMatchObject([{ content: [{ text: 'One: ' }] }]);
+    expect(told([user, last])).toMatchObject([{}, { content: [{ text: 'Two: ' }, { type: 'tool_use' }] }]);
+  });
+
   it('system and developer text is combined as `system`, wherever it stands', () => {
     expect(
       sent({

@@ -50,6 +50,22 @@ describe('a chat request as a converse request', () => {
     ).toEqual([{ role: 'user', content: [{ toolResult: { toolUseId: '1', content: [] } }, { text: 'a' }] }]);
   });
 
+  it('a conversation that ends with the assistant ends without white space, with which no model goes on', () => {
+    expect(
+      turns([
+        user(text('a ')),
+        { role: 'assistant', content: 'b ' },
+        user(text('c')),
+        { role: 'assistant', content: ' d: \n' },
+      ]),
+    ).toMatchObject([
+      { content: [{ text: 'a ' }] },
+      { content: [{ text: 'b ' }] },
+      {},
+      { content: [{ text: ' d:' }] },
+    ]);
+  });
+
   it('a request that says nothing is rejected', () => {
     expect(rejected({ messages: [{ role: 'system', content: 'a' }, user(text(''))] })).toBe('messages');
   });

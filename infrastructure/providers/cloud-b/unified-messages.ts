@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
   isAbsent,
   isArray,
@@ -72,7 +73,9 @@ export function conversation(
   if (turns.length === 0) return E.left(emptyConversation);
   return E.right({
     system,
-    messages: turns.map(({ role, content }) => ({ role, content: withWords(resultsFirst(content)) })),
+    messages: withoutTrailingSpace(
+      turns.map(({ role, content }) => ({ role, content: withWords(resultsFirst(content)) })),
+    ),
   });
 }
 

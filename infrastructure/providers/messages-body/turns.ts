@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
   isAbsent,
   isArray,
@@ -65,7 +66,7 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
       turns.push({ role, blocks: endingMarked(blocks, message) });
     }
   }
-  const messages = merged(turns);
+  const messages = withoutTrailingSpace(merged(turns));
   if (messages.length === 0) return E.left(emptyConversation);
   return E.right({ system: systemMember(system), messages: endMarked(messages, body) });
 }

@@ -1,0 +1,14 @@
+import { isString, type JsonObject, objectsOf } from '../shared/json.ts';
+
+/**
+ * A conversation that ends with words of the assistant, from which the model is to go on, without the white space
+ * behind them: models of the messages family take none there, and chat upstreams do (rule 17.34).
+ */
+export function withoutTrailingSpace(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const last = messages.at(-1);
+  const blocks = objectsOf(last?.['content']);
+  const end = blocks.at(-1);
+  if (last?.['role'] !== 'assistant' || !isString(end?.['text'])) return messages;
+  const text = end['text'].trimEnd();
+  return [...messages.slice(0, -1), { ...last, content: [...blocks.slice(0, -1), { ...end, text }] }];
+}
