@@ -61,6 +61,7 @@ class Translation {
   private finish: Json | undefined;
   private keptStop: string | undefined;
   private refused = false;
+  private hasChoice = false;
   private hasText = false;
   /** A field of the answer that cannot be told. */
   private untold: string | undefined;
@@ -106,6 +107,7 @@ class Translation {
     const { called, cutOff } = writer;
     const stop = stopReason(finish, { called, cutOff, refused, kept });
     if (E.isLeft(stop)) return this.over([failed(stop.left)]);
+    if (!this.hasChoice) return this.over([failed('The upstream answered without a message.')]);
     if (untold !== undefined && !this.hasText && !called) return this.over([failed(wordless(untold))]);
     writer.emit({
       type: 'message_delta',
@@ -120,6 +122,7 @@ class Translation {
     this.keptStop = keptStop(chunk) ?? this.keptStop;
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;
+    this.hasChoice = true;
     const { [this.memberOf(chunk)]: delta, finish_reason } = choice;
     if (isObject(delta)) this.readDelta(delta);
     if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;

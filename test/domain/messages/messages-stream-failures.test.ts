@@ -125,6 +125,17 @@ describe('a failure never looks finished', () => {
     expect(grammarFault(toldOf(events))).toBeUndefined();
   });
 
+  it.each<[string, readonly ChatEvent[]]>([
+    ['nothing before [DONE]', []],
+    ['usage alone', [chunkEvent({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 0 } })]],
+    ['no choices', [chunkEvent({ id: 'c1' }), chunkEvent({ choices: null })]],
+  ])('so is a stream without a message, as a whole answer is: %s', (_, inputs) => {
+    const events = eventsOf([...inputs, done]);
+    expect(events.at(-1)).toEqual(failure('The upstream answered without a message.'));
+    expect(toldOf(events).some(({ type }) => type === 'message_delta')).toBe(false);
+    expect(grammarFault(toldOf(events))).toBeUndefined();
+  });
+
   it('never yields message_stop, whatever came before', () => {
     fc.assert(
       fc.property(aStreamedAnswer, fc.nat(), ({ chunks }, at) => {

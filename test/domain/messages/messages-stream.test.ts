@@ -102,8 +102,8 @@ describe('an answer, event by event', () => {
     ]);
   });
 
-  it('nothing but [DONE]', () => {
-    expect(told(done)).toEqual([start, ...endsWith('end_turn')]);
+  it('a message without words', () => {
+    expect(told(says({ role: 'assistant' }), done)).toEqual([start, ...endsWith('end_turn')]);
   });
 
   it('message_start leaves with the first chunk, and a piece as soon as it came', () => {
@@ -175,7 +175,7 @@ describe('the end', () => {
     ],
     [
       'a reason of another choice',
-      [chunkEvent({ choices: [{ index: 1, finish_reason: 'length' }] })],
+      [says({ content: 'a' }), chunkEvent({ choices: [{ index: 1, finish_reason: 'length' }] })],
       'end_turn',
     ],
   ])('stop_reason: %s', (_, inputs, stop) => {
@@ -229,13 +229,14 @@ describe('the end', () => {
       [0, 9, 5],
     ],
   ])('usage: %s', (_, inputs, [input_tokens, cache_read_input_tokens, output_tokens]) => {
-    expect(said(...inputs).usage).toEqual({ ...zero, input_tokens, cache_read_input_tokens, output_tokens });
+    const { usage } = said(says({ content: 'a' }), ...inputs);
+    expect(usage).toEqual({ ...zero, input_tokens, cache_read_input_tokens, output_tokens });
   });
 
   it('usage: what was written to a cache', () => {
     const prompt_tokens_details = { cached_tokens: 2, cache_write_tokens: 3 };
     const usage = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details };
-    expect(said(chunkEvent({ choices: [], usage })).usage).toEqual({
+    expect(said(finishes('stop'), chunkEvent({ choices: [], usage })).usage).toEqual({
       ...zero,
       input_tokens: 4,
       cache_read_input_tokens: 2,
