@@ -138,9 +138,12 @@ class OutboundStream {
     const from = this.held.length > 0 ? 0 : chunks.findIndex(({ held }) => held === true);
     if (from < 0) return chunks;
     for (const chunk of chunks.slice(from)) {
-      if (this.held.length > 0) this.heldBytes += chunk.wire?.length ?? 0;
+      if (this.held.length > 0) this.heldBytes += bytesOf(chunk);
       this.held.push(chunk);
     }
     return chunks.slice(0, from);
   }
 }
+
+/** Of what is spelled anew: about as many as it will take. */
+const bytesOf = ({ wire, chunk }: Chunk): number => wire?.length ?? JSON.stringify(chunk).length;

@@ -259,6 +259,14 @@ describe('a stream', () => {
     expect(story.refusedWith).toBe('upstream_error');
   });
 
+  it('is not listened to any longer when as much follows a held event in words that were rewritten', async () => {
+    const rewritten = { ...responsesFailed('x'.repeat(maxHeldBytes / 4)), wire: undefined };
+    const many = Array.from({ length: 4 }, () => [rewritten]);
+    const script = streams([responsesCompleted], ...many, failedAsTold);
+    const story = await new Story({ family: 'responses', stream: true, script }).serve();
+    expect(story.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
+  });
+
   it('is complete however large its held event is, and with as much behind that as may wait', async () => {
     const large = { ...responsesCompleted, wire: Buffer.alloc(maxHeldBytes + 1) };
     const most = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes) };
