@@ -94,6 +94,18 @@ describe('a caller that leaves', () => {
     });
   });
 
+  it('after a 2xx that cannot be said in its family has a priced ledger row all the same', async () => {
+    const script: Script = { ...says({ choices: [], usage }), meanwhile: () => story.link.lose() };
+    const policy = { drainOnDisconnect: 'always' } as const;
+    const story: Story = new Story({ family: 'messages', script, policy });
+    await story.serve();
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['provider_error', 'client_closed']],
+      ledger: ['priced'],
+    });
+  });
+
   it.each<[string, Steps, string]>([
     ['without usage', midway, 'usage_missing'],
     ['priced where usage was seen before', afterUsage, 'priced'],

@@ -228,6 +228,14 @@ describe('a request under rate limits', () => {
     expect(await verdictAfter(story)).toEqual({ kind: 'admitted', held: true });
   });
 
+  it('leaves its place also where nothing is written of it: it failed, and nobody logs it', async () => {
+    const keyOwner = { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } as const;
+    const script = fails({ kind: 'transport' });
+    const story = await new Story({ request: { caller: { ...caller, keyOwner } }, script }).serve();
+    expect([story.ledger.rows, story.ledger.logs]).toEqual([[], []]);
+    expect(await verdictAfter(story)).toEqual({ kind: 'admitted', held: true });
+  });
+
   it('and none without one: its record says nothing of tokens', async () => {
     const story: Story = new Story({
       script: { ...says(answer), meanwhile: () => void (story.ledger.database = 'lost') },

@@ -315,6 +315,14 @@ describe('the claim on a request id', () => {
     expect(await story.ledger.admit(askOf(story))).toMatchObject({ right: { claimed: true } });
   });
 
+  it('ends with its request also where nothing is written of that: it failed, and nobody logs it', async () => {
+    const caller = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
+    const story = new Story({ policy: reject, script: fails({ kind: 'transport' }), request: { caller } });
+    await story.serve();
+    expect([story.ledger.rows, story.ledger.logs]).toEqual([[], []]);
+    expect(await story.ledger.admit(askOf(story))).toMatchObject({ right: { claimed: true } });
+  });
+
   it('is held while the request is in flight', async () => {
     const script = streams(
       [chatText('Hi')],
