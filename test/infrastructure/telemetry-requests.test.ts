@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { propagation } from '@opentelemetry/api';
@@ -25,6 +25,7 @@ beforeAll(() => {
   propagation.setGlobalPropagator(new TraceContextPropagator());
 });
 afterAll(() => propagation.disable());
+afterEach(() => void jest.restoreAllMocks());
 
 const arrival = {
   family: 'chat_completions',
@@ -181,6 +182,41 @@ describe('the GenAI instruments', () => {
     expect(pointsOf(metrics, 'gen_ai.client.token.usage').map(({ value }) => value)).toMatchObject([
       { sum: 5 },
       { sum: 15 },
+    ]);
+  });
+
+  it('have seconds: from the arrival, or the beginning of the call, to the first content and to the end', () => {
+    let now = 1000;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const after = (ms: number, happens: () => void): void => {
+      now += ms;
+      happens();
+    };
+    const metrics = new RequestMetrics([]);
+    const { tracer, spans } = tracing(1);
+    const observed = telemetryTo({ log: () => undefined, metrics, tracer }).begin(arrival);
+    now += 100;
+    const call = observed.upstream(resolvedRoute());
+    after(400, () => call.firstContent());
+    after(50, () => call.firstContent());
+    after(950, () => call.ended(attempt(), nothingObserved, undefined));
+    after(2000, () => observed.finished(finished({ stream: true, usage: { ...usage, totalTokens: 8 } })));
+    observed.over(200);
+    const sums = metrics
+      .collect()
+      .flatMap(({ name, points }) =>
+        points.map(({ value }) => [name, typeof value === 'number' ? value : value.sum] as const),
+      );
+    expect(Object.fromEntries(sums)).toMatchObject({
+      'gateway.request.duration': 3.5,
+      'gen_ai.server.request.duration': 3.5,
+      'gen_ai.server.time_to_first_token': 0.5,
+      'gen_ai.server.time_per_output_token': 0.5,
+      'gen_ai.client.operation.duration': 1.4,
+    });
+    expect(spans).toMatchObject([
+      { attributes: { 'gen_ai.response.time_to_first_chunk': 0.4 }, duration: [1, 400_000_000] },
+      { duration: [3, 500_000_000] },
     ]);
   });
 
