@@ -1,6 +1,6 @@
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type Disk, localDisk } from '../../infrastructure/journal/disk.ts';
@@ -10,6 +10,7 @@ import { makeTestFolder } from '../support/test-server.ts';
 import { always, bytesOf, names, taking, withBenches, wordsOf } from './journal-bench.ts';
 
 const bench = withBenches();
+afterEach(() => void jest.restoreAllMocks());
 
 /** As JSON text is: any characters but the end of a line. */
 const aText = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text.toWellFormed()));
@@ -17,6 +18,11 @@ const someTexts = fc.array(aText, { minLength: 1, maxLength: 8 });
 const recordsIn = (bytes: Buffer) => journalContent(bytes.toString('utf8'));
 
 describe('a file of the journal', () => {
+  it('is read by releases that come later: each line is a CRC-32 in eight hex digits, and the record', () => {
+    expect(journalLine('{"a":"ä"}')).toBe('282893f6 {"a":"ä"}\n');
+    expect(journalLine('{"a":243}')).toBe('00077a11 {"a":243}\n');
+  });
+
   it('that a crash cut at any byte holds exactly the whole records before the cut', () => {
     fc.assert(
       fc.property(someTexts, (records) => {
@@ -277,5 +283,20 @@ describe('the folder', () => {
     const [file = ''] = await readdir(folder);
     expect((await stat(path.join(folder, file))).mode & 0o777).toBe(0o600);
     await journal.close();
+  });
+
+  it('and what is in it are on the disk itself: each entry when it is made, records when they are synced', async () => {
+    const folder = await makeTestFolder('journal');
+    const opened = await open(folder);
+    const files = Object.getPrototypeOf(opened) as typeof opened;
+    await opened.close();
+    const entries = jest.spyOn(files, 'sync');
+    const records = jest.spyOn(files, 'datasync');
+    const file = await localDisk.create(path.join(folder, 'data', 'journal', 'a.journal'));
+    expect([entries, records].map(({ mock }) => mock.calls.length)).toEqual([3, 0]);
+    await file.append('a');
+    await file.sync();
+    expect([entries, records].map(({ mock }) => mock.calls.length)).toEqual([3, 1]);
+    await file.close();
   });
 });
