@@ -187,6 +187,17 @@ describe('mail is sent as it is configured', () => {
     expect(server.mails).toHaveLength(1);
   });
 
+  it('without TLS also where the server offers it, with a certificate that nobody trusts', async () => {
+    const server = await mailServer({
+      ...selfSigned(),
+      ...login,
+      disabledCommands: [],
+      allowInsecureAuth: true,
+    });
+    expect(await sendBy(configOf(server.port, { credentials }))).toEqual(E.right(undefined));
+    expect(server.mails).toHaveLength(1);
+  });
+
   it('never in the clear where STARTTLS is asked for', async () => {
     const server = await mailServer({ ...login, allowInsecureAuth: true });
     expect(await reasonOf(configOf(server.port, { starttls: true, credentials }))).toMatch(/STARTTLS/);
