@@ -27,8 +27,6 @@ export interface Scanned {
   readonly members: readonly ScannedMember[];
   /** Objects, arrays, texts, numbers and literals in it, at any depth. */
   readonly valueCount: number;
-  /** Members of the objects in it, at any depth: a distinct name costs several times what a value does. */
-  readonly memberCount: number;
   /** A key is spelled with an escape, or what looks like one. */
   readonly hasEscapedKeys: boolean;
   /** A number would be spelled in another way when it was parsed and printed. */
@@ -56,14 +54,8 @@ export function scanDocument(
   const end = scan.object(start, watched, members);
   if (scan.error !== undefined) return E.left(scan.error);
   if (end < 0) return E.left(malformed(-end - 1));
-  const { valueCount, memberCount, escapedKeyCount, hasInexactNumbers } = scan;
-  return E.right({
-    members,
-    valueCount,
-    memberCount,
-    hasEscapedKeys: escapedKeyCount > 0,
-    hasInexactNumbers,
-  });
+  const { valueCount, escapedKeyCount, hasInexactNumbers } = scan;
+  return E.right({ members, valueCount, hasEscapedKeys: escapedKeyCount > 0, hasInexactNumbers });
 }
 
 const quote = 0x22;
@@ -87,7 +79,6 @@ class Scan {
   readonly text: string;
   error: DocumentError | undefined;
   valueCount = 1;
-  memberCount = 0;
   escapedKeyCount = 0;
   hasInexactNumbers = false;
   private depth = 0;
@@ -134,16 +125,10 @@ class Scan {
       else if (isStructure(code)) at = this.structure(code, at, outer);
       else if (this.depth === outer) return this.scalar(at);
       else if (isNumberStart(code)) at = this.number(at);
-      else at = this.other(code, at);
+      else at = code >= 0 ? at + 1 : -at - 1;
       if (at < 0) return at;
     } while (this.depth > outer);
     return at;
-  }
-
-  /** Behind a colon, a blank or a sign of a literal. */
-  private other(code: number, at: number): number {
-    if (code === colon) this.memberCount += 1;
-    return code >= 0 ? at + 1 : -at - 1;
   }
 
   /** Behind a bracket or comma. */
@@ -219,7 +204,6 @@ class Scan {
       if (key === undefined) return -start - 1;
       at = this.blank(this.keyEnd);
       if (this.text.charCodeAt(at) !== colon) return -at - 1;
-      this.memberCount += 1;
       const valueStart = this.blank(at + 1);
       const end = this.member(valueStart, watched, key);
       if (end < 0) return end;

@@ -152,8 +152,8 @@ export const maxMcpUriChars = 8192;
 export const maxMcpValues = 100_000;
 
 /**
- * Keys of a body that are spelled with an escape. Each takes five times as long to parse as another one, and some dozens
- * are what tools with names outside ASCII come to.
+ * Keys of a body, or of an event of a stream, that are spelled with an escape. Each takes five times as long to parse as
+ * another one, and some dozens are what tools with names outside ASCII come to.
  */
 export const maxEscapedKeys = 20_000;
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
+  maxEscapedKeys,
   maxStreamEventBytes,
   maxStreamEventLines,
   maxStreamEventMembers,
@@ -399,14 +400,21 @@ describe('an event over the bound', () => {
     expect(kinds).toEqual(['frame', 'oversize']);
   });
 
+  const tooManyMembers = objectOf(maxStreamEventMembers + 1);
   it.each<[string, string]>([
     ['lines', 'data: a\n'.repeat(maxStreamEventLines + 1)],
     ['values', `data: [${'0,'.repeat(maxStreamEventValues)}0]\n`],
+    ['members', `data: ${tooManyMembers}\n`],
+    ['members behind a repeated key', `data: {"a":1,"a":2,"b":${tooManyMembers}}\n`],
+    ['members behind a key that is none', `data: {"__proto__":1,"b":${tooManyMembers}}\n`],
+    ['members behind a fault', `data: {"a":,"b":${tooManyMembers}}\n`],
+    ['members behind another value', `data: {},${tooManyMembers}\n`],
+    ['members in an array', `data: [${tooManyMembers}]\n`],
     [
-      'members',
-      `data: ${objectOf(maxStreamEventMembers + 1)}
-`,
+      'members behind what is deep',
+      `data: {"a":${'['.repeat(300)}${']'.repeat(300)},"b":${tooManyMembers}}\n`,
     ],
+    ['keys that are spelled with an escape', `data: ${escapedKeys(maxEscapedKeys + 1)}\n`],
     [
       'values in lines',
       `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(maxStreamEventValues / 1000 + 1)}data: {}]}\n`,
@@ -416,6 +424,11 @@ describe('an event over the bound', () => {
       'frame',
       'oversize',
     ]);
+  });
+
+  it('may have as many keys that are spelled with an escape, and long texts with more of them', () => {
+    const text = `{"a":"${String.raw`\n:,`.repeat(200_000)}","b":${escapedKeys(maxEscapedKeys)}}`;
+    expect(framesOf(Buffer.from(`data: ${text}\n\n`)).map(({ kind }) => kind)).toEqual(['frame']);
   });
 
   it('may have as many members as a response that tells twenty alternatives for each token', () => {
@@ -447,4 +460,9 @@ describe('an event over the bound', () => {
 /** An object of so many members, each with a name of its own. */
 function objectOf(members: number): string {
   return JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, index) => [`k${index}`, 1])));
+}
+
+/** The same, and each name has an escape. */
+function escapedKeys(members: number): string {
+  return `{${Array.from({ length: members }, (_, index) => `"\\n${index}":0`).join(',')}}`;
 }

@@ -1,18 +1,58 @@
-import * as E from 'fp-ts/lib/Either.js';
-import { scanDocument } from '../../../domain/shared/json-scan.ts';
-import { maxStreamEventMembers, maxStreamEventValues } from '../../../domain/shared/limits.ts';
+import { backslashFrom, closingQuote } from '../../../domain/shared/backslashes.ts';
+import {
+  maxEscapedKeys,
+  maxStreamEventMembers,
+  maxStreamEventValues,
+} from '../../../domain/shared/limits.ts';
 
-/** No shorter text has so many values, or members. */
+/** No shorter text has so many values, or members; nor so many keys that are spelled with an escape: `"\n":1,`. */
 const maxPlainChars = 2 * maxStreamEventValues;
+const maxEscapedChars = 7 * maxEscapedKeys;
 
 /**
- * The data of an event has more than `maxStreamEventValues` JSON values, or `maxStreamEventMembers` of their members: it
- * is not worked on in the event loop.
+ * The data of an event has more than `maxStreamEventValues` JSON values, `maxStreamEventMembers` of their members, or
+ * `maxEscapedKeys`: it is not worked on in the event loop. Whatever the text is is counted to its end: a repeated key or
+ * a fault in front of so many would not spare who reads it.
  */
 export function holdsTooMuch(data: string): boolean {
-  if (data.length <= maxPlainChars) return false;
-  const scanned = scanDocument(data, {}, maxStreamEventValues);
-  return E.isLeft(scanned)
-    ? scanned.left.tooManyValues === true
-    : scanned.right.memberCount > maxStreamEventMembers;
+  if (data.length <= maxEscapedChars) return false;
+  return (data.length > maxPlainChars || data.includes('\\')) && isOver(data);
 }
+
+const space = 0x20;
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+function isOver(data: string): boolean {
+  let [values, members, escapedKeys] = [1, 0, 0];
+  let nextBackslash = -1;
+  let isEscaped = false;
+  for (let at = 0; at < data.length; at += 1) {
+    const code = data.charCodeAt(at);
+    if (isPlain(code)) continue;
+    if (code === quote) {
+      if (nextBackslash < at) nextBackslash = backslashFrom(data, at);
+      at = closingQuote(data, at);
+      isEscaped = nextBackslash < at;
+    } else if (code === colon) {
+      members += 1;
+      if (isEscaped) escapedKeys += 1;
+    } else if (code === comma || opens(code, data.charCodeAt(at + 1))) values += 1;
+    if (values > maxStreamEventValues || members > maxStreamEventMembers || escapedKeys > maxEscapedKeys)
+      return true;
+  }
+  return false;
+}
+
+/** Blanks, digits, points and letters: none of the signs that are looked for. */
+const isPlain = (code: number): boolean =>
+  code === space || (code > comma && code < colon) || (code > closeBracket && code < openBrace);
+
+/** What is empty has no value in it. */
+const opens = (code: number, next: number): boolean =>
+  (code === openBrace && next !== closeBrace) || (code === openBracket && next !== closeBracket);

@@ -441,14 +441,14 @@ const countOf = (value: Json): number =>
     ? 1 + Object.values(value).reduce<number>((sum, inner) => sum + countOf(inner ?? null), 0)
     : 1;
 
-describe('the values and members of a body are counted while it is scanned', () => {
+describe('the values of a body are counted while it is scanned', () => {
   it.each([
-    ['{}', 1, 0],
-    ['{ "a" : [ ] , "b" : { } }', 3, 2],
-    ['{"a":{"b":[1,2,{"c":null}]}}', 7, 3],
-    ['{"list":[{"c":[]},"x",{"y":":,"}],"z":[[],[[]],"[{,:"]}', 12, 4],
-  ])('%s', (text, valueCount, memberCount) => {
-    expect(documentOf(text)).toMatchObject({ valueCount, memberCount });
+    ['{}', 1],
+    ['{ "a" : [ ] , "b" : { } }', 3],
+    ['{"a":{"b":[1,2,{"c":null}]}}', 7],
+    ['{"list":[{"c":[]},"x",{"y":":,"}],"z":[[],[[]],"[{,:"]}', 12],
+  ])('%s', (text, count) => {
+    expect(documentOf(text).valueCount).toBe(count);
   });
 
   it('exactly, however it is written', () => {
