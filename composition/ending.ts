@@ -6,10 +6,10 @@ import { endMs } from './orders.ts';
  * and nothing that hangs takes the time of what comes after it.
  */
 export const ending = {
-  /** Callers have the error that says that they are cut off. */
-  toldMs: 1000,
   /** Upstreams that are read on for their usage, because a hard budget wants it, are left. */
   upstreamsMs: 5000,
+  /** Callers have the error that says that they are cut off, those of such an upstream too. */
+  toldMs: 6000,
   /** What may wait in the journal waits for the database no longer. */
   lastCallMs: 8000,
   /** Whatever is not settled by now will not be. */

@@ -26,6 +26,8 @@ const cuts: readonly Cut[] = [
     { name: `${talk.operation}-whole`, owner: 'free', talk, upstream: 'silent', stream: false },
   ]),
   { name: 'drained', owner: 'hard', talk: chat, upstream: 'drained', stream: true },
+  { name: 'drained in vain, begun', owner: 'hard', talk: chat, upstream: 'begun', stream: true },
+  { name: 'drained in vain, whole', owner: 'hard', talk: chat, upstream: 'silent', stream: false },
 ];
 
 const config = (upstreamUrl: string): ConfigFile =>

@@ -339,13 +339,14 @@ describe('a signal to the process group', () => {
     await sleep(2100);
     const { value, ms } = await timed(async () => {
       signalGroup(gateway, 'SIGTERM');
-      await Promise.all(streams.map(({ ended }) => ended));
-      // The upstream of the hard budget's owner is read on for its usage.
+      await streams[1]!.ended;
+      // The upstream of the hard budget's owner is read on for its usage, and its caller is told after that.
       finish(streams[0]!);
       return gateway.exited;
     });
     expect(value).toEqual({ code: 1, signal: null });
     expect(ms).toBeLessThan(endSecs * 1000);
+    for (const { text } of streams) expect(text()).toContain('shutting_down');
     const rows = await Promise.all(streams.map(({ requestId }) => traceOf(requestId)));
     expect(rows.map(({ logs }) => logs.length)).toEqual([1, 1]);
     expect(rows.map(({ ledger }) => ledger.map((row) => row['pricing_status']))).toEqual([
