@@ -1,5 +1,8 @@
 import type { CustomFetch } from 'openid-client';
 import { addFragment } from '../../domain/shared/fragments.ts';
+import { isObject, isString, parseJson } from '../../domain/shared/json.ts';
+import { maxParsedDepth } from '../../domain/shared/limits.ts';
+import { nestsDeeperThan } from '../../domain/shared/nesting.ts';
 
 /** One exchange with the provider, its whole body in it: a person waits for two or three of them. */
 const exchangeWithinMs = 5000;
@@ -12,13 +15,19 @@ class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
-/** `fetch` that follows no redirect, ends in time, and reads no more than a megabyte. */
+/** Says that an answer, or the ID token in it, is nested deeper than anything is parsed. */
+class AnswerTooDeep extends Error {
+  override readonly name = 'AnswerTooDeep';
+}
+
+/** `fetch` that follows no redirect, ends in time, and reads no more than a megabyte, of JSON that can be parsed. */
 export const boundedFetch: CustomFetch = async (url, { method, headers, body }) => {
   const signal = AbortSignal.timeout(exchangeWithinMs);
   const options: RequestInit = { headers, redirect: 'manual', signal };
   const sent = body === undefined || body === null ? options : { ...options, body };
   const answer = await fetch(url, { ...sent, method });
   const whole = await readWhole(answer);
+  if (isTooDeep(whole)) throw new AnswerTooDeep('the provider sent what is nested too deep');
   const { status } = answer;
   // Without the words of its status, which may hold what a `Response` of one's own may not.
   return new Response(isEmpty.has(status) ? null : whole, { status, headers: answer.headers });
@@ -36,4 +45,13 @@ async function readWhole(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
     addFragment(pieces, piece);
   }
   return new Uint8Array(Buffer.concat(pieces));
+}
+
+/** The library leaves parsing to the engine, which what is nested some thousand levels deep may end (`parseText`). */
+function isTooDeep(whole: Uint8Array<ArrayBuffer>): boolean {
+  const text = Buffer.from(whole.buffer).toString();
+  const answer = parseJson(text);
+  const idToken = isObject(answer) && isString(answer['id_token']) ? answer['id_token'] : '';
+  const parts = idToken.split('.', 2).map((part) => Buffer.from(part, 'base64url').toString());
+  return [text, ...parts].some((each) => nestsDeeperThan(each, maxParsedDepth));
 }

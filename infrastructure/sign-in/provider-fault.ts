@@ -59,7 +59,7 @@ function claimOf(cause: unknown): string | undefined {
  */
 const isTransport = (error: unknown): boolean =>
   types.isNativeError(error) &&
-  (['TimeoutError', 'AbortError', 'AnswerTooLarge'].includes(error.name) ||
+  (['TimeoutError', 'AbortError', 'AnswerTooLarge', 'AnswerTooDeep'].includes(error.name) ||
     (error.name === 'TypeError' && error.cause !== undefined) ||
     causeOf(error).startsWith('OAUTH_'));
 

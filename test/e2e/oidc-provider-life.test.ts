@@ -259,6 +259,31 @@ describe('a provider that fails', () => {
     expect(refusal(await newBrowser().start())).toEqual(unavailable);
   });
 
+  it.each([
+    ['its metadata', '/.well-known/openid-configuration', '[1,'.repeat(2000)],
+    [
+      'an ID token',
+      '/token',
+      JSON.stringify({ id_token: `${Buffer.from('[1,'.repeat(2000)).toString('base64url')}.e30.x` }),
+    ],
+  ])('that nests %s without an end is 503, and no engine parses it', async (_, path, text) => {
+    await anew();
+    asMember('deep', []);
+    provider.insteadOf = (req, res) => {
+      if (req.url !== path) return false;
+      res.setHeader('content-type', 'application/json');
+      res.end(text);
+      return true;
+    };
+    const browser = newBrowser();
+    const begun = await browser.start();
+    const answer = begun.status === 302 ? await browser.go(await browser.throughProvider(begun)) : begun;
+    expect(refusal(answer)).toEqual(unavailable);
+    expect(gateways[0]?.log.lines.at(-1)?.fields['reason']).toBe(
+      'the provider cannot be asked: AnswerTooDeep',
+    );
+  });
+
   it('that fails when the code is exchanged is 503, and no session is opened', async () => {
     await anew();
     asMember('unlucky', []);

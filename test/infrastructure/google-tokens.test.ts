@@ -346,6 +346,19 @@ describe('a service-account file', () => {
     redirecting.close();
   });
 
+  it('what a token service nests without an end is parsed by no engine', async () => {
+    const deep = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[1,'.repeat(2000));
+    });
+    deep.listen(0, '127.0.0.1');
+    await once(deep, 'listening');
+    const { port } = deep.address() as AddressInfo;
+    await fakes.writeAccount(file, { token_uri: `http://127.0.0.1:${port}/token` });
+    const tokens = googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context);
+    expect(await send(tokens)).toMatch(/the token service could not be asked/);
+    deep.close();
+  });
+
   it('a token service that answers without an end is let go, and no more of it is held than a token', async () => {
     let sent = 0;
     function* blanks() {

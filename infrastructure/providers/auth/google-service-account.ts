@@ -1,4 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
+import { addFragment } from '../../../domain/shared/fragments.ts';
+import { maxParsedDepth } from '../../../domain/shared/limits.ts';
+import { nestsDeeperThan } from '../../../domain/shared/nesting.ts';
 import type { CredentialLease } from './renewed.ts';
 import type { ServiceAccount } from './service-account-file.ts';
 import { accessTokenLease, cloudPlatformScope, idTokenLease, maxTokenBytes } from './token-service.ts';
@@ -47,15 +50,19 @@ async function exchanged(
   return client.authorize();
 }
 
-/** The library reads an answer to its end, however long it is. */
-function bounded({ body, status, headers }: Response): Response {
+/**
+ * The library reads an answer to its end, however long it is, and leaves parsing to the engine, which what is nested some
+ * thousand levels deep may end (`parseText`).
+ */
+async function bounded({ body, status, headers }: Response): Promise<Response> {
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
-  const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform: (piece, out) => {
-      bytes += piece.length;
-      if (bytes > maxTokenBytes) out.error(new RangeError('the token service answered with too much'));
-      else out.enqueue(piece);
-    },
-  });
-  return new Response(body && body.pipeThrough(counted), { status, headers });
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > maxTokenBytes) throw new RangeError('the token service answered with too much');
+    addFragment(pieces, piece);
+  }
+  const text = Buffer.concat(pieces).toString();
+  if (nestsDeeperThan(text, maxParsedDepth)) throw new RangeError('the token service answered too deep');
+  return new Response(text === '' ? null : text, { status, headers });
 }
