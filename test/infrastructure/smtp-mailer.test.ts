@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +21,7 @@ const credentials = { username: 'gateway', password: 'pässword-0123456789' };
 
 const opened: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const close of opened.splice(0)) await close();
 });
 
@@ -270,6 +272,20 @@ describe('a mail that could not be sent tells why', () => {
     server.close();
     await once(server, 'close');
     expect(await reasonOf(configOf(port, { host }))).toMatch(/ECONNREFUSED/);
+  });
+
+  it('a port where nobody listens, on each of a host’s addresses', async () => {
+    const found = [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ];
+    const lookup = ((_host: string, _options: object, done: (error: null, all: object[]) => void) =>
+      done(null, found)) as unknown as typeof dns.lookup;
+    jest.spyOn(dns, 'lookup').mockImplementation(lookup);
+    const reason = await reasonOf(configOf(1, { host: 'several.invalid' }));
+    expect(reason.split('; ').map((each) => /^connect E[A-Z]+ (127\.0\.0\.1|::1):1/.exec(each)?.[1])).toEqual(
+      expect.arrayContaining(found.map(({ address }) => address)),
+    );
   });
 
   it('a host that does not exist', async () => {
