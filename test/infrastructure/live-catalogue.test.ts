@@ -34,9 +34,8 @@ async function aCatalogue() {
     },
   });
   let version = 0;
-  /** Takes up a file in which the provider is another than before. */
-  const change = async (): Promise<void> => {
-    version += 1;
+  /** Takes up the file as it stands. */
+  const take = async (): Promise<void> => {
     const provider = { default_headers: { 'x-version': String(version) } };
     const loaded = parseConfig(stringify(basicConfig(upstream.url, key, { provider })), {});
     if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
@@ -48,8 +47,14 @@ async function aCatalogue() {
     }));
     await catalogue.take({ providers, models: stored }, resolver(loaded.right, {}), prices);
   };
+  /** Takes up a file in which the provider is another than before. */
+  const change = async (): Promise<void> => {
+    version += 1;
+    await take();
+  };
   await change();
-  return { change, upstream: executor((id) => catalogue.readyProvider(id)), close: () => catalogue.close() };
+  const ready = (id: string) => catalogue.readyProvider(id);
+  return { take, change, ready, upstream: executor(ready), close: () => catalogue.close() };
 }
 
 const call: UpstreamCall = {
@@ -60,6 +65,17 @@ const call: UpstreamCall = {
   answer: { id: 'chatcmpl-1', model: 'fast', createdSecs: 7 },
   betas: [],
 };
+
+it('a provider that did not change keeps its connections and what it has to sign in with', async () => {
+  const { take, change, ready, close } = await aCatalogue();
+  const before = ready(call.route.provider);
+  await take();
+  expect(ready(call.route.provider)).toBe(before);
+  expect([...(before?.pools.values() ?? [])].map(({ closed }) => closed)).toEqual([false]);
+  await change();
+  expect(ready(call.route.provider)).not.toBe(before);
+  await close();
+});
 
 describe('a provider that is replaced', () => {
   it('fails no call that was prepared before, whenever it is sent, and none that is under way', async () => {
@@ -146,6 +162,27 @@ it('each fault of what is stored is told once, however often it is loaded', asyn
     'provider p is not usable in this process: none',
     'provider p is not usable in this process: other',
   ]);
+});
+
+it('a route that cannot be used is told by its place, and its model goes on with the others', async () => {
+  const warnings: string[] = [];
+  const catalogue = new LiveCatalogue(prices, {
+    redaction: () => redactionRules([], []),
+    conceal: () => undefined,
+    outputLimitOf: () => undefined,
+    warn: (message) => void warnings.push(message),
+  });
+  const routes = [0, 1].map((position) => ({ position, config: {} }));
+  await catalogue.take(
+    { providers: [], models: [{ id: 'm', createdAt: new Date(0), routes }] },
+    {
+      provider: () => E.left('none'),
+      route: (_, position) => (position === 0 ? E.left('no secret') : E.right(aRoute({ enabled: true }))),
+    },
+    prices,
+  );
+  expect(warnings).toEqual(['route m[0] is not usable in this process: no secret']);
+  expect(catalogue.snapshot().models.get('m')?.routes).toMatchObject([{ routeId: 'm#1' }]);
 });
 
 it('many models are resolved while others have the event loop now and then', async () => {
