@@ -109,6 +109,18 @@ describe('an exchange with an upstream', () => {
     expect(await exchange.reply).toEqual(E.left({ ...fault, status: 200 }));
   });
 
+  it('that is cancelled before it has a connection is not sent: nobody bills what nobody waits for', async () => {
+    let asked = false;
+    const { exchange } = await exchangeWith((socket) => {
+      asked = true;
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+    });
+    exchange.cancel();
+    expect(await exchange.reply).toEqual(E.left({ kind: 'transport' }));
+    await pool?.close();
+    expect(asked).toBe(false);
+  });
+
   it('whose answer finds no room holds nothing any longer, and the rest of it is not waited for', async () => {
     const held: number[] = [];
     const { exchange, closed } = await exchangeWith((socket) => socket.write(`${chunked('')}3\r\nabc\r\n`), {
