@@ -92,6 +92,12 @@ describe('a 200 that is not the answer that was asked for', () => {
     expectRefusal(answer, { status: 502, attempt: 'provider_error' });
   });
 
+  it('a whole answer is no answer to a request that is streamed', async () => {
+    const message = 'The upstream answered a streamed request with something else.';
+    const answer = await streamed({ headers: json, body: completion() });
+    expectRefusal(answer, { status: 502, message, attempt: 'stream_start_error' });
+  });
+
   it('a whole answer is judged by what it is, whatever its content type says', async () => {
     const answer = await whole({
       headers: { 'content-type': 'application/octet-stream' },
