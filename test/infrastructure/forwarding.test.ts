@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Hold } from '../../application/ports/upstream.ts';
@@ -146,5 +147,52 @@ describe('bytes that wait for a slow caller', () => {
     expect(passed.map(({ choices }) => JSON.stringify(choices))).toEqual(
       Array.from({ length: 3000 }, (_, at) => JSON.stringify([{ index: 0, delta: { content: String(at) } }])),
     );
+  });
+
+  /** A stream under way, and what became of its connection. */
+  function held() {
+    const valve: string[] = [];
+    const line = new Forwarding(machine.begin(), {
+      pause: () => void valve.push('pause'),
+      resume: () => void valve.push('resume'),
+      ended: () => undefined,
+    });
+    return { line, valve };
+  }
+
+  it('hold the upstream up each time that there is no room, and no longer', async () => {
+    const { line, valve } = held();
+    let room = Promise.withResolvers<void>();
+    const last = line.forward(
+      () => room.promise,
+      () => undefined,
+    );
+    for (const content of ['a', 'b', 'c']) {
+      line.push(event(content));
+      expect(valve.splice(0)).toEqual(['pause']);
+      room.resolve();
+      await turn();
+      expect(valve.splice(0)).toEqual(['resume']);
+      room = Promise.withResolvers();
+    }
+    line.push(done);
+    expect(await last).toEqual({ kind: 'done' });
+  });
+
+  it('hold the upstream up also where nobody takes them yet, as soon as they are more than a few pieces', async () => {
+    const { line, valve } = held();
+    const piece = Buffer.from(`:${' '.repeat(64 * kibibyte - 3)}\n\n`);
+    for (let pieces = 0; pieces < 4; pieces += 1) line.push(piece);
+    expect(valve).toEqual([]);
+    line.push(piece);
+    line.push(piece);
+    expect(valve).toEqual(['pause']);
+    const last = line.forward(
+      () => undefined,
+      () => undefined,
+    );
+    expect(valve).toEqual(['pause', 'resume']);
+    line.push(done);
+    expect(await last).toEqual({ kind: 'done' });
   });
 });
