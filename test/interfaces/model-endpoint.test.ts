@@ -114,6 +114,19 @@ describe('a path that serves models tells of each request', () => {
     expect(told[2]).toEqual({ kind: 'over', status: 401 });
   });
 
+  it.each([
+    ['as long as it took', 1500, 1500, 61_500],
+    ['no time where the clock was set back meanwhile', -60_000, 0, 0],
+  ])('also of one that nobody serves: %s', async (_, aheadMs, least, most) => {
+    const clock = { now: () => Date.now() + aheadMs, newId: () => 'id' };
+    const { url, told } = await serving({ clock });
+    expect((await post(url)).status).toBe(401);
+    await until(() => finishedOf(told).length === 1);
+    const [request] = finishedOf(told);
+    expect(request?.latencyMs).toBeGreaterThanOrEqual(least);
+    expect(request?.latencyMs).toBeLessThanOrEqual(most);
+  });
+
   it('without a credential that is the request id of one that no valid key came with', async () => {
     const { url, told } = await serving({});
     const shown = 'a-key-of-somebody-else';
