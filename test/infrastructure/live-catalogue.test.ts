@@ -11,7 +11,7 @@ import { resolver } from '../../infrastructure/config/resolver.ts';
 import { seedOf } from '../../infrastructure/config/seed.ts';
 import { executor } from '../../infrastructure/providers/executor.ts';
 import { bundledOutputLimits } from '../../infrastructure/pricing/output-limits.ts';
-import { LiveCatalogue } from '../../infrastructure/providers/live-catalogue.ts';
+import { type CatalogueContext, LiveCatalogue } from '../../infrastructure/providers/live-catalogue.ts';
 import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 import { aKey, basicConfig } from '../support/gateway.ts';
@@ -24,10 +24,20 @@ beforeAll(async () => {
 });
 afterAll(() => upstream?.close());
 
-async function aCatalogue() {
-  const catalogue = new LiveCatalogue(prices, {
+/** Knows no limit and tells nobody of a fault, unless it is given who does. */
+const emptyCatalogue = (
+  context: Partial<Pick<CatalogueContext, 'outputLimitOf' | 'warn'>> = {},
+): LiveCatalogue =>
+  new LiveCatalogue(prices, {
     redaction: () => redactionRules([], []),
     conceal: () => undefined,
+    outputLimitOf: () => undefined,
+    warn: () => undefined,
+    ...context,
+  });
+
+async function aCatalogue() {
+  const catalogue = emptyCatalogue({
     outputLimitOf: bundledOutputLimits(),
     warn: (message) => {
       throw new Error(message);
@@ -122,11 +132,8 @@ describe('a provider that is replaced', () => {
 });
 
 it('a route carries the output limit of its model, as plain data', async () => {
-  const catalogue = new LiveCatalogue(prices, {
-    redaction: () => redactionRules([], []),
-    conceal: () => undefined,
+  const catalogue = emptyCatalogue({
     outputLimitOf: (upstreamModel) => (upstreamModel === 'known' ? 4096 : undefined),
-    warn: () => undefined,
   });
   const route = (upstreamModel: string) => aRoute({ upstreamModel, enabled: true });
   const stored = ['known', 'unknown'].map((id) => ({
@@ -146,12 +153,7 @@ it('a route carries the output limit of its model, as plain data', async () => {
 
 it('each fault of what is stored is told once, however often it is loaded', async () => {
   const warnings: string[] = [];
-  const catalogue = new LiveCatalogue(prices, {
-    redaction: () => redactionRules([], []),
-    conceal: () => undefined,
-    outputLimitOf: () => undefined,
-    warn: (message) => void warnings.push(message),
-  });
+  const catalogue = emptyCatalogue({ warn: (message) => void warnings.push(message) });
   for (const reason of ['none', 'none', 'other', 'none'])
     await catalogue.take(
       { providers: [{ id: 'p', config: {} }], models: [] },
@@ -166,12 +168,7 @@ it('each fault of what is stored is told once, however often it is loaded', asyn
 
 it('a route that cannot be used is told by its place, and its model goes on with the others', async () => {
   const warnings: string[] = [];
-  const catalogue = new LiveCatalogue(prices, {
-    redaction: () => redactionRules([], []),
-    conceal: () => undefined,
-    outputLimitOf: () => undefined,
-    warn: (message) => void warnings.push(message),
-  });
+  const catalogue = emptyCatalogue({ warn: (message) => void warnings.push(message) });
   const routes = [0, 1].map((position) => ({ position, config: {} }));
   await catalogue.take(
     { providers: [], models: [{ id: 'm', createdAt: new Date(0), routes }] },
@@ -186,12 +183,7 @@ it('a route that cannot be used is told by its place, and its model goes on with
 });
 
 it('many models are resolved while others have the event loop now and then', async () => {
-  const catalogue = new LiveCatalogue(prices, {
-    redaction: () => redactionRules([], []),
-    conceal: () => undefined,
-    outputLimitOf: () => undefined,
-    warn: () => undefined,
-  });
+  const catalogue = emptyCatalogue();
   const stored = Array.from({ length: 100 }, (_, index) => ({
     id: `model-${index}`,
     createdAt: new Date(0),
