@@ -31,6 +31,11 @@ describe('limits, sampling and stops', () => {
     expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
   });
 
+  it('what stops may be is told by the name that the caller wrote', () => {
+    expect(refusal({ ...minimal, stop: 7 })?.message).toContain('must be a string or an array of strings.');
+    expect(refusal({ ...minimal, stop_sequences: 7 })?.message).toContain('must be an array of strings.');
+  });
+
   it('sampling passes; `stop` becomes `stop_sequences`', () => {
     const body = { ...minimal, temperature: 0.5, top_p: 0.9, top_k: 40, stop: 'END' };
     expect(sent(body)).toMatchObject({ temperature: 0.5, top_p: 0.9, top_k: 40, stop_sequences: ['END'] });

@@ -98,7 +98,10 @@ export function stopMember(body: JsonObject): Members {
   if (E.isLeft(asked)) return asked;
   if (asked.right === undefined) return E.right({});
   const { field, value } = asked.right;
-  if (!isTexts(value)) return E.left(fieldError(field, 'must be an array of strings.'));
+  if (!isTexts(value)) {
+    const shape = field === 'stop' ? 'a string or an array of strings' : 'an array of strings';
+    return E.left(fieldError(field, `must be ${shape}.`));
+  }
   return E.right(value.length === 0 ? {} : { stop_sequences: value });
 }
 
