@@ -380,10 +380,21 @@ describe('a messages conversation told in chat and back', () => {
       else turns.push({ role, content: [...told] });
     }
     const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';
-    return turns.map(({ role, content }) => ({
-      role,
-      content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))],
-    }));
+    return withoutSpaceAtEnd(
+      turns.map(({ role, content }) => ({
+        role,
+        content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))],
+      })),
+    );
+  }
+
+  /** From white space behind the assistant's last words no model goes on. */
+  function withoutSpaceAtEnd(turns: readonly Turn[]): readonly Turn[] {
+    const last = turns.at(-1);
+    const end = last?.content.at(-1);
+    if (last?.role !== 'assistant' || typeof end?.['text'] !== 'string') return turns;
+    const content = [...last.content.slice(0, -1), { ...end, text: end['text'].trimEnd() }];
+    return [...turns.slice(0, -1), { ...last, content }];
   }
 
   function assistantBlocks(blocks: readonly JsonObject[]): JsonObject[] {
