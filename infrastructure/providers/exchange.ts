@@ -110,10 +110,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.stop({ kind: 'timeout', phase: isOver || this.status > 0 ? 'total' : 'first_byte' });
   }
 
-  /** Ends the exchange with a fault, and lets go of the connection. */
-  stop(fault: UpstreamFault): void {
-    if (!this.ended) this.finish(fault);
-    this.controller?.abort(new Error(fault.kind));
+  /** Ends the exchange, and lets go of the connection unless the answer is over; what still comes is not waited for. */
+  stop(fault: UpstreamFault | undefined): void {
+    this.finish(fault);
+    this.controller?.abort(new Error(fault?.kind ?? 'enough'));
   }
 
   onRequestStart(controller: Controller): void {
@@ -135,7 +135,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (coding !== 'identity')
       this.decompression = decompress(coding, {
         take: (piece) => this.take(piece),
-        over: (whole) => this.finish(this.closing ?? (whole || this.refused() ? undefined : notDecoded)),
+        over: (whole) => this.stop(this.closing ?? (whole || this.refused() ? undefined : notDecoded)),
         full: () => this.controller?.pause(),
         room: () => this.controller?.resume(),
       });
@@ -167,7 +167,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     addFragment(this.chunks, chunk);
     this.bytes += chunk.length;
     if (!this.accepted() || this.options.stream) {
-      if (this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
+      // It is only read for its message.
+      if (this.bytes > maxUpstreamErrorBytes) this.stop(undefined);
     } else if (this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
     else if (this.options.hold(this.bytes) !== undefined) this.letGoOfAnswer();
   }
@@ -263,12 +264,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private notAStream(body: Buffer): UpstreamFault {
     const otherwise = 'The upstream answered a streamed request with something else.';
     return { kind: 'protocol', ...upstreamFailure(errorIn(body), otherwise, this.options.sanitise) };
-  }
-
-  /** An error body is only read for its message: what is over the bound is not waited for. */
-  private cutErrorBody(): void {
-    this.finish(undefined);
-    this.controller?.abort(new Error('error body cut'));
   }
 }
 

@@ -187,6 +187,28 @@ describe('an exchange with an upstream', () => {
     );
     await closed;
   });
+
+  it.each([
+    ['a whole answer', 'HTTP/1.1 200 OK\r\n', false],
+    ['a stream', 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n', true],
+    ['a refusal', 'HTTP/1.1 500 No\r\n', false],
+  ])('lets go of its connection where %s is not compressed as it says', async (_, head, stream) => {
+    const { exchange, closed } = await exchangeWith(
+      (socket) => {
+        const framing = 'content-encoding: gzip\r\ncontent-length: 9000000\r\n\r\n';
+        // More than is taken at once, and the rest never comes.
+        socket.write(`${head}${framing}${'x'.repeat(1_000_000)}`);
+      },
+      { stream },
+    );
+    const reply = await exchange.reply;
+    if (E.isRight(reply) && reply.right.kind === 'stream')
+      void reply.right.forward(
+        () => undefined,
+        () => undefined,
+      );
+    await closed;
+  });
 });
 
 describe('a stream of an upstream that leaves its connection open', () => {
