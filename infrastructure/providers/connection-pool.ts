@@ -42,7 +42,10 @@ export class ConnectionPool {
 
   /** Not of one that is closed. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    (this.nextFree() ?? this.connected()).dispatch(options, handler);
+    const send = (): void => void this.connected().dispatch(options, handler);
+    const free = this.nextFree();
+    if (free === undefined) return send();
+    free.dispatch(options, new Resendable(handler, free, send));
   }
 
   /** What is under way goes on to its end. */
@@ -87,6 +90,51 @@ export class ConnectionPool {
     this.closedSince = 0;
   }
 }
+
+/**
+ * A request over a connection that was free: one that breaks before anything was written to it has taken nothing, and
+ * the request goes over another. What was written, even in part, is never sent again.
+ */
+class Resendable implements Dispatcher.DispatchHandler {
+  private readonly to: Dispatcher.DispatchHandler;
+  private readonly client: Client;
+  /** Let go of with the request's text, once that is written: the answer may take minutes. */
+  private resend: (() => void) | undefined;
+
+  constructor(to: Dispatcher.DispatchHandler, client: Client, resend: () => void) {
+    this.to = to;
+    this.client = client;
+    this.resend = resend;
+  }
+
+  onRequestStart(...told: Told<'onRequestStart'>): void {
+    this.resend = undefined;
+    this.to.onRequestStart?.(...told);
+  }
+
+  onResponseStart(...told: Told<'onResponseStart'>): void {
+    this.to.onResponseStart?.(...told);
+  }
+
+  onResponseData(...told: Told<'onResponseData'>): void {
+    this.to.onResponseData?.(...told);
+  }
+
+  onResponseEnd(...told: Told<'onResponseEnd'>): void {
+    this.to.onResponseEnd?.(...told);
+  }
+
+  onResponseError(...told: Told<'onResponseError'>): void {
+    // One that is closed by then could not be had again, or its pool is gone.
+    const { closed: isClosed, destroyed } = this.client;
+    if (this.resend === undefined || isClosed || destroyed) this.to.onResponseError?.(...told);
+    else this.resend();
+  }
+}
+
+type Told<Event extends keyof Dispatcher.DispatchHandler> = Parameters<
+  NonNullable<Dispatcher.DispatchHandler[Event]>
+>;
 
 /** At once, or when its request is over. */
 const closed = async (client: Client): Promise<void> => {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { channel } from 'node:diagnostics_channel';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import path from 'node:path';
@@ -15,9 +16,12 @@ let server: Server;
 let pool: ConnectionPool;
 let sockets: Socket[] = [];
 let open: ServerResponse[] = [];
+let paths: (string | undefined)[] = [];
 beforeAll(async () => {
-  // It begins an answer at /open, and says at others by which connection they came.
+  // It begins an answer at /open, breaks off at /broken, and says at others by which connection they came.
   server = createServer((req, res) => {
+    paths.push(req.url);
+    if (req.url === '/broken') return void req.socket.resetAndDestroy();
     const came = String(sockets.indexOf(req.socket));
     if (req.url !== '/open') return void res.end(came);
     res.write(came);
@@ -33,6 +37,7 @@ afterAll(() => {
 beforeEach(() => {
   sockets = [];
   open = [];
+  paths = [];
   pool = new ConnectionPool(
     new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`),
     timeouts,
@@ -85,6 +90,45 @@ describe('connections to an upstream', () => {
     await pool.close();
   });
 
+  it('that are reset before anything of a request went over them fail none', async () => {
+    expect(await connectionAsked()).toBe('0');
+    sockets[0]?.resetAndDestroy();
+    expect(await connectionAsked()).toBe('1');
+    expect(await connectionAsked()).toBe('1');
+    await pool.close();
+  });
+
+  it('that break under a request fail it, since it may have been begun: it is sent once', async () => {
+    expect(await connectionAsked()).toBe('0');
+    await expect(asked(pool, '/broken').answer).rejects.toThrow(/closed|ECONNRESET/);
+    expect(await connectionAsked()).toBe('1');
+    expect(paths).toEqual(['/', '/broken', '/']);
+    await pool.close();
+  });
+
+  it('that were closed and cannot be had again are tried once', async () => {
+    const gone = createServer((_, res) => void res.end());
+    const connections: Socket[] = [];
+    gone.on('connection', (socket) => void connections.push(socket));
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const there = new ConnectionPool(
+      new URL(`http://127.0.0.1:${(gone.address() as AddressInfo).port}`),
+      timeouts,
+    );
+    await answered(there);
+    await turn();
+    await turn();
+    let tries = 0;
+    const tried = (): void => void (tries += 1);
+    channel('undici:client:connectError').subscribe(tried);
+    gone.close();
+    connections[0]?.destroy();
+    await expect(answered(there)).rejects.toThrow('ECONNREFUSED');
+    await there.close();
+    channel('undici:client:connectError').unsubscribe(tried);
+    expect(tries).toBe(1);
+  });
+
   it('that cannot be made fail their request alone', async () => {
     const nobody = new ConnectionPool(new URL('http://127.0.0.1:1'), timeouts);
     await expect(answered(nobody)).rejects.toThrow('ECONNREFUSED');
@@ -110,6 +154,14 @@ describe('connections to an upstream', () => {
     await pool.destroy();
     await expect(under?.answer).rejects.toThrow('destroyed');
     await until(() => sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it('are not made any more for what had not begun when the pool is destroyed', async () => {
+    expect(await connectionAsked()).toBe('0');
+    const { answer } = asked(pool);
+    await pool.destroy();
+    await expect(answer).rejects.toThrow('destroyed');
+    expect(sockets).toHaveLength(1);
   });
 
   it('leave nothing behind, however many there were at once', () => {
