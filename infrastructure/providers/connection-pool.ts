@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import { LiveList } from '../../domain/shared/live-list.ts';
 import type { Timeouts } from '../config/provider-config.ts';
@@ -16,7 +17,8 @@ const keepAliveMs = 4_000;
  * and keeps 2 KB of each that there ever was.
  */
 export class ConnectionPool {
-  private readonly newClient: () => Client;
+  private readonly newClient: (connect: buildConnector.connector) => Client;
+  private readonly connect: buildConnector.connector;
   private readonly all = new LiveList<Client>();
   /** Some may have been closed since. */
   private free: Client[] = [];
@@ -25,8 +27,8 @@ export class ConnectionPool {
 
   constructor({ origin }: URL, { connectMs, firstByteMs, idleMs }: Timeouts) {
     // One for all: TLS sessions are resumed across connections.
-    const connect = buildConnector({ timeout: connectMs, lookup: sharedLookup(), allowH2: false });
-    this.newClient = () =>
+    this.connect = buildConnector({ timeout: connectMs, lookup: sharedLookup(), allowH2: false });
+    this.newClient = (connect) =>
       new Client(origin, {
         connect,
         allowH2: false,
@@ -67,15 +69,24 @@ export class ConnectionPool {
   }
 
   private connected(): Client {
-    const client = this.newClient();
+    let socket: Socket | null = null;
+    const client = this.newClient((to, opened) =>
+      this.connect(to, (...made) => {
+        socket = made[1];
+        opened(...made);
+      }),
+    );
     const leave = this.all.add(client);
     // Another request may wait for it to connect again: it has its answer before the client is gone.
     const lost = (): void => {
+      socket = null;
       this.sweep();
       void closed(client).then(leave);
     };
     client.on('drain', () => {
-      if (!client.closed) this.free.push(client);
+      // It answered before it took the whole request: the next one would wait behind the rest.
+      if ((socket?.writableLength ?? 0) > 0) void closed(client);
+      else if (!client.closed) this.free.push(client);
     });
     client.on('disconnect', lost);
     client.on('connectionError', lost);

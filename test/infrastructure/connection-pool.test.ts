@@ -23,6 +23,8 @@ beforeAll(async () => {
     paths.push(req.url);
     if (req.url === '/broken') return void req.socket.resetAndDestroy();
     const came = String(sockets.indexOf(req.socket));
+    // It takes no more of this request, nor of what comes behind it.
+    if (req.url === '/early') req.socket.pause();
     if (req.url !== '/open') return void res.end(came);
     res.write(came);
     open.push(res);
@@ -127,6 +129,17 @@ describe('connections to an upstream', () => {
     await there.close();
     channel('undici:client:connectError').unsubscribe(tried);
     expect(tries).toBe(1);
+  });
+
+  it('whose upstream answers before it has taken the whole request are not used again', async () => {
+    const refused = asked(pool, '/early', 'x'.repeat(32 * 1024 * 1024));
+    expect(await refused.answer).toBe('0');
+    await turn();
+    await turn();
+    expect(await connectionAsked()).toBe('1');
+    expect(await connectionAsked()).toBe('1');
+    await pool.close();
+    sockets[0]?.destroy();
   });
 
   it('that cannot be made fail their request alone', async () => {

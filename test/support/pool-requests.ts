@@ -5,6 +5,7 @@ import type { ConnectionPool } from '../../infrastructure/providers/connection-p
 export function asked(
   pool: ConnectionPool,
   path = '/',
+  body = '{}',
 ): { readonly begun: Promise<void>; readonly answer: Promise<string> } {
   const begun = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<string>();
@@ -21,7 +22,7 @@ export function asked(
   };
   begun.promise.catch(() => undefined);
   answer.promise.catch(() => undefined);
-  pool.dispatch({ method: 'POST', path, body: '{}' }, handler);
+  pool.dispatch({ method: 'POST', path, body }, handler);
   return { begun: begun.promise, answer: answer.promise };
 }
 
