@@ -34,7 +34,7 @@ export function providerFault(error: unknown): ProviderFault | undefined {
   if (error instanceof client.WWWAuthenticateChallengeError)
     return unavailable(`the provider refused the gateway with status ${error.status}`);
   if (error instanceof client.ClientError) return clientFault(error);
-  return isTransport(error) ? unavailable(`the provider cannot be asked: ${causeOf(error)}`) : undefined;
+  return comesOfProvider(error) ? unavailable(`the provider cannot be asked: ${causeOf(error)}`) : undefined;
 }
 
 function clientFault(error: client.ClientError): ProviderFault {
@@ -54,13 +54,12 @@ function claimOf(cause: unknown): string | undefined {
 }
 
 /**
- * `fetch` rejects with a TypeError that has a cause, or with what ended it. Where the metadata have no address that can
- * be used, the library throws a code of OAuth's.
+ * `fetch` rejects with a TypeError, or with what ended it; so does the library where a key that was published has members
+ * of other types. Where the metadata have no address that can be used, it throws a code of OAuth's.
  */
-const isTransport = (error: unknown): boolean =>
+const comesOfProvider = (error: unknown): boolean =>
   types.isNativeError(error) &&
-  (['TimeoutError', 'AbortError', 'AnswerTooLarge', 'AnswerTooDeep'].includes(error.name) ||
-    (error.name === 'TypeError' && error.cause !== undefined) ||
+  (['TypeError', 'TimeoutError', 'AbortError', 'AnswerTooLarge', 'AnswerTooDeep'].includes(error.name) ||
     causeOf(error).startsWith('OAUTH_'));
 
 /** The innermost code, which is the system's, else the innermost kind of error: messages may hold anything. */

@@ -250,6 +250,23 @@ describe('a provider that fails', () => {
     },
   );
 
+  it.each([{ n: '' }, { oth: 5 }, { key_ops: 5 }])(
+    'that publishes what is no key (%j) is 503, and asked again as soon as it publishes one',
+    async (over) => {
+      await anew();
+      asMember('keyless', []);
+      provider.insteadOf = (req, res) => {
+        if (req.url !== '/jwks') return false;
+        const key = { kty: 'RSA', kid: 'test', alg: 'RS256', n: 'AQAB', e: 'AQAB', ...over };
+        res.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key] }));
+        return true;
+      };
+      expect(refusal(await newBrowser().signIn())).toEqual(unavailable);
+      provider.insteadOf = () => false;
+      expect((await newBrowser().signIn()).status).toBe(302);
+    },
+  );
+
   it('that words its status in letters beyond ASCII is 503', async () => {
     await anew();
     provider.insteadOf = (req) => {
