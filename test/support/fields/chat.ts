@@ -58,6 +58,7 @@ const controls: Scene = {
     seed: 7919,
     service_tier: 'priority',
     stop: [mark('stop')],
+    stop_sequences: [mark('stop-sequence')],
     store: true,
     stream: true,
     temperature: 0.375,
