@@ -9,7 +9,7 @@ export interface Rule {
   readonly instead: string;
 }
 
-const fpTs = /^fp-ts\/lib\/(?:Either|Option|function)\.js$/;
+const fpTs = /^fp-ts\/lib\/(?:Either|function)\.js$/;
 const node = /^node:/;
 
 /** What every provider folder may import beside its own files. */
@@ -55,10 +55,10 @@ export const rules: readonly Rule[] = [
     instead: 'Wire formats know bytes and nothing of providers.',
   },
   {
-    of: /^infrastructure\/providers\/(?:executor|exchange|connection-pool)\.ts$/,
+    of: /^infrastructure\/providers\/(?:exchange|connection-pool)\.ts$/,
     files: [/^infrastructure\/(?:providers|config)\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node, /^undici$/],
-    instead: 'These three files are the only ones that talk HTTP to upstreams.',
+    instead: 'Beside executor.ts, which calls them, these two files alone talk HTTP to upstreams.',
   },
   {
     of: /^infrastructure\/providers\/(?:[^/]+\.ts$)/,
@@ -88,7 +88,7 @@ export const rules: readonly Rule[] = [
       /^infrastructure\/config\/provider-/,
       /^domain\//,
     ],
-    packages: [fpTs, node, /^(?:google-auth-library|@aws-sdk\/[\w-]+|@smithy\/types)$/],
+    packages: [fpTs, node, /^(?:google-auth-library|@aws-sdk\/(?:credential-provider-node|signature-v4))$/],
     instead: 'Authenticators add credentials to finished requests, and know no dialect.',
   },
   {
@@ -119,11 +119,10 @@ export const rules: readonly Rule[] = [
     of: /^infrastructure\/config\//,
     files: [
       /^infrastructure\/(?:config\/|key-secrets\.ts$)/,
-      /^infrastructure\/providers\/live-catalogue\.ts$/,
       /^application\/(?:ports\/|serve-ports\.ts$)/,
       /^domain\//,
     ],
-    packages: [fpTs, node, /^(?:io-ts|yaml|cron-parser)$/],
+    packages: [fpTs, node, /^(?:io-ts|yaml)$/],
     instead: 'The configuration is read once; what needs it gets it as an argument.',
   },
   {
