@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { CallerLink, CallerLoss } from '../application/model-request.ts';
 import type { EnterTestRoom } from '../application/ports/model-tests.ts';
 import { overloaded, tooManyRequests } from '../domain/shared/gateway-error.ts';
 import type { CutOff } from '../interfaces/http/cut-off.ts';
 import type { LoadGate } from '../interfaces/http/load-gate.ts';
+import { losable } from '../interfaces/http/request-context.ts';
 
 /** A test is over after this long: an admin waits for it, and proxies wait about as long. */
 const maxTestMs = 60_000;
@@ -28,24 +28,3 @@ export const testRoom =
     };
     return E.right({ memory: lease, link, leave });
   };
-
-/** A link that is lost at most once. */
-function losable(): { readonly link: CallerLink; readonly lose: (why: CallerLoss) => void } {
-  let lost: CallerLoss | undefined;
-  const callbacks: ((why: CallerLoss) => void)[] = [];
-  return {
-    link: {
-      gone: () => lost !== undefined,
-      lost: () => lost,
-      whenLost: (callback) => {
-        if (lost === undefined) callbacks.push(callback);
-        else callback(lost);
-      },
-    },
-    lose: (why) => {
-      if (lost !== undefined) return;
-      lost = why;
-      for (const callback of callbacks) callback(why);
-    },
-  };
-}

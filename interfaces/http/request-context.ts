@@ -42,13 +42,7 @@ const neverCut: Pick<CutOff, 'whenCut'> = { whenCut: () => () => undefined };
 /** The caller is gone when its connection closes before the answer was handed over whole. */
 function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): CallerLink {
   let gone = false;
-  let lost: CallerLoss | undefined;
-  const callbacks: ((why: CallerLoss) => void)[] = [];
-  const lose = (why: CallerLoss): void => {
-    if (lost !== undefined) return;
-    lost = why;
-    for (const callback of callbacks) callback(why);
-  };
+  const { link, lose } = losable();
   const forget = cutOff.whenCut(() => lose('shutting_down'));
   res.once('close', () => {
     forget();
@@ -56,12 +50,26 @@ function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): Calle
     gone = true;
     lose('client_closed');
   });
+  return { ...link, gone: () => gone };
+}
+
+/** A link that is lost at most once, and gone with it. */
+export function losable(): { readonly link: CallerLink; readonly lose: (why: CallerLoss) => void } {
+  let lost: CallerLoss | undefined;
+  const callbacks: ((why: CallerLoss) => void)[] = [];
   return {
-    gone: () => gone,
-    lost: () => lost,
-    whenLost: (callback) => {
-      if (lost === undefined) callbacks.push(callback);
-      else callback(lost);
+    link: {
+      gone: () => lost !== undefined,
+      lost: () => lost,
+      whenLost: (callback) => {
+        if (lost === undefined) callbacks.push(callback);
+        else callback(lost);
+      },
+    },
+    lose: (why) => {
+      if (lost !== undefined) return;
+      lost = why;
+      for (const callback of callbacks) callback(why);
     },
   };
 }
