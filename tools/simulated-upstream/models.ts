@@ -3,7 +3,7 @@ import { jsonType } from './deliver.ts';
 
 const names = [
   'simulated',
-  'sim-fast',
+  'simulated-fast',
   'simulated-slow',
   'simulated-reasoning',
   'simulated-tools',
