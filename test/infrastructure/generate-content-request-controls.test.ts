@@ -127,11 +127,11 @@ describe('reasoning controls', () => {
     (config(body, model) as JsonObject | undefined)?.['thinkingConfig'];
 
   it.each([
-    ['none', { thinkingBudget: 0 }, { thinkingBudget: 0 }],
+    ['none', { thinkingBudget: 0 }, { thinkingLevel: 'LOW' }],
     [
       'minimal',
       { thinkingBudget: 1024, includeThoughts: true },
-      { thinkingLevel: 'MINIMAL', includeThoughts: true },
+      { thinkingLevel: 'LOW', includeThoughts: true },
     ],
     ['low', { thinkingBudget: 1024, includeThoughts: true }, { thinkingLevel: 'LOW', includeThoughts: true }],
     [
@@ -147,6 +147,26 @@ describe('reasoning controls', () => {
   ])('effort %s is a budget for older models and a level for newer ones', (effort, budget, level) => {
     expect(thinking({ reasoning_effort: effort }, older)).toEqual(budget);
     expect(thinking({ reasoning: { effort } }, newer)).toEqual(level);
+  });
+
+  it.each([
+    ['gemini-3-flash-preview', 'MINIMAL'],
+    ['gemini-3.1-flash-lite', 'MINIMAL'],
+    ['gemini-3.6-flash', 'MINIMAL'],
+    ['gemini-3.7-flash', 'LOW'],
+    ['gemini-3.8-flash-001', 'LOW'],
+    ['gemini-3.1-pro-preview', 'LOW'],
+    ['gemini-flash-latest', 'LOW'],
+  ])('the least that %s thinks is %s, for efforts below that', (model, thinkingLevel) => {
+    expect(thinking({ reasoning_effort: 'minimal' }, model)).toEqual({
+      thinkingLevel,
+      includeThoughts: true,
+    });
+    expect(thinking({ reasoning_effort: 'none' }, model)).toEqual({ thinkingLevel });
+  });
+
+  it('the least that 2.5 Pro thinks is 128 tokens, also where it is told not to', () => {
+    expect(thinking({ reasoning_effort: 'none' }, 'gemini-2.5-pro')).toEqual({ thinkingBudget: 128 });
   });
 
   it.each(['xhigh', 'max'])('effort %s is the highest that the model has', (effort) => {

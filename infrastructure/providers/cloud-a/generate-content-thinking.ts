@@ -10,7 +10,7 @@ import {
 } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
-import { highestBudget, thinksInLevels } from './generate-content-models.ts';
+import { highestBudget, lowestBudget, lowestLevel, thinksInLevels } from './generate-content-models.ts';
 import type { OwnField } from './generate-content-own-fields.ts';
 
 /** Tokens that an effort stands for, where a model takes no levels: the platform's own figures. */
@@ -22,7 +22,6 @@ const budgets: ReadonlyMap<string, number> = new Map([
 ]);
 
 const levels: ReadonlyMap<string, string> = new Map([
-  ['minimal', 'MINIMAL'],
   ['low', 'LOW'],
   ['medium', 'MEDIUM'],
   ['high', 'HIGH'],
@@ -62,7 +61,11 @@ function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, Jso
     case 'adaptive':
       return E.right(undefined);
     case 'off':
-      return E.right({ thinkingBudget: 0 });
+      return E.right(
+        thinksInLevels(model)
+          ? { thinkingLevel: lowestLevel(model) }
+          : { thinkingBudget: lowestBudget(model) },
+      );
     case 'effort':
       return withEffort(ask.effort, model);
     case 'budget':
@@ -76,7 +79,7 @@ function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, Jso
 
 function withEffort({ field, value }: Given<string>, model: string): Either<GatewayError, JsonObject> {
   const [name, known, highest] = thinksInLevels(model)
-    ? ['thinkingLevel', levels, 'HIGH']
+    ? ['thinkingLevel', new Map([...levels, ['minimal', lowestLevel(model)]]), 'HIGH']
     : ['thinkingBudget', budgets, highestBudget(model)];
   const amount = above.has(value) ? highest : known.get(value);
   if (amount !== undefined) return E.right({ [name]: amount, includeThoughts: true });
