@@ -37,6 +37,12 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: ['system[].cache_control.scope'],
+    in: [...chatOfMessages, ...messagesBodies],
+    because: 'With whom a cached prompt is shared; no platform knows it, and it changes no answer.',
+  },
+  {
+    family: 'messages',
     fields: ['speed'],
     in: chatOfMessages,
     because: 'It changes what an answer costs and how soon it comes, not what it says.',

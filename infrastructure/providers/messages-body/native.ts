@@ -20,12 +20,13 @@ import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { mediaFault } from './content.ts';
 import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
+import { withPlatformMarks } from './platform-marks.ts';
 import type { BodyRules } from './rules.ts';
 import { type BoundId, boundedToolId } from './tool-ids.ts';
 
 /**
- * The caller's own messages body for an upstream that speaks it: cache marks, the caller's own thinking blocks with
- * their signatures, and whatever nobody here knows stay as they are. Tool ids are bounded, the model-family policy
+ * The caller's own messages body for an upstream that speaks it: the caller's own thinking blocks with their signatures,
+ * and whatever nobody here knows, stay as they are. Tool ids are bounded, the model-family policy
  * applies, and of the caller's betas those go along that the upstream knows.
  */
 export function fromMessagesBody(
@@ -40,9 +41,11 @@ export function fromMessagesBody(
   if (E.isLeft(messages)) return messages;
   const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
   const bounded = withFormatInPlace({ ...known, messages: messages.right });
-  if (takesSystemTurns(call.route.upstreamModel)) return outboundBody(bounded, call, rules);
-  const placed = withSystemInFront(withPlainSystemTurns(bounded));
-  return E.isLeft(placed) ? placed : outboundBody(placed.right, call, rules);
+  const placed = takesSystemTurns(call.route.upstreamModel)
+    ? E.right(bounded)
+    : withSystemInFront(withPlainSystemTurns(bounded));
+  if (E.isLeft(placed)) return placed;
+  return outboundBody(withPlatformMarks(placed.right), call, rules);
 }
 
 /** `output_format` is the older place of the format; it wants a value of `anthropic-beta` that the platforms refuse. */

@@ -105,6 +105,10 @@ const nested: readonly Scene[] = [
     },
   },
   {
+    given: { messages: [user], system: [{ type: 'text', text: 'Be brief.', cache_control: cached }] },
+    fields: { 'system[0].cache_control.scope': 'global' },
+  },
+  {
     given: { messages: [user], thinking: { type: 'enabled', budget_tokens: 1024 } },
     fields: {
       'thinking.budget_tokens': 20_480,

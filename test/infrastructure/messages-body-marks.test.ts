@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { styles } from './messages-body-sending.ts';
+
+const mark = { type: 'ephemeral', ttl: '1h' };
+const text = (words: string): JsonObject => ({ type: 'text', text: words });
+const marked = (words: string, cache_control: JsonObject = mark) => ({ ...text(words), cache_control });
+
+describe('a messages caller’s cache marks on platforms that refuse what they do not know', () => {
+  describe.each(styles)('%s', (_, rules) => {
+    const sent = (body: JsonObject, upstreamModel = 'anthropic.claude-sonnet-4-5'): JsonObject => {
+      const route = { upstreamModel, compatibility: {}, extraBody: {} };
+      const call = { body: JSON.stringify({ max_tokens: 9, ...body }), stream: false, betas: [], route };
+      const written = fromMessagesBody(call, rules, textDigest);
+      if (E.isLeft(written)) throw new Error(written.left.message);
+      return JSON.parse(written.right.text) as JsonObject;
+    };
+    const ending = (...messages: readonly JsonObject[]) => {
+      const body = sent({ messages, cache_control: mark });
+      expect(body).not.toHaveProperty('cache_control');
+      return (body['messages'] as readonly JsonObject[]).at(-1)?.['content'];
+    };
+
+    it('one of the whole body stands on its last block', () => {
+      const first = { role: 'user', content: [text('Hi'), text('there')] };
+      expect(ending({ role: 'user', content: 'Hi' })).toEqual([marked('Hi')]);
+      expect(ending(first)).toEqual([text('Hi'), marked('there')]);
+      const result = { type: 'tool_result', tool_use_id: 'a', content: 'ok' };
+      expect(ending(first, { role: 'user', content: [result] })).toEqual([
+        { ...result, cache_control: mark },
+      ]);
+    });
+
+    it('which keeps a mark of its own, and needs a word', () => {
+      const own = [marked('Hi', { type: 'ephemeral' })];
+      expect(ending({ role: 'user', content: own })).toEqual(own);
+      expect(ending({ role: 'user', content: ' ' })).toBe(' ');
+      expect(ending({ role: 'user', content: [] })).toEqual([]);
+    });
+
+    it('one of the whole body means the conversation, also where the system’s words came last', () => {
+      const messages = [
+        { role: 'user', content: 'Hi' },
+        { role: 'system', content: 'Be brief.' },
+      ];
+      const body = sent({ messages, cache_control: mark }, 'anthropic.claude-3-7-sonnet-20250219-v1:0');
+      expect(body['system']).toEqual([text('Be brief.')]);
+      expect(body['messages']).toEqual([{ role: 'user', content: [marked('Hi')] }]);
+    });
+
+    it('go without `scope`, wherever they stand', () => {
+      const shared = { ...mark, scope: 'global' };
+      const tool = { name: 'f', input_schema: { type: 'object' } };
+      const body = sent({
+        system: [marked('S', shared), text('T')],
+        tools: [tool, { ...tool, name: 'g', cache_control: shared }],
+        messages: [{ role: 'user', content: [marked('Hi', shared)] }],
+      });
+      expect(body).toMatchObject({
+        system: [marked('S'), text('T')],
+        tools: [tool, { ...tool, name: 'g', cache_control: mark }],
+        messages: [{ role: 'user', content: [marked('Hi')] }],
+      });
+      expect(JSON.stringify(body)).not.toContain('scope');
+      const both = { messages: [{ role: 'user', content: 'Hi' }], cache_control: shared };
+      expect(sent(both)['messages']).toEqual([{ role: 'user', content: [marked('Hi')] }]);
+    });
+  });
+});
