@@ -80,6 +80,12 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: ['tools[].eager_input_streaming'],
+    in: ['invoke'],
+    because: 'How soon the pieces of a call are streamed, where nothing is; the platform refuses it.',
+  },
+  {
+    family: 'messages',
     fields: ['tools[].input_examples'],
     in: chatOfMessages,
     because: 'Hints beside the description and the schema, which go along.',

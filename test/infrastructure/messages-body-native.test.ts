@@ -67,8 +67,9 @@ describe('the caller’s own messages body', () => {
       '"metadata":{"user_id":"u"},"temperature":0.10,"some_new_field":{"x":1e2}}';
     expect(textOf(text, endpointbRules)).toBe(text);
     const inPath = text.replace('"model":"anthropic.claude-opus-4-6-v1",', '').slice(0, -1);
-    expect(textOf(text, invokeRules)).toBe(`${inPath},"anthropic_version":"bedrock-2023-05-31"}`);
     expect(textOf(text, rawPredictRules)).toBe(`${inPath},"anthropic_version":"vertex-2023-10-16"}`);
+    const whole = inPath.replace(',"eager_input_streaming":true', '');
+    expect(textOf(text, invokeRules)).toBe(`${whole},"anthropic_version":"bedrock-2023-05-31"}`);
   });
 
   it.each<[string, object, object]>([

@@ -45,7 +45,18 @@ export function fromMessagesBody(
     ? E.right(bounded)
     : withSystemInFront(withPlainSystemTurns(bounded));
   if (E.isLeft(placed)) return placed;
-  return outboundBody(withPlatformMarks(placed.right), call, rules);
+  const spoken = withKnownTools(withPlatformMarks(placed.right), rules);
+  return outboundBody(spoken, call, rules);
+}
+
+/** Tools without those of their members that the upstream refuses, and that change no answer. */
+function withKnownTools(body: JsonObject, { droppedOfTools }: BodyRules): JsonObject {
+  const { tools } = body;
+  if (droppedOfTools.length === 0 || !isArray(tools)) return body;
+  return {
+    ...body,
+    tools: tools.map((tool) => (isObject(tool) ? without(tool, ...droppedOfTools) : tool)),
+  };
 }
 
 /** `output_format` is the older place of the format; it wants a value of `anthropic-beta` that the platforms refuse. */

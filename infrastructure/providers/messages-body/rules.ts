@@ -1,4 +1,5 @@
 import { unsentIn } from '../../../domain/compatibility/unsent-fields.ts';
+import type { UpstreamBody } from '../../../domain/compatibility/upstream-bodies.ts';
 import { messagesTier, type TieredRoute } from '../../../domain/reasoning/route-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
 
@@ -24,6 +25,8 @@ export interface BodyRules {
   readonly copied: readonly string[];
   /** Members of a messages body that this upstream does not know and that change no answer. */
   readonly dropped: readonly string[];
+  /** The same of each of its tools. */
+  readonly droppedOfTools: readonly string[];
   /** Whether `inference_geo`, the region in which a model must run, goes along. */
   readonly knowsRegions: boolean;
   /** Where values of `anthropic-beta` go, and which of the caller's, by the name that they have there. */
@@ -75,6 +78,13 @@ const invokeBetas = betaTable(
 /** The same host's messages endpoint, which also knows what coding agents name themselves by. */
 const endpointbBetas = betaTable(...invokeBetas.keys(), 'claude-code-20250219', 'web-search-2025-03-05');
 
+const ofTools = 'tools[].';
+
+const unsentOfTools = (body: UpstreamBody): readonly string[] =>
+  unsentIn(body, 'messages').flatMap((field) =>
+    field.startsWith(ofTools) ? field.slice(ofTools.length) : [],
+  );
+
 /** Native members that say more than chat has words for. */
 const nativeMembers = ['context_management', 'container'] as const;
 
@@ -96,6 +106,7 @@ export const rawPredictRules: BodyRules = {
   supportsStrict: always,
   copied: nativeMembers,
   dropped: unsentIn('raw_predict', 'messages'),
+  droppedOfTools: unsentOfTools('raw_predict'),
   knowsRegions: false,
   betas: { in: 'body', allowed: platformABetas },
 };
@@ -112,6 +123,7 @@ export const invokeRules: BodyRules = {
   supportsStrict: unlessLatest,
   copied: [...nativeMembers, 'metadata'],
   dropped: unsentIn('invoke', 'messages'),
+  droppedOfTools: unsentOfTools('invoke'),
   knowsRegions: false,
   betas: { in: 'body', allowed: invokeBetas },
 };
@@ -128,6 +140,7 @@ export const endpointbRules: BodyRules = {
   supportsStrict: unlessLatest,
   copied: nativeMembers,
   dropped: unsentIn('endpointb_messages', 'messages'),
+  droppedOfTools: unsentOfTools('endpointb_messages'),
   knowsRegions: true,
   betas: { in: 'header', allowed: endpointbBetas },
 };
