@@ -163,11 +163,12 @@ describe('thinking controls', () => {
   });
 
   it('so is a `top_k` that disagrees, and two spellings at once', () => {
+    const model = 'mistral.mistral-large-2402-v1:0';
     for (const top_k of [6, [5]])
-      expect(rejected({ top_k: 5, additionalModelRequestFields: { top_k } })).toBe(
+      expect(rejected({ top_k: 5, additionalModelRequestFields: { top_k } }, { model })).toBe(
         'additionalModelRequestFields.top_k',
       );
-    expect(sent({ top_k: 5, additionalModelRequestFields: { top_k: 5 } })).toMatchObject({
+    expect(sent({ top_k: 5, additionalModelRequestFields: { top_k: 5 } }, { model })).toMatchObject({
       additionalModelRequestFields: { top_k: 5 },
     });
     expect(rejected({ additionalModelRequestFields: {}, additional_model_request_fields: {} })).toBe(

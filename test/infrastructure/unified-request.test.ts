@@ -217,6 +217,20 @@ describe('inference controls', () => {
     expect(sent({ parallel_tool_calls: false })).toEqual(sent({}));
   });
 
+  it.each(['amazon.nova-pro-v1:0', 'us.amazon.nova-2-lite-v1:0'])(
+    'a top_k goes to Nova models as their own topK: %s',
+    (model) => {
+      const of = (additionalModelRequestFields: JsonObject) => ({ additionalModelRequestFields });
+      const own = of({ inferenceConfig: { topK: 5 } });
+      expect(sent({ top_k: 5 }, { model })).toMatchObject(own);
+      expect(sent({ top_k: 5, ...own }, { model })).toMatchObject(own);
+      expect(rejected({ top_k: 6, ...own }, { model })).toBe('additionalModelRequestFields.inferenceConfig');
+      expect(sent({ top_k: 5 }, { model: 'anthropic.claude-sonnet-4-5-20250929-v1:0' })).toMatchObject(
+        of({ top_k: 5 }),
+      );
+    },
+  );
+
   it('latest-generation models sample by themselves: defaults are left out, the rest is rejected', () => {
     const model = 'anthropic.claude-opus-4-7';
     expect(sent({ temperature: 1, top_p: 1 }, { model })).toEqual(sent({}));

@@ -111,7 +111,7 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
   const source = askedIn(ask.right);
   return E.right({
     fields: [
-      ...(isAbsent(topK) ? [] : [{ name: 'top_k', value: topK, source: 'top_k' }]),
+      ...(isAbsent(topK) ? [] : [topKField(topK, terms)]),
       ...(terms.toolChoice === undefined ? [] : [terms.toolChoice]),
       ...Object.entries(reasoning.right ?? {}).map(([name, value]) => ({
         name,
@@ -122,6 +122,15 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
     notes: reasoning.right === undefined ? reasoningLeftOut : undefined,
   });
 }
+
+/**
+ * Nova models have it among inference parameters of their own, and refuse the name by which others know it:
+ * https://docs.aws.amazon.com/nova/latest/userguide/using-converse-api.html
+ */
+const topKField = (topK: Json, { upstreamModel }: FieldTerms): AskedField =>
+  /(?:^|[/.])amazon\.nova-/.test(upstreamModel.toLowerCase())
+    ? { name: 'inferenceConfig', value: { topK }, source: 'top_k' }
+    : { name: 'top_k', value: topK, source: 'top_k' };
 
 const reasoningLeftOut: JsonObject = {
   reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' },
