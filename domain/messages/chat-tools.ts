@@ -9,11 +9,21 @@ import type { Marks } from './cache-marks.ts';
 /** Members of the chat body. */
 type Members = Either<GatewayError, JsonObject>;
 
+/** How the schema of a tool's input is written. */
+type SchemaWriting = (schema: JsonObject) => JsonObject;
+
+/**
+ * The chat API wants to see the properties of a function that has none, and refuses the request without. The messages
+ * API does not ask for them, and few MCP servers write them.
+ */
+export const withProperties: SchemaWriting = (schema) =>
+  schema['type'] === 'object' && isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;
+
 /** Tools and the choice among them; without tools chat upstreams take neither. */
-export function chatToolMembers(body: JsonObject, marks: Marks): Members {
+export function chatToolMembers(body: JsonObject, marks: Marks, schemas: SchemaWriting): Members {
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
-    const chatTool = functionTool(tool, `tools[${index}]`);
+    const chatTool = functionTool(tool, `tools[${index}]`, schemas);
     if (E.isLeft(chatTool)) return chatTool;
     tools.push({ ...chatTool.right, ...marks(tool) });
   }
@@ -26,7 +36,11 @@ export function chatToolMembers(body: JsonObject, marks: Marks): Members {
  * Tools without a `type`, or of type `custom`, are functions of the caller; any other type is a tool that the
  * messages API's own servers or models bring, and is rejected by name. Hints about loading are dropped.
  */
-function functionTool(tool: JsonObject, path: string): Either<GatewayError, JsonObject> {
+function functionTool(
+  tool: JsonObject,
+  path: string,
+  schemas: SchemaWriting,
+): Either<GatewayError, JsonObject> {
   const { type, description, input_schema, strict } = tool;
   if (!isAbsent(type) && type !== 'custom') return foreignType(tool, path);
   const name = nameOf(tool, 'name', path);
@@ -37,7 +51,7 @@ function functionTool(tool: JsonObject, path: string): Either<GatewayError, Json
     function: {
       name: name.right,
       ...(isString(description) ? { description } : {}),
-      parameters: input_schema,
+      parameters: schemas(input_schema),
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   });

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { identity } from 'fp-ts/lib/function.js';
 import { type ForeignFields, foreignIn } from '../compatibility/foreign-fields.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
@@ -18,7 +19,7 @@ import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages, withCallsTogether } from './chat-messages.ts';
 import { linkedDocument } from './content-parts.ts';
 import { below, placeIn } from '../shared/place.ts';
-import { chatToolMembers } from './chat-tools.ts';
+import { chatToolMembers, withProperties } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
@@ -48,7 +49,7 @@ export function toChatBody(
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
-  const tools = chatToolMembers(body, marks);
+  const tools = chatToolMembers(body, marks, isChatStyle ? withProperties : identity);
   if (E.isLeft(tools)) return tools;
   const format = responseFormat(body);
   if (E.isLeft(format)) return format;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import { chatMessages, chatOf, faultOf, hello, png, pngPart, text, translate, user } from './told-in-chat.ts';
 
 describe('tool results', () => {
@@ -143,6 +144,11 @@ describe('tools', () => {
       { name: 'f', description: 'does f', parameters: schema, strict: true },
     ],
     [
+      'without properties, which the chat API wants to see',
+      { name: 'f', input_schema: { type: 'object', additionalProperties: false } },
+      { name: 'f', parameters: { type: 'object', additionalProperties: false, properties: {} } },
+    ],
+    [
       'with hints that are dropped',
       {
         name: 'f',
@@ -158,6 +164,15 @@ describe('tools', () => {
     expect(chatOf({ tools: [given] })).toEqual({
       ...chatOf({}),
       tools: [{ type: 'function', function: made }],
+    });
+  });
+
+  it('a schema stays as it is where a provider writes it once more', () => {
+    const input_schema = { type: 'object' };
+    const value = { messages: hello, tools: [{ name: 'f', input_schema }] };
+    const request = { model: 'fast', stream: false, document: { value } };
+    expect(toChatBody(request, () => ({}))).toMatchObject({
+      right: { tools: [{ function: { name: 'f', parameters: input_schema } }] },
     });
   });
 
