@@ -5,6 +5,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
 import type { MemberChanges } from '../shared/json-document.ts';
 import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
+import { isScattered, withLeadingSystem } from './leading-system.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
 /** Compatibility block `compat`, for chat-style upstreams, with its defaults. */
@@ -12,6 +13,7 @@ export interface Compat {
   readonly supportsStore: boolean;
   readonly maxTokensField: (typeof maxTokensFields)[number];
   readonly developerRole: (typeof developerRoles)[number];
+  readonly systemMessages: (typeof systemMessagesRules)[number];
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
   readonly emptyTools: EmptyToolsRule;
@@ -22,6 +24,7 @@ export interface Compat {
 // The first word of each is the default.
 const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
 const developerRoles = ['developer', 'system'] as const;
+const systemMessagesRules = ['preserve', 'leading'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
 /** The block of a route; without one, and where it is silent, the defaults hold, which change nothing. */
@@ -29,6 +32,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   supportsStore: compat['supports_store'] !== false,
   maxTokensField: wordOf(maxTokensFields, compat['max_tokens_field']),
   developerRole: wordOf(developerRoles, compat['developer_role']),
+  systemMessages: wordOf(systemMessagesRules, compat['system_messages']),
   reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
   emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
@@ -57,16 +61,21 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
     : changesOf(['max_tokens', exact('max_completion_tokens')], dropped);
 };
 
-/** `developer_role: system` rewrites outbound developer messages to role `system`, and nothing else in them. */
-const rewriteDeveloperRole: Transform = ({ developerRole }, { value, exact }) =>
-  developerRole === 'developer' || !objectsOf(value['messages']).some(isFromDeveloper)
-    ? noChanges
-    : changesOf([
-        'messages',
-        mapObjects(exact('messages'), (message) =>
-          isFromDeveloper(message) ? { ...message, role: 'system' } : message,
-        ),
-      ]);
+/**
+ * `developer_role: system` rewrites outbound developer messages to role `system`, and nothing else in them;
+ * `system_messages: leading` gathers the system's messages in one at the front.
+ */
+const rewriteMessages: Transform = ({ developerRole, systemMessages }, { value, exact }) => {
+  const { messages } = value;
+  const renames = developerRole === 'system' && objectsOf(messages).some(isFromDeveloper);
+  const gathers = systemMessages === 'leading' && isScattered(messages);
+  if (!renames && !gathers) return noChanges;
+  const renamed = renames ? withDeveloperRole(exact('messages')) : exact('messages');
+  return changesOf(['messages', gathers ? withLeadingSystem(renamed) : renamed]);
+};
+
+const withDeveloperRole = (messages: Json | undefined): Json | undefined =>
+  mapObjects(messages, (message) => (isFromDeveloper(message) ? { ...message, role: 'system' } : message));
 
 const isFromDeveloper = ({ role }: JsonObject): boolean => role === 'developer';
 
@@ -123,7 +132,7 @@ const removeEmptyTools: Transform = (compat, { value }) => {
 const transforms: readonly Transform[] = [
   dropStore,
   renameMaxTokens,
-  rewriteDeveloperRole,
+  rewriteMessages,
   rewriteReasoningEffort,
   askForStreamUsage,
   removeEmptyTools,

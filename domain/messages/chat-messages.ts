@@ -7,6 +7,7 @@ import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } f
 import { blocksOf, paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
+import { oneContent } from './one-content.ts';
 import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
@@ -43,13 +44,6 @@ function oneMessage(turn: readonly JsonObject[]): JsonObject {
     content: oneContent(turn.map(({ content }) => content ?? null)),
     tool_calls: turn.flatMap(({ tool_calls }) => objectsOf(tool_calls)),
   };
-}
-
-function oneContent(contents: readonly Json[]): Json {
-  const said = contents.filter((content) => !isAbsent(content));
-  if (said.length < 2) return said[0] ?? null;
-  if (said.every(isString)) return paragraphs(said);
-  return said.flatMap((content) => (isString(content) ? [textPart(content)] : objectsOf(content)));
 }
 
 /**

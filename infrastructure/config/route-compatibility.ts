@@ -17,6 +17,11 @@ const compatCodec = object({
     'developer',
     'system turns developer messages into system messages.',
   ),
+  system_messages: withDefault(
+    choice(['preserve', 'leading']),
+    'preserve',
+    'leading gathers system messages in one at the front, for templates that know no other place for them.',
+  ),
   reasoning_effort: withDefault(
     choice(['passthrough', 'omit', 'reasoning_object']),
     'passthrough',

@@ -191,6 +191,7 @@ describe('compat', () => {
         developer_role: 'developer',
         reasoning_effort: 'passthrough',
         supports_stream_usage: false,
+        system_messages: 'preserve',
         empty_tools: 'preserve',
         cache_control: false,
       },
