@@ -15,6 +15,13 @@ export interface RequestLogFilter extends RequestFilter {
   readonly statusCode?: number | undefined;
   /** Whether it failed (`isFailed`). */
   readonly failed?: boolean | undefined;
+  readonly errorCode?: string | undefined;
+  /** Whose request it was: a person's, or a team's, whose service accounts' are among them. */
+  readonly ownerKind?: 'user' | 'team' | undefined;
+  /** Whether the ledger has a row of it. */
+  readonly inLedger?: boolean | undefined;
+  /** The state of that row. */
+  readonly pricingStatus?: PricingStatus | undefined;
   readonly service?: string | undefined;
   readonly component?: string | undefined;
   readonly env?: string | undefined;
@@ -34,6 +41,7 @@ export type RequestLogExcept = Pick<
   | 'modelKey'
   | 'providerKey'
   | 'statusCode'
+  | 'errorCode'
   | 'service'
   | 'component'
   | 'env'

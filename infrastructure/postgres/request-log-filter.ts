@@ -15,7 +15,10 @@ interface Further {
 type AskedOfLog = ListCondition & Further;
 
 type Column = readonly [
-  name: Exclude<keyof RequestLogFilter, 'failed' | 'tag' | 'except' | 'from' | 'until'>,
+  name: Exclude<
+    keyof RequestLogFilter,
+    'failed' | 'ownerKind' | 'inLedger' | 'pricingStatus' | 'tag' | 'except' | 'from' | 'until'
+  >,
   column: FragmentSqlToken,
   ofTag?: FragmentSqlToken,
 ];
@@ -41,6 +44,7 @@ const what: readonly Column[] = [
   ['env', sql.fragment`l.caller_env`],
   ['modelKey', sql.fragment`l.model_key`, sql.fragment`t.model_key`],
   ['statusCode', status.column, status.ofTag],
+  ['errorCode', sql.fragment`l.error_code`],
 ];
 
 /** Nearly every row has this status, so `request_logs_status_code_idx` leaves it out. */
@@ -56,7 +60,12 @@ export function listOf(filter: RequestLogFilter): TimeList {
   const { tag } = filter;
   const ofWho = asked(who, filter);
   const ofWhat = asked(what, filter);
-  const further = [...ofFailed(filter.failed), ...ofExcept(filter.except)];
+  const further = [
+    ...ofFailed(filter.failed),
+    ...ofOwnerKind(filter.ownerKind),
+    ...ofCharge(filter),
+    ...ofExcept(filter.except),
+  ];
   if (tag !== undefined && ofWho.length === 0) return listOfTag(tag, [...ofWhat, ...further]);
   const { lead: equality, others } = leading([...ofWho, ...ofWhat]);
   const lead = equality ?? (filter.failed === true ? leadingFailed : undefined);
@@ -110,9 +119,39 @@ function ofFailed(failed: boolean | undefined): readonly Further[] {
   return [{ ...status, holds: failed ? hasFailed : (of) => sql.fragment`not (${hasFailed(of)})` }];
 }
 
+/** As the reports of spend tell owners apart. */
+const ownerKinds = {
+  user: sql.fragment`l.user_id is not null`,
+  team: sql.fragment`l.user_id is null and l.team_id is not null`,
+};
+
+const ofOwnerKind = (kind: RequestLogFilter['ownerKind']): readonly Further[] =>
+  kind === undefined
+    ? []
+    : [{ column: sql.fragment`l.user_id`, ofTag: undefined, holds: () => ownerKinds[kind] }];
+
+/** Of the ledger's row of a log, which is found by its primary key. */
+function ofCharge({ inLedger, pricingStatus }: RequestLogFilter): readonly Further[] {
+  const charged = (condition: FragmentSqlToken) => (id: FragmentSqlToken) =>
+    sql.fragment`
+    exists (select 1 from usage_cost_events e
+            where e.request_log_id = ${id} and e.ownership_scope_key = l.ownership_scope_key and ${condition})
+  `;
+  const of = { column: ofLogs.key, ofTag: undefined };
+  const has = charged(sql.fragment`true`);
+  return [
+    ...(inLedger === undefined
+      ? []
+      : [{ ...of, holds: inLedger ? has : (id: FragmentSqlToken) => sql.fragment`not ${has(id)}` }]),
+    ...(pricingStatus === undefined
+      ? []
+      : [{ ...of, holds: charged(sql.fragment`e.pricing_status = ${pricingStatus}`) }]),
+  ];
+}
+
 function indexedAs(name: Column[0], value: string | number): ListCondition['indexed'] {
   if (name === 'requestId') return 'hash';
-  return name === 'statusCode' && value === usualStatus ? 'nothing' : 'value';
+  return name === 'errorCode' || (name === 'statusCode' && value === usualStatus) ? 'nothing' : 'value';
 }
 
 const hasTag = ({ key, value }: BespokeTag): FragmentSqlToken => sql.fragment`

@@ -17,6 +17,9 @@ export interface Row {
   readonly model_key: string | null;
   readonly provider_key: string | null;
   readonly status_code: number;
+  readonly error_code: string | null;
+  /** Of its row of the ledger; null: there is none. */
+  readonly pricing_status: string | null;
   readonly caller_service: string | null;
   readonly caller_component: string | null;
   readonly caller_env: string | null;
@@ -34,6 +37,8 @@ export const plainRow = {
   model_key: null,
   provider_key: null,
   status_code: 200,
+  error_code: null,
+  pricing_status: null,
   caller_service: null,
   caller_component: null,
   caller_env: null,
@@ -45,10 +50,11 @@ export async function insertRows(query: Query, rows: readonly Row[]): Promise<vo
   await query(
     `insert into request_logs (
        ownership_scope_key, request_log_id, request_id, api_key_id, user_id, team_id, service_account_id, model_key,
-       provider_key, status_code, caller_service, caller_component, caller_env, agent_harness_key, occurred_at, latency_ms, metadata_json)
+       provider_key, status_code, error_code, caller_service, caller_component, caller_env, agent_harness_key, occurred_at, latency_ms,
+       metadata_json)
      select ownership_scope(user_id, coalesce(team_id, '')), r.*, 1, '{}' from json_to_recordset($1) r(
        request_log_id uuid, request_id text, api_key_id uuid, user_id uuid, team_id text, service_account_id text,
-       model_key text, provider_key text, status_code integer, caller_service text, caller_component text,
+       model_key text, provider_key text, status_code integer, error_code text, caller_service text, caller_component text,
        caller_env text, agent_harness_key text, occurred_at timestamptz)`,
     [JSON.stringify(rows)],
   );
@@ -58,6 +64,15 @@ export async function insertRows(query: Query, rows: readonly Row[]): Promise<vo
      select l.request_log_id, l.ownership_scope_key, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key
      from json_to_recordset($1) r(request_log_id uuid, tags jsonb)
      join request_logs l using (request_log_id) cross join lateral jsonb_each_text(r.tags) tag`,
+    [JSON.stringify(rows)],
+  );
+  await query(
+    `insert into usage_cost_events (
+       request_log_id, ownership_scope_key, request_id, model_key, provider_key, upstream_model, pricing_status,
+       prompt_tokens, completion_tokens, total_tokens, cost_picousd, occurred_at)
+     select l.request_log_id, l.ownership_scope_key, l.request_log_id::text, 'm', 'p', 'm', r.pricing_status, 1, 1, 2, 1, l.occurred_at
+     from json_to_recordset($1) r(request_log_id uuid, pricing_status text)
+     join request_logs l using (request_log_id) where r.pricing_status is not null`,
     [JSON.stringify(rows)],
   );
 }

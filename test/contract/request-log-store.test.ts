@@ -30,6 +30,8 @@ const aRow: fc.Arbitrary<Row> = fc.record({
   model_key: orNull(oneOf('fast', 'large', 'größer')),
   provider_key: orNull(oneOf('up', 'down')),
   status_code: fc.constantFrom(200, 200, 200, 399, 400, 429, 498, 499, 500, 502),
+  error_code: orNull(oneOf('upstream_error', 'not_found')),
+  pricing_status: orNull(oneOf('priced', 'legacy_estimated', 'unpriced', 'usage_missing')),
   caller_service: orNull(oneOf('cart', 'shop')),
   caller_component: orNull(oneOf('a', 'b')),
   caller_env: orNull(oneOf('prod', 'dev')),
@@ -52,6 +54,7 @@ const ofColumns = {
   modelKey: rarely(oneOf('fast', 'größer', 'none')),
   providerKey: rarely(oneOf('up', 'none')),
   statusCode: rarely(fc.constantFrom(200, 429, 418)),
+  errorCode: rarely(oneOf('upstream_error', 'none')),
   service: rarely(oneOf('cart', 'none')),
   component: rarely(oneOf('a', 'none')),
   env: rarely(oneOf('prod', 'none')),
@@ -63,6 +66,9 @@ const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
   requestId: rarely(oneOf('one', 'x'.repeat(9000), 'never')),
   longRequestIdSha256: rarely(oneOf(sha256('x'.repeat(9000)), sha256('never'))),
   failed: rarely(fc.boolean()),
+  ownerKind: rarely(fc.constantFrom('user', 'team')),
+  inLedger: rarely(fc.boolean()),
+  pricingStatus: rarely(fc.constantFrom('priced', 'unpriced', 'usage_missing')),
   tag: rarely(fc.record({ key: oneOf('k', 'l'), value: oneOf('v', 'none') })),
   except: rarely(fc.record(ofColumns)),
   from: asked(anInstant),
@@ -78,11 +84,15 @@ const pairsOf = (filter: RequestLogExcept, row: Row): readonly (readonly [unknow
   [filter.modelKey, row.model_key],
   [filter.providerKey, row.provider_key],
   [filter.statusCode, row.status_code],
+  [filter.errorCode, row.error_code],
   [filter.service, row.caller_service],
   [filter.component, row.caller_component],
   [filter.env, row.caller_env],
   [filter.agentHarnessKey, row.agent_harness_key],
 ];
+
+const ownerKindOf = (row: Row): string | undefined =>
+  row.user_id === null ? (row.team_id === null ? undefined : 'team') : 'user';
 
 function meets(row: Row, filter: RequestLogFilter): boolean {
   const { tag, from, until } = filter;
@@ -90,6 +100,9 @@ function meets(row: Row, filter: RequestLogFilter): boolean {
     [filter.requestId, row.request_id],
     [filter.longRequestIdSha256, sha256(row.request_id)],
     [filter.failed, isFailed(row.status_code)],
+    [filter.ownerKind, ownerKindOf(row)],
+    [filter.inLedger, row.pricing_status !== null],
+    [filter.pricingStatus, row.pricing_status],
     ...pairsOf(filter, row),
     [tag?.value, tag === undefined ? undefined : row.tags[tag.key]],
   ];
@@ -109,7 +122,7 @@ describe('the list of request logs', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { logs, pool } = withRequestLogs(database.url);
-  const empty = () => query('truncate request_logs, request_log_tags');
+  const empty = () => query('truncate request_logs, request_log_tags, usage_cost_events');
 
   it('selects the rows that meet every filter, newest first; its pages are complete and repeat nothing', async () => {
     await fc.assert(
@@ -348,6 +361,8 @@ describe('the list of request logs', () => {
       model_key: 'fast',
       provider_key: 'up',
       status_code: 429,
+      error_code: 'provider_rate_limited',
+      pricing_status: null,
       caller_service: 'cart',
       caller_component: 'a',
       caller_env: 'prod',

@@ -7,6 +7,7 @@ import type {
   StoredAttempt,
   StoredPayloads,
 } from '../../../application/ports/request-logs.ts';
+import type { PricingStatus } from '../../../domain/ledger/usage-cost-event.ts';
 import type { Picodollars } from '../../../domain/money/money.ts';
 import {
   countValue,
@@ -24,6 +25,14 @@ import {
   choiceValue,
 } from '../answers.ts';
 import { JsonText, nullIfMissing, storedJsonText } from '../json-text.ts';
+
+/** The states of a row of the ledger, as the API calls them. */
+export const pricingStatuses = [
+  'priced',
+  'legacy_estimated',
+  'unpriced',
+  'usage_missing',
+] as const satisfies readonly PricingStatus[];
 
 /** A request log as lists show it. */
 export const requestLogBody = objectOf({
@@ -47,7 +56,7 @@ export const requestLogBody = objectOf({
   prompt_tokens: orNull(countValue),
   completion_tokens: orNull(countValue),
   total_tokens: orNull(countValue),
-  pricing_status: orNull(choiceValue(['priced', 'legacy_estimated', 'unpriced', 'usage_missing'])),
+  pricing_status: orNull(choiceValue(pricingStatuses)),
   unpriced_reason: orNull(textValue),
   cost_usd: orNull(usdValue),
   cost_usd_10000: orNull(numberValue),

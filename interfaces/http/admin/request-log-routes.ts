@@ -5,8 +5,14 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { detailRoute } from './detail-route.ts';
 import { optionalInput, type ValuesOf } from './inputs.ts';
-import { flagParam, instantParam, requestIdText, sha256, nameParam, uuid, wholeIn } from './query.ts';
-import { presentDetail, presentLog, requestLogBody, requestLogDetailBody } from './request-log-bodies.ts';
+import { flagParam, instantParam, nameParam, oneOf, requestIdText, sha256, uuid, wholeIn } from './query.ts';
+import {
+  presentDetail,
+  presentLog,
+  pricingStatuses,
+  requestLogBody,
+  requestLogDetailBody,
+} from './request-log-bodies.ts';
 
 export interface RequestLogRoutePorts {
   readonly requestLogs: RequestLogs;
@@ -25,7 +31,12 @@ const filters = {
   not_provider_key: nameParam,
   status_code: statusCode,
   not_status_code: statusCode,
+  error_code: nameParam,
+  not_error_code: nameParam,
   failed: flagParam,
+  pricing_status: optionalInput(oneOf(pricingStatuses)),
+  in_ledger: flagParam,
+  owner_kind: optionalInput(oneOf(['user', 'team'])),
   user_id: uuid,
   not_user_id: uuid,
   team_id: nameParam,
@@ -89,7 +100,11 @@ function filterOf(given: ValuesOf<typeof filters>): Either<GatewayError, Request
     modelKey: asked.model_key,
     providerKey: asked.provider_key,
     statusCode: asked.status_code,
+    errorCode: asked.error_code,
     failed: asked.failed,
+    pricingStatus: asked.pricing_status,
+    inLedger: asked.in_ledger,
+    ownerKind: asked.owner_kind,
     service: asked.service,
     component: asked.component,
     env: asked.env,
@@ -103,6 +118,7 @@ function filterOf(given: ValuesOf<typeof filters>): Either<GatewayError, Request
       modelKey: asked.not_model_key,
       providerKey: asked.not_provider_key,
       statusCode: asked.not_status_code,
+      errorCode: asked.not_error_code,
       service: asked.not_service,
       component: asked.not_component,
       env: asked.not_env,

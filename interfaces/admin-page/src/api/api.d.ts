@@ -6418,7 +6418,12 @@ export interface operations {
                 not_provider_key?: string;
                 status_code?: number;
                 not_status_code?: number;
+                error_code?: string;
+                not_error_code?: string;
                 failed?: boolean;
+                pricing_status?: "priced" | "legacy_estimated" | "unpriced" | "usage_missing";
+                in_ledger?: boolean;
+                owner_kind?: "user" | "team";
                 user_id?: string;
                 not_user_id?: string;
                 team_id?: string;
@@ -9316,4 +9321,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 b88eb322c184141339c9c050dd22753e35a94e29b6356ce2e6f31327fa7d591c.
+// Of the description with SHA-256 74e9e2d379759fbf62919ad4b9362260b84f2f54c691128f400c99146621bf74.
