@@ -43,6 +43,22 @@ describe('the CSV of a long table', () => {
   });
 });
 
+describe('pages of a list of which nobody knows how long it is', () => {
+  it('beyond the end lead back to the last one, which leads no further', async () => {
+    await scene.query(
+      `insert into request_logs (request_log_id, ownership_scope_key, request_id, team_id, status_code, latency_ms,
+         metadata_json, occurred_at)
+       select uuidv7(), 'team:many-1:actor:none', 'r-' || n, 'many-1', 200, 1, '{}', gateway_now()
+       from generate_series(1, 10110) n`,
+    );
+    const page = await scene.open('/observability/request-logs?page=9999999');
+    await page.getByText('The list ends before this page').waitFor();
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await page.getByText('10,101–10,110 of more than 10,000').waitFor();
+    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+  });
+});
+
 describe('pages of budgets', () => {
   it('begin where pages begin, whatever the address says', async () => {
     const page = await scene.open('/budgets?kind=team&state=set&page=1.5');

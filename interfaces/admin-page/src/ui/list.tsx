@@ -18,6 +18,8 @@ export interface ListPage<R> {
   readonly page_size: number;
   readonly total: number;
   readonly total_is_lower_bound: boolean;
+  /** Of a page beyond the end, the last one that has rows. */
+  readonly lastPage?: number;
 }
 
 /** The page of a list that the address names (`page`); the next one is fetched ahead. */
@@ -32,7 +34,7 @@ export function useList<R>(
   const client = useQueryClient();
   const query = useQuery({
     queryKey: [...key, page],
-    queryFn: ({ signal }) => load(page, signal),
+    queryFn: ({ signal }) => withLastPage((at) => load(at, signal), page),
     placeholderData: keepPreviousData,
     refetchInterval,
   });
@@ -48,9 +50,32 @@ export function useList<R>(
   return query;
 }
 
-/** The page that an address names; what is no number of a page names the first one. */
+/** The page; one beyond the end of its list knows the last one, which is looked for where nobody knows how many there are. */
+async function withLastPage<R>(
+  load: (page: number) => Promise<ListPage<R>>,
+  page: number,
+): Promise<ListPage<R>> {
+  const found = await load(page);
+  if (found.items.length > 0 || found.total === 0) return found;
+  const counted = Math.ceil(found.total / found.page_size);
+  if (!found.total_is_lower_bound) return { ...found, lastPage: counted };
+  let [last, beyond] = [counted, page];
+  while (beyond - last > 1) {
+    const middle = Math.floor((last + beyond) / 2);
+    if ((await load(middle)).items.length > 0) last = middle;
+    else beyond = middle;
+  }
+  return { ...found, lastPage: last };
+}
+
+/** Behind as many rows the API gives no page. */
+const maxRows = 100_000;
+/** Of a page, where nothing else is asked for. */
+const usualRows = 50;
+
+/** The page that an address names, at most the last that there can be; what is no number of a page names the first one. */
 export const pageOf = (text: string | undefined): number =>
-  text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
+  text !== undefined && /^[1-9]\d*$/.test(text) ? Math.min(Number(text), maxRows / usualRows) : 1;
 
 /** A page of a list as a table, with the way to the other pages. */
 export function ListTable<R>({
@@ -99,19 +124,19 @@ export const NoRows = ({
     </Empty>
   );
 
-/** Behind as many rows the API gives no page. */
-const maxRows = 100_000;
-
 /** “1–50 of 1,204”, and the way to the pages before and behind. */
 export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }) {
   const { set } = useAddress();
   if (list === undefined || list.total === 0) return null;
-  const { page, page_size: size, total } = list;
+  const { page, page_size: size, total, lastPage = Math.ceil(total / size) } = list;
   const from = (page - 1) * size + 1;
   const to = from + list.items.length - 1;
   const isBeyond = list.items.length === 0;
-  const previous = isBeyond ? Math.min(page - 1, Math.max(1, Math.ceil(total / size))) : page - 1;
-  const isLast = (page * size >= total && !list.total_is_lower_bound) || (page + 1) * size > maxRows;
+  const previous = isBeyond ? Math.min(page - 1, lastPage) : page - 1;
+  const isLast =
+    (page * size >= total && !list.total_is_lower_bound) ||
+    list.items.length < size ||
+    (page + 1) * size > maxRows;
   const go = (next: number): void => set({ page: next === 1 ? undefined : String(next) });
   return (
     <nav className="pager" aria-label="Pages of the list">
@@ -119,10 +144,11 @@ export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }
         <Icon name="previous" /> Previous
       </button>
       <span className="number">
-        {isBeyond ? 'Nothing here' : `${from}–${to}`} of {list.total_is_lower_bound ? 'more than ' : ''}
+        {isBeyond ? 'Nothing here' : `${from.toLocaleString('en')}–${to.toLocaleString('en')}`} of{' '}
+        {list.total_is_lower_bound ? 'more than ' : ''}
         {total.toLocaleString('en')}
       </span>
-      <button type="button" className="button" disabled={isLast || isBeyond} onClick={() => go(page + 1)}>
+      <button type="button" className="button" disabled={isLast} onClick={() => go(page + 1)}>
         Next <Icon name="next" />
       </button>
     </nav>
