@@ -72,7 +72,7 @@ describe('the alert of a budget', () => {
       expect.stringMatching(/: failed$/),
     ]);
     const spent = row().getByRole('link', { name: '0.0003 USD' });
-    expect(filtersOf(await spent.getAttribute('href'))).toEqual({ user_id: id, from, to });
+    expect(filtersOf(await spent.getAttribute('href'))).toEqual({ user_id: id, from, to, in_ledger: 'true' });
   });
 
   it('opens by keyboard, with the state of each mail and what to do about it', async () => {

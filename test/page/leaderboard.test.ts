@@ -74,6 +74,7 @@ describe('a gateway that was used', () => {
       user_id: leaders[0]?.user_id,
       from,
       to,
+      in_ledger: 'true',
     });
   });
 

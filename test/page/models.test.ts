@@ -53,7 +53,7 @@ describe('models on the page', () => {
       '1',
       '1, 100.0 %',
     ]);
-    const link = await row(page, 'org/broken:1').getByRole('link').getAttribute('href');
+    const link = await row(page, 'org/broken:1').getByRole('link').first().getAttribute('href');
     expect(link).toContain('/observability/request-logs?model_key=org%2Fbroken%3A1&from=');
   });
 

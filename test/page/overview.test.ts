@@ -63,11 +63,11 @@ describe('the overview of a gateway that was used', () => {
     const figure = (title: string) =>
       page.locator('.figure').filter({ has: page.getByRole('heading', { name: title }) });
     expect(await figure('Spend today').locator('.figure-value').textContent()).toBe('0.00015 USD');
-    const requests = figure('Requests').getByRole('link');
+    const requests = figure('Requests').locator('.figure-value').getByRole('link');
     expect(await requests.textContent()).toBe('2');
     // The list has requests that failed before they used anything, too: the figure says how many it has in all.
     expect(await figure('Requests').textContent()).toContain('today; 5 logged, with those that failed');
-    expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to']);
+    expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to', 'in_ledger']);
     await figure('Errors').getByText('2 by callers, 1 upstream, 0 of the gateway').waitFor();
     const errors = figure('Errors').getByRole('link');
     expect(await errors.textContent()).toBe('3');
@@ -91,7 +91,7 @@ describe('the overview of a gateway that was used', () => {
     expect(filtersOf(await route.getAttribute('href'))).toMatchObject({
       model_key: 'broken',
       provider_key: 'up',
-      failed: 'true',
+      error_code: 'upstream_error',
     });
     expect(await attention.getByRole('link', { name: 'free', exact: true }).getAttribute('href')).toBe(
       '/admin/models?open=free',

@@ -161,7 +161,8 @@ describe('a person', () => {
         owner_id: person.user_id,
       });
     const page = await open(person);
-    await page.getByRole('link', { name: '2 active keys' }).waitFor();
+    const keys = await page.getByRole('link', { name: '2 active keys' }).getAttribute('href');
+    expect(keys).toContain('&status=active');
     await button(page, 'Deactivate…').click();
     await page.getByText('Leaver has 2 active keys: calls with them are refused within 5 seconds.').waitFor();
     await button(page, 'Deactivate').click();

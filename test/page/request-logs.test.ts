@@ -76,6 +76,7 @@ describe('the list of requests', () => {
     ['Model', 'model_key', 'thinker', 1],
     ['Provider', 'provider_key', 'up', 4],
     ['Status', 'status_code', '502', 1],
+    ['Error', 'error_code', 'upstream_error', 1],
     ['Service', 'service', 'checkout', 1],
     ['Environment', 'env', 'prod', 1],
     ['Component', 'component', 'cart', 1],
@@ -113,6 +114,24 @@ describe('the list of requests', () => {
     await count(page, 3);
     await page.getByRole('button', { name: 'Remove the filter Failed: no' }).click();
     await count(page, 4);
+  });
+
+  it.each([
+    ['Pricing state', 'pricing_status', 'unpriced', 1],
+    ['In the ledger', 'in_ledger', 'no', 1],
+    ['Owners', 'owner_kind', 'people', 4],
+  ])('filters by a choice of %s', async (label, name, choice, found) => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    await page.getByText('More filters').click();
+    await page.getByRole('combobox', { name: label }).selectOption(choice);
+    await page.getByText('More filters (1)').waitFor();
+    await count(page, found);
+    expect(Object.keys(searchOf(page))).toEqual([name]);
+    await page.getByRole('button', { name: `Remove the filter ${label}: ${choice}` }).click();
+    await count(page, 4);
+    await scene.open(`${root}?${name}=nothing`);
+    await page.getByText(`\`${name}\` must be one of`).waitFor();
   });
 
   it('filters by a tag once its name and value are there', async () => {

@@ -25,6 +25,7 @@ const config = (upstreamUrl: string, key: string): ConfigFile =>
         model('thinker', 'usage=last&reasoning'),
         model('broken', 'status=500&message=The model is on fire'),
         model('unpriced', 'usage=last', 'simulated-other'),
+        model('silent', 'usage=none'),
         model('caller', 'usage=last&tools'),
       ],
       service_accounts: [{ id: 'worker', name: 'Nightly worker', team: 'platform' }],

@@ -98,10 +98,11 @@ describe('the spend of a gateway that was used', () => {
       .filter({ has: page.getByRole('link', { name: owner?.owner_name ?? '', exact: true }) });
     expect(await row.textContent()).toContain(`${owner?.spend_usd} USD`);
     const its = owner?.owner_kind === 'user' ? 'user_id' : 'team_id';
-    expect(filtersOf(await row.getByRole('link').last().getAttribute('href'))).toEqual({
+    expect(filtersOf(await row.getByRole('link').nth(1).getAttribute('href'))).toEqual({
       [its]: owner?.owner_id,
       from,
       to,
+      in_ledger: 'true',
     });
     expect(await csvOf(page, 'Spend by model')).toEqual([
       'Model,Spend,Requests,Priced,No price,No usage told,Estimated',

@@ -9,7 +9,7 @@ import type { Point } from '../ui/series.ts';
 import { Stacked } from '../ui/stacked.tsx';
 import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { ModelLink, OwnerLink, RequestsLink } from '../ui/things.tsx';
+import { inLedger, ModelLink, OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Dash, NotAvailable, Time } from '../ui/values.tsx';
 import type { paths } from '../api/api.d.ts';
 
@@ -120,7 +120,7 @@ const columnsFor = (window: Readonly<Record<string, string>>): readonly Column<L
   spendColumn,
   requestsColumn(
     ({ total_requests: total }) => total,
-    ({ user_id }) => ({ user_id, ...window }),
+    ({ user_id }) => ({ user_id, ...window, ...inLedger }),
   ),
   {
     key: 'model',

@@ -12,7 +12,7 @@ import { HourTable } from './overview/hour-table.tsx';
 import { LatestAlerts } from './overview/latest-alerts.tsx';
 import { isDone, Setup } from './overview/setup.tsx';
 import { Top } from './overview/top.tsx';
-import { type Overview, windowOf } from './overview/overview-data.ts';
+import { ledgerWindowOf, type Overview } from './overview/overview-data.ts';
 
 const everyMs = 30_000;
 /** While a gateway is set up: each step is ticked off soon after it was done. */
@@ -45,7 +45,7 @@ function Facts({ of }: { readonly of: Overview }) {
   return (
     <>
       Last 24 hours:{' '}
-      <RequestsLink where={windowOf(of)}>
+      <RequestsLink where={ledgerWindowOf(of)}>
         <Count of={day.request_count} /> requests
       </RequestsLink>
       , <Money usd={day.spend_usd} />;{' '}
@@ -60,7 +60,7 @@ function Facts({ of }: { readonly of: Overview }) {
 
 const Used = ({ of }: { readonly of: Overview }) => (
   <>
-    <Attention facts={of.attention} now={of.now} />
+    <Attention of={of} />
     <Figures of={of} />
     <HourTable of={of} />
     <div className="halves">

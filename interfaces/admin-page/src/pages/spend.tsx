@@ -5,11 +5,13 @@ import { filtersNamed } from '../app/words.ts';
 import { ChoiceFilter } from '../ui/filters.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Count, Money } from '../ui/values.tsx';
+import { CountedRequests, inLedger } from '../ui/things.tsx';
+import { Money } from '../ui/values.tsx';
 import { BudgetList } from './spend/budget-list.tsx';
 import { DailyChart } from './spend/daily-chart.tsx';
+import { Priced, type SpendReport, windowOf } from './spend/priced.tsx';
 import { ModelTable, OwnerTable } from './spend/tables.tsx';
-import { spendFilters, spendQuery, until } from './spend/window.ts';
+import { ofOwners, spendFilters, spendQuery, until } from './spend/window.ts';
 
 /** What was spent, by whom and on which models, and how it stands against the budgets. */
 export function Page() {
@@ -25,24 +27,7 @@ export function Page() {
   return (
     <Frame
       title="Spend"
-      facts={
-        data === undefined ? undefined : (
-          <>
-            <Money usd={data.totals.spend_usd} /> in <Count of={data.totals.request_count} /> requests of the
-            ledger, from {data.window_start.slice(0, 10)} to {until(data.window_end)} (UTC)
-            {data.totals.unpriced_count === 0 ? null : (
-              <>
-                ; <Count of={data.totals.unpriced_count} /> had no price
-              </>
-            )}
-            {data.totals.usage_missing_count === 0 ? null : (
-              <>
-                ; of <Count of={data.totals.usage_missing_count} /> the provider told no usage
-              </>
-            )}
-          </>
-        )
-      }
+      facts={data === undefined ? undefined : <Facts of={data} />}
       filters={
         <>
           <ChoiceFilter name="days" label="Days" all="7 days" options={[['30', '30 days']]} />
@@ -69,5 +54,28 @@ export function Page() {
         )}
       </Loaded>
     </Frame>
+  );
+}
+
+function Facts({ of }: { readonly of: SpendReport }) {
+  const { totals } = of;
+  const where = { ...windowOf(of), ...ofOwners(of) };
+  return (
+    <>
+      <Money usd={totals.spend_usd} /> in{' '}
+      <CountedRequests of={totals.request_count} where={{ ...where, ...inLedger }} /> requests of the ledger,
+      from {of.window_start.slice(0, 10)} to {until(of.window_end)} (UTC)
+      {totals.unpriced_count === 0 ? null : (
+        <>
+          ; <Priced state="unpriced" of={totals.unpriced_count} where={where} /> had no price
+        </>
+      )}
+      {totals.usage_missing_count === 0 ? null : (
+        <>
+          ; of <Priced state="usage_missing" of={totals.usage_missing_count} where={where} /> the provider
+          told no usage
+        </>
+      )}
+    </>
   );
 }

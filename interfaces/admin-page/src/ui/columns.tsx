@@ -1,6 +1,6 @@
 import type { Column } from './table.tsx';
-import { ModelLink, OwnerLink, type Owner, RequestsLink } from './things.tsx';
-import { Count, Money } from './values.tsx';
+import { CountedRequests, ModelLink, OwnerLink, type Owner } from './things.tsx';
+import { Money } from './values.tsx';
 
 /** A model, as a link to it. */
 export const modelColumn: Column<{ readonly model_key: string }> = {
@@ -36,10 +36,6 @@ export const requestsColumn = <R,>(
   key: 'requests',
   title: 'Requests',
   align: 'end',
-  cell: (row) => (
-    <RequestsLink where={where(row)}>
-      <Count of={countOf(row)} />
-    </RequestsLink>
-  ),
+  cell: (row) => <CountedRequests of={countOf(row)} where={where(row)} />,
   text: countOf,
 });

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Count } from './values.tsx';
 
 export interface Owner {
   readonly owner_kind: 'user' | 'team';
@@ -21,6 +22,9 @@ export const ofOwner = ({
 }: Omit<Owner, 'owner_name'>): Readonly<Record<string, string>> =>
   owner_kind === 'user' ? { user_id: owner_id } : { team_id: owner_id };
 
+/** What the list of requests is asked for, to show what the ledger has a row of: those alone are counted in reports. */
+export const inLedger = { in_ledger: 'true' } as const;
+
 /** To the requests that a number sums. */
 export const RequestsLink = ({
   where,
@@ -35,6 +39,19 @@ export const RequestsLink = ({
   <Link to="/observability/request-logs" search={where} title={title} className="number">
     {children}
   </Link>
+);
+
+/** So many requests, as a link to them. */
+export const CountedRequests = ({
+  of,
+  where,
+}: {
+  readonly of: number;
+  readonly where: Readonly<Record<string, string>>;
+}) => (
+  <RequestsLink where={where}>
+    <Count of={of} />
+  </RequestsLink>
 );
 
 export const ModelLink = ({ model }: { readonly model: string }) => (

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
 import type { paths } from '../../api/api.d.ts';
 import { shareBps } from '../../ui/amounts.ts';
+import { inLedger, ofOwner } from '../../ui/things.tsx';
 
 type Listed =
   paths['/api/v1/admin/spend/budgets']['get']['responses']['200']['content']['application/json']['data'];
@@ -76,9 +77,10 @@ export const eachOf = (cadence: Cadence): string => each[cadence];
 
 /** The rows behind an owner's spend. */
 export const rowsOf = ({ kind, id, current_window: window }: Owner): Readonly<Record<string, string>> => ({
-  [kind === 'user' ? 'user_id' : 'team_id']: id,
+  ...ofOwner({ owner_kind: kind, owner_id: id }),
   from: window.start,
   to: window.end,
+  ...inLedger,
 });
 
 type OwnerId = Pick<Owner, 'kind' | 'id'>;

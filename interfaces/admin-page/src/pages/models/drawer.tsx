@@ -42,7 +42,7 @@ export function ModelDrawer({ id, onClose }: { readonly id: string; readonly onC
                   <Requests day={model.last_day} search={{ model_key: model.model_key }} />
                 </Pair>
                 <Pair name="Errors among them">
-                  <Errors day={model.last_day} />
+                  <Errors day={model.last_day} search={{ model_key: model.model_key }} />
                 </Pair>
               </dl>
               <h3>

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import type { Column } from '../../ui/table.tsx';
+import { RequestsLink } from '../../ui/things.tsx';
 import type { LastDay } from './models.ts';
 
 const counted = (count: number, isAtLeast: boolean): string =>
@@ -13,18 +13,26 @@ export const Requests = ({
   readonly day: LastDay;
   readonly search: Readonly<Record<string, string>>;
 }) => (
-  <Link to="/observability/request-logs" search={{ ...search, from: day.since }} className="number">
+  <RequestsLink where={{ ...search, from: day.since }}>
     {counted(day.requests, day.is_lower_bound)}
-  </Link>
+  </RequestsLink>
 );
 
 /** Errors among them: “3, 1.2 %”. */
-export function Errors({ day }: { readonly day: LastDay }) {
+export function Errors({
+  day,
+  search,
+}: {
+  readonly day: LastDay;
+  readonly search: Readonly<Record<string, string>>;
+}) {
   if (day.errors === 0) return <span className="number">0</span>;
   const percent = day.requests === 0 ? '' : `, ${((100 * day.errors) / day.requests).toFixed(1)} %`;
   return (
     <span className="number">
-      {counted(day.errors, day.is_lower_bound)}
+      <RequestsLink where={{ ...search, failed: 'true', from: day.since }}>
+        {counted(day.errors, day.is_lower_bound)}
+      </RequestsLink>
       {percent}
     </span>
   );
@@ -46,7 +54,7 @@ export const lastDayColumns = <R extends { readonly last_day: LastDay }>(
     key: 'errors',
     title: 'Errors, 24 h',
     align: 'end',
-    cell: ({ last_day: day }) => <Errors day={day} />,
+    cell: (row) => <Errors day={row.last_day} search={where(row)} />,
     text: ({ last_day: { errors } }) => errors,
   },
 ];

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Icon } from '../../ui/icons.tsx';
 import { OwnerLink, RequestsLink } from '../../ui/things.tsx';
-import type { Overview } from './overview-data.ts';
+import { type Overview, windowOf } from './overview-data.ts';
 
 type Fact = Overview['attention'][number];
 type Item = Fact['items'][number];
@@ -63,8 +63,8 @@ const termsOf: Readonly<Record<Fact['kind'], Terms>> = {
 };
 
 /** What somebody should look at; where there is nothing, a line says so. */
-export function Attention({ facts, now }: { readonly facts: readonly Fact[]; readonly now: string }) {
-  const found = facts.filter(({ count }) => count > 0);
+export function Attention({ of }: { readonly of: Overview }) {
+  const found = of.attention.filter(({ count }) => count > 0);
   return (
     <section aria-labelledby="attention" className="stack">
       <h2 id="attention">Needs attention</h2>
@@ -76,7 +76,7 @@ export function Attention({ facts, now }: { readonly facts: readonly Fact[]; rea
         <ul className="attention">
           {found.map((fact) => (
             <li key={fact.kind} className={termsOf[fact.kind].tone}>
-              <Found fact={fact} now={now} />
+              <Found fact={fact} of={of} />
             </li>
           ))}
         </ul>
@@ -85,7 +85,7 @@ export function Attention({ facts, now }: { readonly facts: readonly Fact[]; rea
   );
 }
 
-function Found({ fact, now }: { readonly fact: Fact; readonly now: string }) {
+function Found({ fact, of }: { readonly fact: Fact; readonly of: Overview }) {
   const { one, many, about, link, tone } = termsOf[fact.kind];
   const more = fact.count - fact.items.length;
   return (
@@ -102,7 +102,7 @@ function Found({ fact, now }: { readonly fact: Fact; readonly now: string }) {
         <ul className="attention-items">
           {fact.items.map((item) => (
             <li key={`${item.kind} ${item.id} ${item.title}`}>
-              <Named item={item} now={now} />
+              <Named item={item} of={of} />
             </li>
           ))}
           {isOfItems[fact.kind] && more > 0 ? (
@@ -125,10 +125,8 @@ const isOfItems: Readonly<Record<Fact['kind'], boolean>> = {
 };
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
-function Named({ item, now }: { readonly item: Item; readonly now: string }) {
-  const since = (ms: number): string => new Date(Date.parse(now) - ms).toISOString();
+function Named({ item, of }: { readonly item: Item; readonly of: Overview }) {
   switch (item.kind) {
     case 'model':
       return (
@@ -140,7 +138,7 @@ function Named({ item, now }: { readonly item: Item; readonly now: string }) {
           {item.count === 0 ? (
             'no unpriced request yet'
           ) : (
-            <RequestsLink where={{ model_key: item.id, from: since(dayMs) }}>
+            <RequestsLink where={{ model_key: item.id, pricing_status: 'unpriced', ...windowOf(of) }}>
               {item.count.toLocaleString('en')} unpriced
             </RequestsLink>
           )}
@@ -160,7 +158,12 @@ function Named({ item, now }: { readonly item: Item; readonly now: string }) {
     case 'route':
       return (
         <RequestsLink
-          where={{ model_key: item.id, provider_key: item.title, failed: 'true', from: since(hourMs) }}
+          where={{
+            model_key: item.id,
+            provider_key: item.title,
+            error_code: 'upstream_error',
+            from: new Date(Date.parse(of.now) - hourMs).toISOString(),
+          }}
         >
           {item.id} at {item.title}: {item.count.toLocaleString('en')}
         </RequestsLink>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { RequestsLink } from '../../ui/things.tsx';
 import { Count, Duration, durationText, Money, NotAvailable } from '../../ui/values.tsx';
 import { HourBars } from './hour-bars.tsx';
-import { errorsOf, type Hour, hourText, type Overview, windowOf } from './overview-data.ts';
+import { errorsOf, type Hour, hourText, ledgerWindowOf, type Overview, windowOf } from './overview-data.ts';
 
 /** Spend, requests, errors and times: of all 24 hours, and hour by hour. */
 export function Figures({ of }: { readonly of: Overview }) {
@@ -38,7 +38,7 @@ export function Figures({ of }: { readonly of: Overview }) {
       <Figure
         title="Requests"
         value={
-          <RequestsLink where={windowOf(of)}>
+          <RequestsLink where={ledgerWindowOf(of)}>
             <Count of={day.request_count} />
           </RequestsLink>
         }
@@ -47,7 +47,11 @@ export function Figures({ of }: { readonly of: Overview }) {
             <Count of={last?.request_count} /> in this hour, <Count of={today.request_count} /> today
             {day.logged_count <= day.request_count ? null : (
               <>
-                ; <Count of={day.logged_count} /> logged, with those that failed
+                ;{' '}
+                <RequestsLink where={windowOf(of)}>
+                  <Count of={day.logged_count} /> logged
+                </RequestsLink>
+                , with those that failed
               </>
             )}
           </>

@@ -1,3 +1,4 @@
+import { inLedger } from '../../ui/things.tsx';
 import type { paths } from '../../api/api.d.ts';
 
 export type Overview =
@@ -10,6 +11,12 @@ const hourMs = 3_600_000;
 export const windowOf = (of: Pick<Overview, 'window_start' | 'window_end'>) => ({
   from: of.window_start,
   to: of.window_end,
+});
+
+/** Those of them that the ledger has, which is what requests and spend are counted from. */
+export const ledgerWindowOf = (of: Pick<Overview, 'window_start' | 'window_end'>) => ({
+  ...windowOf(of),
+  ...inLedger,
 });
 
 export const ofHour = ({ hour_start: from }: Hour) => ({

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ofOwner } from '../../ui/things.tsx';
+import { inLedger, ofOwner } from '../../ui/things.tsx';
 import { ofDay } from '../spend/window.ts';
 import type { Overview } from './overview-data.ts';
 
@@ -11,7 +11,7 @@ const spentColumns = <R extends Pick<Overview['today'], 'spend_usd' | 'request_c
 
 /** The models and the owners with the highest spend of the UTC day. */
 export function Top({ of }: { readonly of: Overview }) {
-  const day = ofDay(of.today.day);
+  const day = { ...ofDay(of.today.day), ...inLedger };
   const models: readonly Column<Overview['top_models'][number]>[] = [
     modelColumn,
     ...spentColumns<Overview['top_models'][number]>(({ model_key }) => ({ model_key, ...day })),

@@ -55,11 +55,16 @@ export function OwnerDrawer<O>({
   );
 }
 
+const isActive = { status: 'active' } as const;
+
 /** How many of an owner's keys are let in by themselves, as a link to them. */
 function KeyCount({ kind, id }: { readonly kind: OwnerKind; readonly id: string }) {
   const keys = useActiveKeys(kind, id);
   return (
-    <Link to="/keys" search={{ owner_kind: kind, owner_id: id }}>
+    <Link
+      to="/keys"
+      search={{ owner_kind: kind, owner_id: id, ...(keys.data === undefined ? {} : isActive) }}
+    >
       {keys.data === undefined ? (
         'Keys'
       ) : (
@@ -78,7 +83,7 @@ export const useActiveKeys = (kind: OwnerKind, id: string) =>
     queryFn: ({ signal }) =>
       read(
         api.GET('/api/v1/admin/api-keys', {
-          params: { query: { owner_kind: kind, owner_id: id, status: 'active', page_size: 1 } },
+          params: { query: { owner_kind: kind, owner_id: id, ...isActive, page_size: 1 } },
           signal,
         }),
       ),

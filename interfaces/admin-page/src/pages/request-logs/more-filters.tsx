@@ -1,10 +1,12 @@
 import { useAddress } from '../../app/address.ts';
 import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
+import { choiceWords } from './choices.ts';
 import { type FilterName, requestFilterNames } from './request-filters.ts';
 import type { LoggedRow } from './request-log.ts';
 
 const shownAlways = ['request_id', 'model_key', 'provider_key', 'status_code', 'service', 'env'] as const;
 const shownOnDemand = [
+  'error_code',
   'component',
   'tag_key',
   'tag_value',
@@ -15,6 +17,7 @@ const shownOnDemand = [
   'agent_harness_key',
   'request_id_sha256',
 ] as const;
+const chosenOnDemand = ['pricing_status', 'in_ledger', 'owner_kind'] as const;
 /** A caller who left is no failure: the API draws the line as the overview does. */
 const failedOrNot = [
   ['true', 'Failed'],
@@ -31,7 +34,7 @@ export function RequestFilters({
   readonly error: Error | null;
 }) {
   const { filters } = useAddress();
-  const used = shownOnDemand.filter((name) => filters[name] !== undefined).length;
+  const used = [...shownOnDemand, ...chosenOnDemand].filter((name) => filters[name] !== undefined).length;
   const filter = (name: FilterName) => (
     <TextFilter
       key={name}
@@ -51,6 +54,14 @@ export function RequestFilters({
         <summary className="button quiet">More filters{used === 0 ? '' : ` (${used})`}</summary>
         <div className="filters">
           {shownOnDemand.map(filter)}
+          {chosenOnDemand.map((name) => (
+            <ChoiceFilter
+              key={name}
+              name={name}
+              label={requestFilterNames[name]}
+              options={Object.entries(choiceWords[name] ?? {})}
+            />
+          ))}
           {halfATag ? (
             <span className="muted" role="status">
               A tag is selected by its name and its value together.
@@ -75,6 +86,7 @@ const readers: Readonly<Partial<Record<FilterName, (log: LoggedRow) => string | 
   model_key: (log) => log.model_key,
   provider_key: (log) => log.provider_key,
   status_code: (log) => String(log.status_code),
+  error_code: (log) => log.error_code,
   service: (log) => log.request_tags.service,
   component: (log) => log.request_tags.component,
   env: (log) => log.request_tags.env,

@@ -1,5 +1,6 @@
 import { Badge, Dash, Duration, Money } from '../../ui/values.tsx';
 import { fieldsOf, asText } from '../request-log/loose-json.ts';
+import { pricingWords } from './choices.ts';
 import { isStream, type LoggedRow } from './request-log.ts';
 
 type Ended = Pick<LoggedRow, 'status_code' | 'error_code'>;
@@ -26,13 +27,6 @@ export const FirstToken = ({ of }: { readonly of: Pick<LoggedRow, 'first_token_m
   isStream(of) === false ? <Dash /> : <Duration ms={of.first_token_ms} />;
 
 type Accounted = Pick<LoggedRow, 'pricing_status' | 'cost_usd'>;
-
-const pricingWords = {
-  priced: 'priced',
-  legacy_estimated: 'estimated',
-  unpriced: 'unpriced',
-  usage_missing: 'usage missing',
-} as const;
 
 /** What the ledger says of its price; a request that is not in the ledger has none. */
 export const pricingText = ({ pricing_status: status }: Accounted): string | undefined =>

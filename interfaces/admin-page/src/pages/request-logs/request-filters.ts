@@ -1,6 +1,6 @@
 import type { paths } from '../../api/api.d.ts';
 import type { Filters } from '../../app/address.ts';
-import { flagOf } from '../../app/words.ts';
+import { choicesOf, choiceWords } from './choices.ts';
 import { instantsOf } from './ranges.ts';
 
 /** Filters that can be turned round: with `not_` before its name, each selects all but its value. */
@@ -8,6 +8,7 @@ const turnableNames = {
   model_key: 'Model',
   provider_key: 'Provider',
   status_code: 'Status',
+  error_code: 'Error',
   user_id: 'Person',
   team_id: 'Team',
   service_account_id: 'Service account',
@@ -24,6 +25,9 @@ export const requestFilterNames = {
   request_id: 'Request id',
   request_id_sha256: 'SHA-256 of a long request id',
   failed: 'Failed',
+  pricing_status: 'Pricing state',
+  in_ledger: 'In the ledger',
+  owner_kind: 'Owners',
   tag_key: 'Tag',
   tag_value: 'Tag value',
 } as const;
@@ -63,29 +67,30 @@ type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get'
 /** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
 export function requestQuery(filters: Filters, now: number): Query {
   const { status_code: status, not_status_code: notStatus, tag_key: key, tag_value: value } = filters;
-  const failed = flagOf('failed', filters['failed']);
   return {
     ...textQuery(filters),
+    ...choicesOf(filters),
     ...(status === undefined ? {} : { status_code: numberOf(status) }),
     ...(notStatus === undefined ? {} : { not_status_code: numberOf(notStatus) }),
-    ...(failed === undefined ? {} : { failed }),
     ...(key === undefined || value === undefined ? {} : { tag_key: key, tag_value: value }),
     ...instantsOf(filters, now),
   };
 }
 
 const others: ReadonlySet<string> = new Set([
+  ...Object.keys(choiceWords),
   'status_code',
   'not_status_code',
-  'failed',
   'tag_key',
   'tag_value',
 ]);
 
 const textQuery = (
   filters: Filters,
-): Omit<Query, 'status_code' | 'not_status_code' | 'failed' | 'page' | 'page_size'> =>
-  Object.fromEntries(Object.entries(filters).filter(([name]) => isFilterName(name) && !others.has(name)));
+): Omit<
+  Query,
+  'status_code' | 'not_status_code' | keyof ReturnType<typeof choicesOf> | 'page' | 'page_size'
+> => Object.fromEntries(Object.entries(filters).filter(([name]) => isFilterName(name) && !others.has(name)));
 
 /** No number is 0, which no filter takes: the API says so, and names the field. */
 const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : 0);

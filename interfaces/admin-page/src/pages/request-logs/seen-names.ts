@@ -1,4 +1,5 @@
 import { useRef } from 'react';
+import { choiceWords } from './choices.ts';
 import { straight } from './request-filters.ts';
 import type { LoggedRow } from './request-log.ts';
 
@@ -11,8 +12,7 @@ export function useNames(rows: readonly LoggedRow[]): (filter: string, value: st
   seen.current = new Map([...seen.current, ...rows.flatMap(namesIn)].slice(-maxNames));
   return (filter, value) => {
     const name = straight(filter);
-    if (name === 'failed') return value === 'true' ? 'yes' : 'no';
-    return seen.current.get(`${name} ${value}`) ?? value;
+    return choiceWords[name]?.[value] ?? seen.current.get(`${name} ${value}`) ?? value;
   };
 }
 

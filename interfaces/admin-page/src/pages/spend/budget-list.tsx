@@ -8,7 +8,7 @@ import { shareBps } from '../../ui/amounts.ts';
 import { ownerColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { ofOwner, RequestsLink } from '../../ui/things.tsx';
+import { inLedger, ofOwner, RequestsLink } from '../../ui/things.tsx';
 import { Count, Money, Time } from '../../ui/values.tsx';
 
 interface Standing {
@@ -36,7 +36,7 @@ const columns: readonly Column<Standing>[] = [
     title: 'Spend',
     align: 'end',
     cell: (of) => (
-      <RequestsLink where={{ ...ofOwner(of), from: of.window.start, to: of.window.end }}>
+      <RequestsLink where={{ ...ofOwner(of), ...inLedger, from: of.window.start, to: of.window.end }}>
         <Money usd={of.spend} />
       </RequestsLink>
     ),

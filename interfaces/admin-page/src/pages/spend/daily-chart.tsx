@@ -4,8 +4,8 @@ import type { Filters } from '../../app/address.ts';
 import type { Point, Series } from '../../ui/series.ts';
 import { Stacked } from '../../ui/stacked.tsx';
 import { Empty, Failed, StaleSign, Waiting } from '../../ui/states.tsx';
-import { RequestsLink } from '../../ui/things.tsx';
-import { ofDay, spendQuery } from './window.ts';
+import { inLedger, RequestsLink } from '../../ui/things.tsx';
+import { ofDay, ofOwners, spendQuery } from './window.ts';
 
 /** Each day as a bar, cut by the five who spend most, or by the five models. */
 export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'owner' | 'model' }) {
@@ -65,7 +65,9 @@ export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'o
           when="Day"
           series={[...named, others]}
           points={points}
-          linkOf={({ key }) => <RequestsLink where={ofDay(key)}>{key}</RequestsLink>}
+          linkOf={({ key }) => (
+            <RequestsLink where={{ ...ofDay(key), ...ofOwners(ask), ...inLedger }}>{key}</RequestsLink>
+          )}
         />
       </div>
     </>

@@ -1,62 +1,60 @@
-import type { paths } from '../../api/api.d.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { ofOwner } from '../../ui/things.tsx';
-import { Badge, Count } from '../../ui/values.tsx';
+import { inLedger, ofOwner } from '../../ui/things.tsx';
+import { Badge } from '../../ui/values.tsx';
+import { Priced, type PricingState, type SpendReport, windowOf } from './priced.tsx';
+import { ofOwners } from './window.ts';
 
-type Report =
-  paths['/api/v1/admin/spend/report']['get']['responses'][200]['content']['application/json']['data'];
-type Tally = Report['totals'];
+type Tally = SpendReport['totals'];
+
+/** How many are in this state, as a link to them. */
+const pricedColumn = <R,>(
+  state: PricingState,
+  key: string,
+  title: string,
+  countOf: (row: R) => number,
+  where: (row: R) => Readonly<Record<string, string>>,
+): Column<R> => ({
+  key,
+  title,
+  align: 'end',
+  cell: (row) => <Priced state={state} of={countOf(row)} where={where(row)} />,
+  text: countOf,
+});
 
 /** Why requests cost nothing, and how many did; hidden where there are seldom any. */
 const tallyColumns = <R extends Tally>(
   where: (row: R) => Readonly<Record<string, string>>,
 ): readonly Column<R>[] => [
   spendColumn,
-  requestsColumn(({ request_count: count }) => count, where),
+  requestsColumn(
+    ({ request_count: count }) => count,
+    (row) => ({ ...where(row), ...inLedger }),
+  ),
+  pricedColumn('priced', 'priced', 'Priced', ({ priced_count: count }) => count, where),
   {
-    key: 'priced',
-    title: 'Priced',
-    align: 'end',
-    cell: (row) => <Count of={row.priced_count} />,
-    text: (row) => row.priced_count,
+    ...pricedColumn<R>('unpriced', 'unpriced', 'No price', ({ unpriced_count: count }) => count, where),
+    cell: (row) => {
+      const count = <Priced state="unpriced" of={row.unpriced_count} where={where(row)} />;
+      return row.unpriced_count === 0 ? count : <Badge tone="warn">{count}</Badge>;
+    },
   },
+  pricedColumn('usage_missing', 'missing', 'No usage told', ({ usage_missing_count: count }) => count, where),
   {
-    key: 'unpriced',
-    title: 'No price',
-    align: 'end',
-    cell: (row) =>
-      row.unpriced_count === 0 ? (
-        <Count of={0} />
-      ) : (
-        <Badge tone="warn">
-          <Count of={row.unpriced_count} />
-        </Badge>
-      ),
-    text: (row) => row.unpriced_count,
-  },
-  {
-    key: 'missing',
-    title: 'No usage told',
-    align: 'end',
-    cell: (row) => <Count of={row.usage_missing_count} />,
-    text: (row) => row.usage_missing_count,
-  },
-  {
-    key: 'estimated',
-    title: 'Estimated',
-    align: 'end',
+    ...pricedColumn<R>(
+      'legacy_estimated',
+      'estimated',
+      'Estimated',
+      ({ legacy_estimated_count: count }) => count,
+      where,
+    ),
     hidden: true,
-    cell: (row) => <Count of={row.legacy_estimated_count} />,
-    text: (row) => row.legacy_estimated_count,
   },
 ];
 
-const windowOf = (report: Report) => ({ from: report.window_start, to: report.window_end });
-
-export function OwnerTable({ report }: { readonly report: Report }) {
-  const columns: readonly Column<Report['owners'][number]>[] = [
+export function OwnerTable({ report }: { readonly report: SpendReport }) {
+  const columns: readonly Column<SpendReport['owners'][number]>[] = [
     ownerColumn,
     {
       key: 'kind',
@@ -64,7 +62,7 @@ export function OwnerTable({ report }: { readonly report: Report }) {
       cell: ({ owner_kind: kind }) => (kind === 'user' ? 'Person' : 'Team'),
       text: ({ owner_kind: kind }) => kind,
     },
-    ...tallyColumns<Report['owners'][number]>((owner) => ({ ...ofOwner(owner), ...windowOf(report) })),
+    ...tallyColumns<SpendReport['owners'][number]>((owner) => ({ ...ofOwner(owner), ...windowOf(report) })),
   ];
   return (
     <BoundedTable
@@ -78,11 +76,12 @@ export function OwnerTable({ report }: { readonly report: Report }) {
   );
 }
 
-export function ModelTable({ report }: { readonly report: Report }) {
-  const columns: readonly Column<Report['models'][number]>[] = [
+export function ModelTable({ report }: { readonly report: SpendReport }) {
+  const columns: readonly Column<SpendReport['models'][number]>[] = [
     modelColumn,
-    ...tallyColumns<Report['models'][number]>(({ model_key: model }) => ({
+    ...tallyColumns<SpendReport['models'][number]>(({ model_key: model }) => ({
       model_key: model,
+      ...ofOwners(report),
       ...windowOf(report),
     })),
   ];

@@ -10,6 +10,13 @@ export const spendQuery = ({ days, owner_kind: kind }: Filters) => ({
   owner_kind: wordOf('owner_kind', ['all', 'user', 'team'], kind) ?? 'all',
 });
 
+/** The filters of the list of requests that select those of a report's owners. */
+export const ofOwners = ({
+  owner_kind: kind,
+}: {
+  readonly owner_kind?: string | undefined;
+}): Readonly<Record<string, string>> => (kind === 'user' || kind === 'team' ? { owner_kind: kind } : {});
+
 const dayMs = 86_400_000;
 
 /** The last day of a window whose end is not in it. */
