@@ -59,6 +59,24 @@ describe('pages of a list of which nobody knows how long it is', () => {
   });
 });
 
+describe('the models of a key', () => {
+  it('are found also beyond those that are listed, which are no more than can be looked through', async () => {
+    await scene.query(
+      `insert into models (model_key, enabled) select 'bulk/model-' || n, true from generate_series(1001, 3100) n`,
+    );
+    const page = await scene.open('/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Only these').check();
+    await page.getByText('The first 200 of more than 2,000: type a part of the id.').waitFor();
+    expect(await page.locator('.pick-item').count()).toBe(200);
+    await page.getByLabel('Find a model').fill('model-3099');
+    await page.getByLabel('bulk/model-3099').check();
+    await page.getByText('1 chosen').waitFor();
+    await page.getByLabel('Find a model').fill('no such model');
+    await page.getByText('No model has this in its id.').waitFor();
+  });
+});
+
 describe('pages of budgets', () => {
   it('begin where pages begin, whatever the address says', async () => {
     const page = await scene.open('/budgets?kind=team&state=set&page=1.5');

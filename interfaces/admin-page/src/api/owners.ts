@@ -125,8 +125,10 @@ const named = (text: string) => ({
 const modelPageSize = 200;
 const maxModelPages = 10;
 
-/** Ids of the enabled models, sorted; the first 2,000 of them. */
-export async function readModelIds(signal?: AbortSignal): Promise<readonly string[]> {
+/** Ids of the enabled models, sorted; the first 2,000 of them, and whether there are more. */
+export async function readModelIds(
+  signal?: AbortSignal,
+): Promise<{ readonly ids: readonly string[]; readonly areAll: boolean }> {
   const ids: string[] = [];
   for (let page = 1; page <= maxModelPages; page += 1) {
     const { items, total } = await read(
@@ -136,7 +138,7 @@ export async function readModelIds(signal?: AbortSignal): Promise<readonly strin
       }),
     );
     ids.push(...items.map(({ model_key: id }) => id));
-    if (page * modelPageSize >= total) break;
+    if (page * modelPageSize >= total) return { ids, areAll: true };
   }
-  return ids;
+  return { ids, areAll: false };
 }

@@ -1,12 +1,29 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readModelIds } from '../../api/owners.ts';
+import { type Hit, searchThings } from '../../api/search.ts';
+import type { ChoiceGroup } from '../../ui/combobox.tsx';
 import { FieldError, TextField } from '../../ui/fields.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
+import { useSearch } from '../../ui/use-search.ts';
 
 /** The enabled models. */
 export const useModelIds = () =>
   useQuery({ queryKey: ['model-ids'], queryFn: ({ signal }) => readModelIds(signal), staleTime: 60_000 });
+
+const searchModels = searchThings(['model']);
+const idsIn = ({ choices }: ChoiceGroup<Hit>): readonly string[] => choices.map(({ id }) => id);
+
+/** So many models stand there at once. */
+const maxShown = 200;
+
+function sayOf(isSearching: boolean, matching: number, areAll: boolean): string {
+  if (matching === 0) return isSearching ? 'Searching…' : 'No model has this in its id.';
+  if (matching <= maxShown && areAll) return '';
+  return matching <= maxShown
+    ? 'There may be more: type more of the id.'
+    : `The first ${maxShown} of ${areAll ? '' : 'more than '}${matching.toLocaleString('en')}: type a part of the id.`;
+}
 
 /** Which models a key may use: all of them, also those to come, or some that are chosen. */
 export function ModelsField({
@@ -21,10 +38,15 @@ export function ModelsField({
 }) {
   const [part, setPart] = useState('');
   const models = useModelIds();
+  const areAll = models.data?.areAll ?? true;
+  const found = useSearch('models', areAll ? '' : part, searchModels);
   const isSome = allowed === undefined || allowed.length > 0;
   // What is allowed and no model any more stays to be seen, and can be taken away.
-  const ids = [...new Set([...(models.data ?? []), ...(allowed ?? [])])].toSorted();
-  const shown = ids.filter((id) => id.toLowerCase().includes(part.trim().toLowerCase()));
+  const ids = [
+    ...new Set([...(models.data?.ids ?? []), ...found.groups.flatMap(idsIn), ...(allowed ?? [])]),
+  ].toSorted();
+  const matching = ids.filter((id) => id.toLowerCase().includes(part.trim().toLowerCase()));
+  const shown = matching.slice(0, maxShown);
   const toggle = (id: string): void => {
     const next = new Set(allowed);
     if (!next.delete(id)) next.add(id);
@@ -47,7 +69,7 @@ export function ModelsField({
         />
         Only these{allowed === undefined || allowed.length === 0 ? '' : `: ${allowed.length} chosen`}
       </label>
-      <ErrorLine error={models.error} />
+      <ErrorLine error={models.error ?? found.error} />
       <FieldError fault={fault} />
       {isSome ? (
         <>
@@ -62,6 +84,9 @@ export function ModelsField({
               </label>
             ))}
           </div>
+          <p className="muted" role="status">
+            {sayOf(found.isPending, matching.length, areAll)}
+          </p>
         </>
       ) : null}
     </fieldset>

@@ -26,7 +26,7 @@ export function SecretShown({
 }) {
   const enabled = useModelIds();
   const [chosen, setChosen] = useState<string>();
-  const models = allowedModels.length === 0 ? (enabled.data ?? []) : allowedModels;
+  const models = allowedModels.length === 0 ? (enabled.data?.ids ?? []) : allowedModels;
   const model = chosen ?? models[0];
   return (
     <SecretDialog title={title} label="API key" secret={apiKey} onClose={onClose}>
