@@ -134,6 +134,17 @@ describe('the list of requests', () => {
     await page.getByText(`\`${name}\` must be one of`).waitFor();
   });
 
+  it('says of what the ledger has that it may have more than is logged', async () => {
+    const page = await scene.open(`${root}?in_ledger=true`);
+    await count(page, 3);
+    const facts = page.locator('.facts');
+    expect(await facts.innerText()).toContain('what is not logged is in the reports alone');
+    await page.getByRole('combobox', { name: 'Failed' }).selectOption('Failed');
+    await page.getByRole('button', { name: 'Remove the filter In the ledger: yes' }).click();
+    await count(page, 1);
+    expect(await facts.innerText()).toBe('1 request that is kept, newest first');
+  });
+
   it('filters by a tag once its name and value are there', async () => {
     const page = await scene.open(root);
     await page.getByText('More filters').click();

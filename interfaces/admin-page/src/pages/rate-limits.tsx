@@ -9,6 +9,7 @@ import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Dash, FromConfig, Id, Time } from '../ui/values.tsx';
+import { Total } from './owners/list-parts.tsx';
 import { ChangeLimit, NewLimit, RemoveLimit } from './rate-limits/change.tsx';
 import {
   keyOf,
@@ -54,9 +55,12 @@ export function Page() {
     <Frame
       title="Rate limits"
       facts={
-        limits.data === undefined
-          ? null
-          : `${limits.data.total.toLocaleString('en')} limits, ${full} of those shown full at this moment. Bars say what is taken now; a request comes under all limits that are its own.`
+        limits.data === undefined ? null : (
+          <>
+            <Total of={limits} one="limit" many="limits" />, {full} of those shown full at this moment. Bars
+            say what is taken now; a request comes under all limits that are its own.
+          </>
+        )
       }
       actions={
         <button type="button" className="button primary" onClick={() => setAct({ kind: 'new' })}>

@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
 import { api, read } from '../api/client.ts';
-import { useAddress } from '../app/address.ts';
+import { type Filters, useAddress } from '../app/address.ts';
 import { FilterChips } from '../ui/filters.tsx';
 import { NoRows, pageOfMany, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -45,7 +45,7 @@ export function Page() {
   return (
     <Frame
       title="Requests"
-      facts={<Facts list={list.data} isStale={list.isPlaceholderData} range={rangeOf(filters)} />}
+      facts={<Facts list={list.data} isStale={list.isPlaceholderData} filters={filters} />}
       actions={
         <>
           <LiveTailControls
@@ -91,20 +91,31 @@ export function Page() {
 function Facts({
   list,
   isStale,
-  range,
+  filters,
 }: {
   readonly list: { readonly total: number; readonly total_is_lower_bound: boolean } | undefined;
   readonly isStale: boolean;
-  readonly range: ReturnType<typeof rangeOf>;
+  readonly filters: Filters;
 }) {
   if (list === undefined) return null;
+  const range = rangeOf(filters);
+  // Reports count them all the same.
+  const isCounted = filters['in_ledger'] === 'true' || filters['pricing_status'] !== undefined;
   const label = ranges.find(({ key }) => key === range)?.label.replace('Last', 'the last');
-  const within = label === undefined ? (range === 'all' ? ' that are kept' : '') : ` of ${label}`;
+  const within =
+    label === undefined
+      ? range === 'all'
+        ? list.total === 1
+          ? ' that is kept'
+          : ' that are kept'
+        : ''
+      : ` of ${label}`;
   return (
     <>
       {list.total_is_lower_bound ? 'More than ' : ''}
       {list.total.toLocaleString('en')} {list.total === 1 ? 'request' : 'requests'}
-      {within}, newest first{isStale ? '; reading again…' : ''}
+      {within}, newest first{isCounted ? '; what is not logged is in the reports alone' : ''}
+      {isStale ? '; reading again…' : ''}
     </>
   );
 }
