@@ -87,6 +87,44 @@ describe('setting a budget', () => {
     expect(await inForce('team')).toMatchObject([{ amount_10000: '9007199254740991' }]);
   });
 
+  it('that somebody else changed in the meantime shows theirs and mine, and takes either', async () => {
+    const path = '/api/v1/admin/spend/budgets/teams/contested';
+    await scene.query(`insert into teams (team_id, name) values ('contested', 'Contested')`);
+    const set = (amount: number) =>
+      scene.admin('PUT', path, { cadence: 'daily', amount_10000: amount, hard_limit: true });
+    const page = await openOwner('Contested');
+    const save = page.getByRole('button', { name: 'Save budget' });
+    const row = page.getByRole('dialog').getByRole('row', { name: /^Amount/ });
+    await page.getByRole('button', { name: 'Set a budget' }).click();
+    await page.getByLabel('Amount in USD').fill('5');
+    await set(10_000);
+    await save.click();
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/differs\s+1 USD\s+5 USD/);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Take theirs' }).click();
+    expect(await page.getByLabel('Amount in USD').inputValue()).toBe('1');
+    await page.getByLabel('Amount in USD').fill('6');
+    await set(20_000);
+    await save.click();
+    await row.waitFor();
+    await page.getByRole('button', { name: 'Apply mine on top' }).click();
+    await page.getByText('Contested has 6 USD for each day.').waitFor();
+    await page.getByRole('button', { name: 'Deactivate budget' }).click();
+    await set(30_000);
+    await page
+      .getByRole('dialog', { name: /^Deactivate/ })
+      .getByRole('button', { name: 'Deactivate budget' })
+      .click();
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/differs\s+3 USD\s+no budget/);
+    await page.getByRole('button', { name: 'Take theirs' }).click();
+    await page.getByRole('dialog', { name: /^Deactivate/ }).waitFor({ state: 'detached' });
+    expect(
+      await scene.query(`select amount_10000 from team_budgets where team_id = 'contested' and active`),
+    ).toEqual([{ amount_10000: '30000' }]);
+  });
+
   it('is changed and deactivated by keyboard alone, and the history tells who did it', async () => {
     const page = await openOwner('Platform');
     const tabTo = async (name: string): Promise<void> => {

@@ -2,9 +2,9 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError } from './client.ts';
 
-/** What carries a version that each change raises. */
+/** What carries a version that is another one after each change. */
 interface Versioned {
-  readonly version: number;
+  readonly version: number | string;
 }
 
 interface Terms<S extends Versioned, C, R> {

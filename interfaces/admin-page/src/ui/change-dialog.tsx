@@ -14,6 +14,7 @@ export function ChangeDialog<S, C>({
   wish,
   rows,
   onTheirs,
+  onTry,
   onClose,
   children,
 }: {
@@ -29,6 +30,8 @@ export function ChangeDialog<S, C>({
   readonly rows: (theirs: S, mine: C) => readonly ConflictRow[];
   /** Theirs was taken: the form shows it. */
   readonly onTheirs: (theirs: S) => void;
+  /** Of a form that says in its own words what is wrong with it, once it is tried: its button is always there. */
+  readonly onTry?: () => void;
   readonly onClose: () => void;
   /** The fields, and a sentence that says what will happen. */
   readonly children: ReactNode;
@@ -36,6 +39,7 @@ export function ChangeDialog<S, C>({
   const { theirs, mine } = change;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    onTry?.();
     if (wish !== undefined && theirs === undefined) change.submit(wish);
   };
   const take = (): void => {
@@ -44,7 +48,7 @@ export function ChangeDialog<S, C>({
   };
   return (
     <Dialog title={title} open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
+      <form className="stack" onSubmit={submit} noValidate={onTry !== undefined}>
         {theirs === undefined ? children : null}
         <ErrorLine error={change.error} />
         {theirs === undefined || mine === undefined ? (
@@ -52,7 +56,7 @@ export function ChangeDialog<S, C>({
             act={act}
             tone={tone}
             isPending={change.isPending}
-            isReady={wish !== undefined}
+            isReady={wish !== undefined || onTry !== undefined}
             onClose={onClose}
           />
         ) : (

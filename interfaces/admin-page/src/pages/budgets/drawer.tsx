@@ -1,13 +1,14 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Pair } from '../../ui/pair.tsx';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { picoOf, usdOf } from '../../ui/amounts.ts';
 import { BudgetBar } from '../../ui/bar.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { Badge, Count, Dash, Id, Money, Time } from '../../ui/values.tsx';
+import { budgetRows, useBudgetChange } from './budget-change.ts';
 import { SpendByDay } from './days.tsx';
 import { History } from './history.tsx';
 import { budgetsKey, callsOf, eachOf, type Owner, rowsOf } from './owners.ts';
@@ -106,13 +107,16 @@ export function OwnerDrawer({
   );
 }
 
+const noTerms = {};
+
 /** Asks before a budget ends. */
 export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly onClose: () => void }) {
   const client = useQueryClient();
-  const end = useMutation({
-    mutationFn: () => callsOf(owner).end(),
-    onSuccess: async ({ deactivated }) => {
-      await client.invalidateQueries({ queryKey: budgetsKey });
+  const end = useBudgetChange(
+    owner,
+    () => callsOf(owner).end(),
+    ({ deactivated }) => {
+      void client.invalidateQueries({ queryKey: budgetsKey });
       notify(
         <>
           {deactivated ? `${owner.name} has no budget any more.` : `${owner.name} had no budget any more.`}{' '}
@@ -121,20 +125,22 @@ export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       );
       onClose();
     },
-  });
+  );
   return (
-    <Confirm
+    <ChangeDialog
       title={`Deactivate the budget of ${owner.name}`}
       act="Deactivate budget"
-      onAct={() => end.mutate()}
+      tone="danger"
+      change={end}
+      wish={noTerms}
+      rows={({ budget }) => budgetRows(budget, null)}
+      onTheirs={onClose}
       onClose={onClose}
-      isPending={end.isPending}
-      error={end.error}
     >
       <p>
         From the next request on nothing limits what {owner.name} spends, and no alert is sent. The budget
         stays in the history, and a new one can be set at any time.
       </p>
-    </Confirm>
+    </ChangeDialog>
   );
 }

@@ -34,11 +34,14 @@ export const budgetsKey = ['budgets'] as const;
 
 export const keyOf = ({ kind, id }: Pick<Owner, 'kind' | 'id'>): string => `${kind}:${id}`;
 
+export const loadOwners = async (signal: AbortSignal): Promise<readonly Owner[]> =>
+  ownersOf(await read(api.GET('/api/v1/admin/spend/budgets', { signal })));
+
 /** Every owner; those nearest to their amount first, then those without a budget by name. */
 export const useOwners = () =>
   useQuery({
     queryKey: budgetsKey,
-    queryFn: async ({ signal }) => ownersOf(await read(api.GET('/api/v1/admin/spend/budgets', { signal }))),
+    queryFn: ({ signal }) => loadOwners(signal),
     placeholderData: keepPreviousData,
   });
 

@@ -2,12 +2,21 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { amount10000Of, picoOf, usdOf, usdOf10000 } from '../../ui/amounts.ts';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
+import { budgetRows, useBudgetChange } from './budget-change.ts';
 import { DryRun } from './dry-run.tsx';
-import { type BudgetTerms, budgetsKey, type Cadence, callsOf, eachOf, type Owner } from './owners.ts';
+import {
+  type Budget,
+  type BudgetTerms,
+  budgetsKey,
+  type Cadence,
+  callsOf,
+  eachOf,
+  type Owner,
+} from './owners.ts';
 
 const cadences: readonly { readonly value: Cadence; readonly label: string }[] = [
   { value: 'daily', label: 'Daily, from 00:00 UTC' },
@@ -28,10 +37,11 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
     'fault' in read
       ? undefined
       : { cadence, amount_10000: read.amount, hard_limit: isHard, timezone: budget?.timezone ?? 'UTC' };
-  const save = useMutation({
-    mutationFn: (wish: BudgetTerms) => callsOf(owner).set(wish),
-    onSuccess: async (_, wish) => {
-      await client.invalidateQueries({ queryKey: budgetsKey });
+  const save = useBudgetChange(
+    owner,
+    (wish: BudgetTerms) => callsOf(owner).set(wish),
+    (_, wish) => {
+      void client.invalidateQueries({ queryKey: budgetsKey });
       notify(
         <>
           {owner.name} has {usdOf10000(wish.amount_10000)} USD for each {eachOf(wish.cadence)}.{' '}
@@ -40,21 +50,23 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       );
       onClose();
     },
-  });
+  );
   const dryRun = useMutation({ mutationFn: (wish: BudgetTerms) => callsOf(owner).dryRun(wish) });
-  const submit = (): void => {
-    setTried(true);
-    if (terms !== undefined) save.mutate(terms);
+  const show = (their: Budget | null): void => {
+    setAmount(their?.amount_usd ?? '');
+    setCadence(their?.cadence ?? 'monthly');
+    setHard(their?.hard_limit ?? true);
   };
   const localFault = isTried && 'fault' in read ? read.fault : undefined;
   return (
-    <FormDialog
+    <ChangeDialog
       title={`${budget === null ? 'Set' : 'Change'} the budget of ${owner.name}`}
       act="Save budget"
-      isPending={save.isPending}
-      error={save.error}
-      onSubmit={submit}
-      checksItself
+      change={save}
+      wish={terms}
+      rows={({ budget: theirs }, mine) => budgetRows(theirs, mine)}
+      onTheirs={({ budget: theirs }) => show(theirs)}
+      onTry={() => setTried(true)}
       onClose={onClose}
     >
       <TextField
@@ -92,7 +104,7 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
           <DryRun found={dryRun.data} terms={dryRun.variables} />
         )}
       </div>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 

@@ -1,0 +1,59 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { ApiError } from '../../api/client.ts';
+import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
+import type { ConflictRow } from '../../ui/conflict.tsx';
+import { usdOf10000 } from '../../ui/amounts.ts';
+import { type Budget, type BudgetTerms, budgetsKey, keyOf, loadOwners, type Owner } from './owners.ts';
+
+/** The budget that an owner had when somebody looked: each change of it is another one. */
+export interface BudgetState {
+  readonly version: string;
+  readonly budget: Budget | null;
+}
+
+const stateOf = ({ budget }: Owner): BudgetState => ({ version: budget?.budget_id ?? 'none', budget });
+
+/**
+ * A change of the budget that the form was opened on. The API makes changes of budgets one after the other, whatever
+ * was there before: so what is in force is looked at just before, and what somebody else has made of it is shown.
+ */
+export function useBudgetChange<C, R>(
+  owner: Owner,
+  change: (wish: C) => Promise<R>,
+  onDone: (changed: R, wish: C) => void,
+): VersionedChange<BudgetState, C> {
+  const client = useQueryClient();
+  const present = async (): Promise<BudgetState> => {
+    const owners = await client.fetchQuery({
+      queryKey: budgetsKey,
+      queryFn: ({ signal }) => loadOwners(signal),
+      staleTime: 0,
+    });
+    return stateOf(owners.find((each) => keyOf(each) === keyOf(owner)) ?? owner);
+  };
+  return useVersionedChange<BudgetState, C, R>({
+    from: stateOf(owner),
+    change: async (wish, ifMatch) => {
+      const { version } = await present();
+      if (`"${version}"` !== ifMatch)
+        throw new ApiError({ status: 409, code: 'conflict', message: 'The budget is another one by now.' });
+      return change(wish);
+    },
+    present,
+    onDone,
+  });
+}
+
+/** Both states; without a budget on one side there is none. */
+export const budgetRows = (theirs: Budget | null, mine: BudgetTerms | null): readonly ConflictRow[] => [
+  {
+    title: 'Amount',
+    theirs: theirs === null ? 'no budget' : `${theirs.amount_usd} USD`,
+    mine: mine === null ? 'no budget' : `${usdOf10000(mine.amount_10000)} USD`,
+  },
+  { title: 'Window', theirs: theirs?.cadence ?? '–', mine: mine?.cadence ?? '–' },
+  { title: 'Limit', theirs: limitText(theirs), mine: limitText(mine) },
+];
+
+const limitText = (of: Pick<BudgetTerms, 'hard_limit'> | null): string =>
+  of === null ? '–' : of.hard_limit ? 'hard' : 'soft';
