@@ -13,8 +13,8 @@ export type EmptyToolsRule = (typeof emptyToolsRules)[number];
  *
  * `omit`: remove an explicit empty `tools` array; neutral `tool_choice` (`auto`, `none`, null) is removed with it,
  * while `required` and named choices are rejected locally. `parallel_tool_calls` goes too: upstreams refuse it where
- * there are no tools. `preserve_with_tool_history`: remove an empty array
- * unless function-tool history exists; preserved arrays keep `tool_choice`.
+ * there are no tools. `preserve_with_tool_history`: remove an empty array unless function-tool history exists; preserved
+ * arrays keep `tool_choice`.
  */
 export function emptyTools(
   rule: EmptyToolsRule,

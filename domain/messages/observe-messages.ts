@@ -18,8 +18,8 @@ import {
 } from '../upstream/observation.ts';
 
 /**
- * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt.
- * A part that is not reported counts as 0; one that is reported and is not a token count makes the usage missing.
+ * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt. Input
+ * and output must be told; what is not told of a cache is 0, and what is told and no token count makes the usage missing.
  */
 export function messagesBodyUsage(reported: Json | undefined): TokenUsage | undefined {
   if (!isObject(reported)) return undefined;

@@ -1,6 +1,6 @@
 import type { Measure, SubjectKind } from '../limits/rate-limit.ts';
 
-/** The closed list of error codes (rule 34.29), and one that clients of the messages API know by its name. */
+/** The closed list of error codes (rule 34.29). */
 export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'

@@ -109,7 +109,6 @@ const digitsAtRisk = /\d\.\d|\d[eE][+-]?\d|\d{16}|-0/;
 /**
  * Parses so that `JSON.stringify` gives every number back digit for digit.
  * Such numbers are opaque: read values from a plain `JSON.parse`, use this one to rebuild what is sent on.
- * It walks the value: text that nests without a bound must be turned away before ({@link isDeeperThan}).
  */
 export function parseExact(text: string): Json {
   if (!digitsAtRisk.test(text)) return parseText(text) as Json;

@@ -1,6 +1,7 @@
 /**
- * Every numeric bound of the service that is not configuration, each with its reason.
- * A bound that an operator may move is in the configuration instead (`server.body_max_bytes` and its like).
+ * Fixed bounds that several files keep to, or that belong to no one file, each with its reason; others stand beside the
+ * one thing that they bound. A bound that an operator may move is in the configuration (`server.body_max_bytes` and its
+ * like).
  */
 
 /**
