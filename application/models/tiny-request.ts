@@ -1,11 +1,4 @@
-import {
-  isArray,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  objectsOf,
-} from '../../domain/shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
 import type { Capability } from '../../domain/routing/capabilities.ts';
 
 /** The families that a model can be tested in: those that use it. */
@@ -53,7 +46,5 @@ const wordsIn: Record<TestedFamily, (answer: JsonObject) => readonly string[]> =
 };
 
 /** A text, or the texts of its parts. */
-const textsOf = (content: Json | undefined): readonly string[] => {
-  if (isString(content)) return [content];
-  return isArray(content) ? objectsOf(content).flatMap(({ text }) => (isString(text) ? [text] : [])) : [];
-};
+const textsOf = (content: Json | undefined): readonly string[] =>
+  isString(content) ? [content] : objectsOf(content).flatMap(({ text }) => (isString(text) ? [text] : []));

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Picodollars } from '../money/money.ts';
 import { isArray, isObject, isString, type Json, objectsOf, parseJson } from '../shared/json.ts';
-import { type ExportColumn, exportColumns, type ExportSubject } from './export-columns.ts';
+import { exportColumns, type ExportSubject } from './export-columns.ts';
 import type { ExportDay } from './export-day.ts';
 
 export const exportFormats = ['parquet', 'csv'] as const;
@@ -71,7 +71,7 @@ export const manifestText = ({ subject, day, format, edition, oldest, parts, ...
       day,
       format,
       edition,
-      columns: exportColumns[subject].map(({ name, kind }: ExportColumn) => ({ name, kind })),
+      columns: exportColumns[subject],
       ...totalsOf(totals),
       oldest:
         oldest === undefined

@@ -36,8 +36,8 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
  * count it into the total: it is of the prompt, and no output (rule 36.15).
  */
 function cachedBeside(usage: JsonObject, rest: number): number {
-  const read = tokenCount(usage['cache_read_input_tokens'] ?? 0) ?? 0;
-  const written = tokenCount(usage['cache_creation_input_tokens'] ?? 0) ?? 0;
+  const read = tokenCount(usage['cache_read_input_tokens']) ?? 0;
+  const written = tokenCount(usage['cache_creation_input_tokens']) ?? 0;
   return rest === read + written ? rest : 0;
 }
 

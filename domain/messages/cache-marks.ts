@@ -1,4 +1,4 @@
-import { isAbsent, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isAbsent, type JsonObject, objectsOf, without } from '../shared/json.ts';
 
 /**
  * The member with which callers ask that what ends here be cached, or none. Messages blocks have it, and chat parts,
@@ -40,7 +40,4 @@ export const lastMark = (blocks: readonly JsonObject[]): JsonObject =>
   markOf(blocks.findLast(isMarked) ?? {});
 
 /** The same without its mark. */
-export function unmarked(block: JsonObject): JsonObject {
-  const { cache_control: _, ...rest } = block;
-  return rest;
-}
+export const unmarked = (block: JsonObject): JsonObject => without(block, 'cache_control');

@@ -110,7 +110,7 @@ export interface CallPiece {
 
 /** The calls of a message or delta. */
 export const callsOf = ({ tool_calls }: JsonObject): readonly CallPiece[] =>
-  isArray(tool_calls) ? tool_calls.filter(isObject).map((call) => pieceOf(call, calleeOf(call))) : [];
+  objectsOf(tool_calls).map((call) => pieceOf(call, calleeOf(call)));
 
 /** What is called: a function, or a custom tool, which takes text of any kind instead of arguments. */
 export const calleeOf = ({ function: callee, custom }: JsonObject): Json | undefined =>

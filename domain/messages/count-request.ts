@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
-import type { JsonObject } from '../shared/json.ts';
+import { type JsonObject, without } from '../shared/json.ts';
 import { readConversation } from './messages-request.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
@@ -27,7 +27,7 @@ export const readCountRequest = (document: JsonDocument): Either<GatewayError, C
   );
 
 /** What is said of an answer alone: counts are the same without it, and those who count refuse it. */
-const answerFields: ReadonlySet<string> = new Set([
+const answerFields = [
   'max_tokens',
   'temperature',
   'top_p',
@@ -37,8 +37,7 @@ const answerFields: ReadonlySet<string> = new Set([
   'metadata',
   'service_tier',
   'inference_geo',
-]);
+] as const;
 
 /** What of a messages body is counted. */
-export const countedBody = (body: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(body).filter(([field]) => !answerFields.has(field)));
+export const countedBody = (body: JsonObject): JsonObject => without(body, ...answerFields);

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { streamedUsage } from '../chat/observe-chat.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
-import { isAbsent, isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
+import { isAbsent, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure, withoutMessagesType } from '../upstream/upstream-fault.ts';
@@ -140,8 +140,7 @@ class Translation {
     this.refused ||= refusal !== '';
     for (const text of [textOf(delta), refusal]) this.say(text);
     this.untold ??= wordlessIn(delta);
-    if (isArray(delta['tool_calls']))
-      for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
+    for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
     const legacy = legacyCallOf(delta);
     if (legacy !== undefined) this.readCall(this.calls.ofLegacy(), legacy);
   }

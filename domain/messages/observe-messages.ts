@@ -106,11 +106,7 @@ const isToolUse = (block: Json | undefined): boolean =>
 /** A whole message in its own words. */
 export const observeMessage = (message: JsonObject): Observation =>
   withUsedBeside(
-    observation(
-      message['usage'],
-      messagesBodyUsage,
-      objectsOf(message['content']).filter((block) => isToolUse(block)).length,
-    ),
+    observation(message['usage'], messagesBodyUsage, objectsOf(message['content']).filter(isToolUse).length),
     message['usage'],
   );
 

@@ -29,8 +29,7 @@ export interface BucketSpend {
   readonly spend: Picodollars;
 }
 
-const toolDimensions = ['referencedMcpServer', 'exposedTool', 'invokedTool', 'filteredTool'] as const;
-export type ToolDimension = (typeof toolDimensions)[number];
+export type ToolDimension = 'referencedMcpServer' | 'exposedTool' | 'invokedTool' | 'filteredTool';
 
 /** Of one dimension: the sum over the request-log rows where it was recorded, and how many these are. */
 export interface RecordedCount {

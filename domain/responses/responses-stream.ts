@@ -43,17 +43,12 @@ export const responsesStream = (
 
 const over = (end: ResponsesEvent): Step => ['over', [end]];
 
-const failed = (message: string, status?: number): Failed => ({
-  kind: 'failed',
-  error: streamFailure(message, status),
-});
-
 /** A fault that the gateway finds; where the upstream has told of its own failure already, that is the one. */
 const fault = (phase: Running, message: string, chunk?: JsonObject): Step =>
   over(
     typeof phase === 'object'
       ? phase.failing
-      : { ...failed(message), ...(chunk === undefined ? {} : { chunk }) },
+      : { kind: 'failed', error: streamFailure(message), ...(chunk === undefined ? {} : { chunk }) },
   );
 
 /** After a terminal event a reset or a cut last frame is a success; before it every end is premature. */
