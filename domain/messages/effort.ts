@@ -32,9 +32,9 @@ export function effortOfBudget(budget: Json | undefined): string | undefined {
 export function reasoningAsked(body: JsonObject): JsonObject {
   const { thinking: asked } = body;
   const thinking = isObject(asked) && isString(asked['type']) ? asked : undefined;
-  const config = membersOf(body['output_config']);
-  const effort = isString(config['effort']) && config['effort'] !== '' ? config['effort'] : undefined;
-  const own = { thinking, output_config: present({ effort, task_budget: config['task_budget'] }) };
+  const effort = askedEffort(body);
+  const { task_budget } = membersOf(body['output_config']);
+  const own = { thinking, output_config: present({ effort, task_budget }) };
   if (thinking?.['type'] === 'disabled') return own;
   const budget = effort === undefined ? thinking?.['budget_tokens'] : undefined;
   return { ...own, reasoning_effort: effort, reasoning_budget_tokens: budget };
@@ -49,7 +49,14 @@ export function reasoningAsked(body: JsonObject): JsonObject {
 export function reasoningEffort(body: JsonObject): string | undefined {
   const thinking = membersOf(body['thinking']);
   if (thinking['type'] === 'disabled') return undefined;
-  const config = membersOf(body['output_config']);
-  if (isString(config['effort']) && config['effort'] !== '') return config['effort'];
-  return thinking['type'] === 'enabled' ? effortOfBudget(thinking['budget_tokens']) : undefined;
+  return (
+    askedEffort(body) ??
+    (thinking['type'] === 'enabled' ? effortOfBudget(thinking['budget_tokens']) : undefined)
+  );
+}
+
+/** The effort that a body asks for, or a system message in it. */
+export function askedEffort({ output_config: config }: JsonObject): string | undefined {
+  const { effort } = membersOf(config);
+  return isString(effort) && effort !== '' ? effort : undefined;
 }

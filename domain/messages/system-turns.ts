@@ -1,12 +1,5 @@
-import {
-  isAbsent,
-  isArray,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  membersOf,
-} from '../shared/json.ts';
+import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import { askedEffort } from './effort.ts';
 
 /**
  * The same conversation for a model that knows no members of system messages but their words: the effort that the last
@@ -63,7 +56,7 @@ function effortInForce(messages: readonly Json[]): Effort | undefined {
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) continue;
     if (message['role'] === 'system') {
-      const value = effortOf(message);
+      const value = askedEffort(message);
       if (value !== undefined) next = { index, value };
       if (isBehindInput) inForce = next;
     } else {
@@ -72,11 +65,6 @@ function effortInForce(messages: readonly Json[]): Effort | undefined {
     }
   }
   return inForce;
-}
-
-function effortOf({ output_config: config }: JsonObject): string | undefined {
-  const effort = isObject(config) ? config['effort'] : undefined;
-  return isString(effort) && effort !== '' ? effort : undefined;
 }
 
 /** Results of tools alone are no new input. */
