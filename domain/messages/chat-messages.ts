@@ -4,11 +4,11 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
-import { blocksOf, paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
+import { paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { oneContent } from './one-content.ts';
-import { contentParts, type ContentParts, textPart } from './content-parts.ts';
+import { contentParts, type ContentParts, partsOfBlocks, textPart } from './content-parts.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 
@@ -135,16 +135,7 @@ const asError = (text: string): string => (/^error\b/i.test(text) ? text : `Erro
 
 function resultParts({ content }: JsonObject, path: string): ContentParts {
   if (isAbsent(content)) return E.right([]);
-  if (isString(content)) return E.right([textPart(content)]);
-  const blocks = blocksOf(content, path);
-  if (E.isLeft(blocks)) return blocks;
-  const parts: (readonly JsonObject[])[] = [];
-  for (const [index, block] of blocks.right.entries()) {
-    const part = resultPart(block, `${path}[${index}]`);
-    if (E.isLeft(part)) return part;
-    parts.push(part.right);
-  }
-  return E.right(parts.flat());
+  return isString(content) ? E.right([textPart(content)]) : partsOfBlocks(content, path, resultPart);
 }
 
 /** A tool search answers with references; every tool is in the request already, so that naming it is enough. */

@@ -115,17 +115,17 @@ export function linkedDocument(blocks: Json | undefined, levels = 3): Place {
   });
 }
 
-function sourceParts(source: JsonObject, path: string): ContentParts {
-  const { content } = source;
-  if (isString(content)) return E.right(textParts(content));
-  const at = `${path}.content`;
-  const blocks = blocksOf(content, at);
-  if (E.isLeft(blocks)) return blocks;
-  const parts: (readonly JsonObject[])[] = [];
-  for (const [index, inner] of blocks.right.entries()) {
-    const part = contentParts(inner, `${at}[${index}]`);
-    if (E.isLeft(part)) return part;
-    parts.push(part.right);
-  }
-  return E.right(parts.flat());
-}
+const sourceParts = ({ content }: JsonObject, path: string): ContentParts =>
+  isString(content) ? E.right(textParts(content)) : partsOfBlocks(content, `${path}.content`, contentParts);
+
+/** The parts that content blocks are told as, by the parts of each. */
+export const partsOfBlocks = (
+  content: Json | undefined,
+  path: string,
+  partsOfBlock: (block: JsonObject, path: string) => ContentParts,
+): ContentParts =>
+  pipe(
+    blocksOf(content, path),
+    E.chain(E.traverseArrayWithIndex((index, block: JsonObject) => partsOfBlock(block, `${path}[${index}]`))),
+    E.map((parts) => parts.flat()),
+  );
