@@ -14,13 +14,12 @@ import {
 import { prepareEmbeddings } from '../domain/embeddings/prepare-embeddings.ts';
 import { markOf, noMarks } from '../domain/messages/cache-marks.ts';
 import { inCallersNames } from '../domain/messages/callers-names.ts';
-import { reasoningAsked } from '../domain/messages/effort.ts';
 import { type CountRequest, countedBody, readCountRequest } from '../domain/messages/count-request.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
 import { messagesWatched, readMessagesRequest } from '../domain/messages/messages-request.ts';
 import { MessagesObserver, observeMessage } from '../domain/messages/observe-messages.ts';
 import { messagesStream } from '../domain/messages/messages-stream.ts';
-import { asEffort, type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
+import { type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
 import { observeResponse, ResponsesObserver } from '../domain/responses/observe-responses.ts';
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
 import type { Digest } from '../domain/shared/digest.ts';
@@ -119,7 +118,7 @@ function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<Gateway
   const { provider, route } = resolved;
   const translates = provider.takes(route, 'chat_completions') === 'translated';
   const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
-  const chat = toChatBody(ask, translates ? reasoningAsked : asEffort, marks);
+  const chat = toChatBody(ask, translates ? 'provider' : 'upstream', marks);
   if (E.isLeft(chat)) return chat;
   return pipe(
     prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),

@@ -20,7 +20,7 @@ import { chatMessages, systemMessages, withCallsTogether } from './chat-messages
 import { linkedDocument } from './content-parts.ts';
 import { below, placeIn } from '../shared/place.ts';
 import { chatToolMembers, withProperties } from './chat-tools.ts';
-import { reasoningEffort } from './effort.ts';
+import { reasoningAsked, reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
 import { outputFormat } from './messages-request.ts';
@@ -32,6 +32,26 @@ export interface ReadMessages extends Pick<GenerationRequest, 'model' | 'stream'
   readonly document: Pick<GenerationRequest['document'], 'value'>;
 }
 
+/** Who reads the chat body: an upstream that speaks chat, or a provider that writes its upstream's own body of it. */
+type ChatReader = 'upstream' | 'provider';
+
+/** What differs by who reads it. */
+const writings: Readonly<Record<ChatReader, Writing>> = {
+  upstream: {
+    turns: withCallsTogether,
+    schema: withProperties,
+    reasoning: (body) => ({ reasoning_effort: reasoningEffort(body) }),
+  },
+  // A provider has turns and schemas of its own, and names each of them as the caller did.
+  provider: { turns: identity, schema: identity, reasoning: reasoningAsked },
+};
+
+interface Writing {
+  readonly turns: (messages: readonly JsonObject[]) => readonly JsonObject[];
+  readonly schema: (schema: JsonObject) => JsonObject;
+  readonly reasoning: (body: JsonObject) => JsonObject;
+}
+
 /**
  * The chat-completions body that asks for the same answer, with the caller's model name in it. What chat
  * completions have no word for is dropped where the answer means the same without it (`unsentFields` and every field
@@ -40,16 +60,16 @@ export interface ReadMessages extends Pick<GenerationRequest, 'model' | 'stream'
  */
 export function toChatBody(
   { document, model, stream }: ReadMessages,
-  reasoning: (body: JsonObject) => JsonObject = asEffort,
+  reader: ChatReader = 'upstream',
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
+  const { turns, schema, reasoning } = writings[reader];
   const body = withPlainSystemTurns(document.value);
-  const isChatStyle = reasoning === asEffort;
-  const foreign = foreignField(body, isChatStyle);
+  const foreign = foreignField(body, reader);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
-  const tools = chatToolMembers(body, marks, isChatStyle ? withProperties : identity);
+  const tools = chatToolMembers(body, marks, schema);
   if (E.isLeft(tools)) return tools;
   const format = responseFormat(body);
   if (E.isLeft(format)) return format;
@@ -57,8 +77,7 @@ export function toChatBody(
   return E.right(
     present({
       model,
-      // A provider that writes the body itself has turns of its own, and names each of them as the caller did.
-      messages: isChatStyle ? withCallsTogether(messages.right) : messages.right,
+      messages: turns(messages.right),
       ...tools.right,
       max_completion_tokens: body['max_tokens'],
       temperature: body['temperature'],
@@ -74,9 +93,6 @@ export function toChatBody(
   );
 }
 
-/** What every chat-style upstream has a word for. */
-export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
-
 /** Fields that change the answer, or who pays for it, and have no word there, each with what makes it say nothing. */
 const foreignFields: ForeignFields = [
   ['mcp_servers', isEmptyList],
@@ -90,10 +106,12 @@ const foreignFields: ForeignFields = [
   ],
 ];
 
-const foreignField = (body: JsonObject, isChatStyle: boolean): string | undefined =>
-  (isChatStyle ? foreignToChat(body) : undefined) ?? foreignIn(body, foreignFields) ?? restrictedGeo(body);
+const foreignField = (body: JsonObject, reader: ChatReader): string | undefined =>
+  (reader === 'upstream' ? foreignToChat(body) : undefined) ??
+  foreignIn(body, foreignFields) ??
+  restrictedGeo(body);
 
-/** A task budget, and a document elsewhere, have words where the provider writes the body itself. */
+/** A task budget, and a document elsewhere, have words in bodies that providers write. */
 function foreignToChat({ output_config: config, messages }: JsonObject): string | undefined {
   if (!isAbsent(membersOf(config)['task_budget'])) return 'output_config.task_budget';
   return below(

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
-import { reasoningAsked } from '../../domain/messages/effort.ts';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
 import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
@@ -423,7 +422,7 @@ describe('a messages conversation told in chat and back', () => {
         if (E.isLeft(document)) throw new Error(document.left.message);
         const request = readMessagesRequest(document.right);
         if (E.isLeft(request)) throw new Error(request.left.message);
-        const chat = toChatBody(request.right, reasoningAsked);
+        const chat = toChatBody(request.right, 'provider');
         const expected = expectedOf(messages);
         if (E.isLeft(chat)) return expected.length === 0;
         const back = outbound(JSON.stringify(chat.right), endpointbRules);

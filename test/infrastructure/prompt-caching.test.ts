@@ -10,7 +10,6 @@ import {
   parseExact,
 } from '../../domain/shared/json.ts';
 import { markOf } from '../../domain/messages/cache-marks.ts';
-import { reasoningAsked } from '../../domain/messages/effort.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
@@ -333,7 +332,7 @@ describe('messages to converse, by way of chat', () => {
     const document = parseDocument(JSON.stringify(asked), messagesWatched, parseExact);
     if (E.isLeft(document)) throw new Error(document.left.message);
     const request = readMessagesRequest(document.right);
-    const body = E.isLeft(request) ? request : toChatBody(request.right, reasoningAsked, markOf);
+    const body = E.isLeft(request) ? request : toChatBody(request.right, 'provider', markOf);
     if (E.isLeft(body)) throw new Error(body.left.message);
     return body.right;
   };

@@ -171,7 +171,7 @@ describe('tools', () => {
     const input_schema = { type: 'object' };
     const value = { messages: hello, tools: [{ name: 'f', input_schema }] };
     const request = { model: 'fast', stream: false, document: { value } };
-    expect(toChatBody(request, () => ({}))).toMatchObject({
+    expect(toChatBody(request, 'provider')).toMatchObject({
       right: { tools: [{ function: { name: 'f', parameters: input_schema } }] },
     });
   });

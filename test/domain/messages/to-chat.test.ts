@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { reasoningAsked } from '../../../domain/messages/effort.ts';
 import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { aConversation } from '../../support/arbitraries/messages.ts';
@@ -257,7 +256,7 @@ describe('what a user says', () => {
   it('a document elsewhere is a file for a provider that translates chat', () => {
     const value: JsonObject = { messages: [{ role: 'user', content: [{ ...linked, title: 'T' }] }] };
     const ask = { model: 'm', stream: false, document: { value } };
-    expect(toChatBody(ask, reasoningAsked)).toMatchObject(
+    expect(toChatBody(ask, 'provider')).toMatchObject(
       E.right({
         messages: [
           {
