@@ -1,5 +1,5 @@
-import type { Cadence } from '../../domain/budget/budget.ts';
-import type { Amount10000 } from '../../domain/money/money.ts';
+import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
+import type { TeamRole, UserRole } from '../../domain/identity/owner-names.ts';
 import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import type { Json } from '../../domain/shared/json.ts';
@@ -16,7 +16,7 @@ export interface Seed {
   readonly teams: readonly {
     readonly id: string;
     readonly name: string;
-    readonly budget: SeedBudget | undefined;
+    readonly budget: BudgetTerms | undefined;
     readonly limits?: LimitTerms | undefined;
   }[];
   readonly serviceAccounts: readonly { readonly id: string; readonly name: string; readonly team: string }[];
@@ -41,20 +41,13 @@ export interface SeedRoute {
   readonly config: Json;
 }
 
-export interface SeedBudget {
-  readonly cadence: Cadence;
-  readonly amount10000: Amount10000;
-  readonly hardLimit: boolean;
-  readonly timezone: string;
-}
-
 export interface SeedUser {
   readonly email: string;
   readonly name: string;
-  readonly role: 'user' | 'platform_admin';
+  readonly role: UserRole;
   readonly requestLoggingEnabled: boolean;
-  readonly membership: { readonly team: string; readonly role: 'owner' | 'admin' | 'member' } | undefined;
-  readonly budget: SeedBudget | undefined;
+  readonly membership: { readonly team: string; readonly role: TeamRole } | undefined;
+  readonly budget: BudgetTerms | undefined;
   readonly limits?: LimitTerms | undefined;
 }
 

@@ -1,7 +1,8 @@
 import * as t from 'io-ts';
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
 import type { OwnerRef } from '../../application/ports/accounts.ts';
-import type { Seed, SeedBudget, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
+import type { Seed, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
+import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { isObject, type Json } from '../../domain/shared/json.ts';
 import { reconcileLimits } from './limits-seed.ts';
 import { lockOwners } from './owners-lock.ts';
@@ -230,7 +231,7 @@ const recordset = (rows: readonly object[]) => sql.fragment`
     w(owner text, cadence text, amount_10000 bigint, hard_limit boolean, timezone text)
 `;
 
-const budgetColumns = (budget: SeedBudget | undefined) => ({
+const budgetColumns = (budget: BudgetTerms | undefined) => ({
   cadence: budget?.cadence,
   amount_10000: budget?.amount10000.toString(),
   hard_limit: budget?.hardLimit,

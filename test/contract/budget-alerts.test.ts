@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Budgets } from '../../application/ports/budgets.ts';
-import type { Seed, SeedBudget } from '../../application/ports/seed.ts';
+import type { Seed } from '../../application/ports/seed.ts';
 import { remaining } from '../../domain/budget/alert-mail.ts';
+import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import { alertsStore } from '../../infrastructure/postgres/alerts-store.ts';
@@ -272,13 +273,13 @@ describe('an alert check runs when a budget is set', () => {
   it('by the file too', async () => {
     const email = `${randomUUID()}@example.com`;
     const teamId = `seeded-${randomUUID()}`;
-    const terms = (amount10000: bigint): SeedBudget => ({
+    const terms = (amount10000: bigint): BudgetTerms => ({
       cadence: 'daily',
       amount10000,
       hardLimit: false,
       timezone: 'UTC',
     });
-    const seed = (budget: SeedBudget | undefined, mailReady: boolean): Seed => ({
+    const seed = (budget: BudgetTerms | undefined, mailReady: boolean): Seed => ({
       providers: [],
       models: [],
       serviceAccounts: [],
