@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { type McpError, notAuthorized } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import {
@@ -36,10 +36,6 @@ const unanswered: McpError = {
 const leftToResume: McpError = {
   code: 'left_to_resume',
   message: 'The server ended the stream, to be asked for the rest of it.',
-};
-const unauthorized: McpError = {
-  code: 'upstream_unauthorized',
-  message: 'The server does not accept the credentials of the gateway.',
 };
 const sessionGone: McpError = { code: 'session_not_found', message: 'The server has ended this session.' };
 
@@ -77,7 +73,7 @@ function refusedReply(
   server: McpServer,
   { status, body }: McpReply,
 ): McpAnswer {
-  if (status === 401 || status === 403) return call.failed(unauthorized);
+  if (status === 401 || status === 403) return call.failed(notAuthorized);
   if (status === 404 && call.request.session !== undefined) return call.failed(sessionGone);
   if (body.kind === 'json' && isErrorMessage(body.text))
     return relayedMessage(terms, call, server, status >= 500 ? 200 : status, body.text);

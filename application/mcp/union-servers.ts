@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
+import { type McpError, noRoom, notAuthorized } from '../../domain/mcp/mcp-error.ts';
 import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
 import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
@@ -44,17 +44,13 @@ async function askServer(
   const reply = await upstreams.send(ask.server, { ...exchangeOf(ask), method: 'POST', text });
   if (E.isLeft(reply)) return reply;
   const { status, session } = reply.right;
-  if (status === 401 || status === 403) return E.left(unauthorized);
+  if (status === 401 || status === 403) return E.left(notAuthorized);
   return pipe(
     await resultIn(ask, reply.right, id),
     E.map((result) => ({ result, session })),
   );
 }
 
-const unauthorized: McpError = {
-  code: 'upstream_unauthorized',
-  message: 'The server does not accept the credentials of the gateway.',
-};
 const noResult = (method: string, status: number): McpError => ({
   code: 'upstream_protocol',
   message: `The server has no result for \`${method}\` (status ${status}).`,

@@ -75,6 +75,11 @@ export const mcpErrorMessage = ({ code, message }: McpError, id: McpId | undefin
   error: { code: mcpErrors[code].rpcCode, message, data: { error_code: code } },
 });
 
+export const notAuthorized: McpError = {
+  code: 'upstream_unauthorized',
+  message: 'The server does not accept the credentials of the gateway.',
+};
+
 /** Over `server.max_buffered_bytes`. */
 export const noRoom: McpError = {
   code: 'overloaded',
