@@ -9,15 +9,17 @@ export function rateLimited(
   full: readonly [FullLimit, ...FullLimit[]],
   now: Date,
 ): CodedError<'rate_limited'> {
-  const waits = full.map((each) => waitSecs(each, now));
-  const [first] = full;
-  const { standing, measure } = full[waits.indexOf(Math.max(...waits))] ?? first;
-  const wait = waitSecs({ standing, measure }, now);
+  const longest = full.reduce((found, each) => (waitSecs(each, now) > waitSecs(found, now) ? each : found));
+  const wait = waitSecs(longest, now);
+  const {
+    standing: { limit },
+    measure,
+  } = longest;
   return {
     code: 'rate_limited',
-    message: `Rate limit reached: ${named[standing.limit.subject.kind](standing.limit)} ${mayDo[measure](standing.limit)}; try again in ${wait} s.`,
+    message: `Rate limit reached: ${named[limit.subject.kind](limit)} ${mayDo[measure](limit)}; try again in ${wait} s.`,
     retryAfterSecs: wait,
-    rateLimit: { subjectKind: standing.limit.subject.kind, measure },
+    rateLimit: { subjectKind: limit.subject.kind, measure },
   };
 }
 
