@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
-import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import { endOutcome, endStatus, faultCodeOf, type RequestFailure } from '../domain/shared/request-failure.ts';
 import type { ServePorts } from './serve-ports.ts';
-import type { Verdict } from './ports/ledger.ts';
+import { cleanTags } from './logged-request.ts';
+import type { LoggedRequest, Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
 import type { BesideCosts } from './request-cost.ts';
-import { attemptOf, observed, type RequestEnd } from './request-end.ts';
+import { invokedTools, observed, type RequestEnd } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
 
 /** A request that is settled, or could not be. */
@@ -23,22 +23,20 @@ interface Settled {
   /** Why it did not end well, after the settlement. */
   readonly failure: RequestFailure | undefined;
   readonly settled: E.Either<GatewayError, Verdict>;
-  readonly tags: CallerTags;
-  /** Without any secret. */
-  readonly requestId: string;
+  readonly logged: LoggedRequest | undefined;
 }
 
-/** Everything that logs, metrics and spans may say of it. */
+/** Everything that logs, metrics and spans may say of it, without secrets that its caller may have put into tags or its id. */
 export function finishedRequest(
   { catalogue, clock }: ServePorts,
-  { facts, end, charged, cost, beside, failure, settled, tags, requestId }: Settled,
+  { facts, end, charged, cost, beside, failure, settled, logged }: Settled,
 ): FinishedRequest {
   const { request, said, resolved } = facts;
   const model = said?.model;
   const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
   const { usage, usageUnusable } = observed(end);
   return {
-    requestId,
+    requestId: toldId(facts),
     requestLogId: request.requestLogId,
     family: facts.family,
     stream: said?.stream ?? false,
@@ -51,7 +49,7 @@ export function finishedRequest(
     caller: request.caller,
     modelKey: model !== undefined && catalogue.snapshot().models.has(model) ? model : undefined,
     resolved,
-    attemptStatus: attemptOf(end)?.status,
+    attemptStatus: end.call?.attempt.status,
     usage,
     usageUnusable,
     cost: charged && isAccounted(verdict) ? cost : undefined,
@@ -59,9 +57,16 @@ export function finishedRequest(
     settled: verdict,
     exposedToolCount: said?.exposedToolCount,
     invokedToolCount: invokedTools(said, end),
-    tags,
+    tags: toldTags(facts, logged),
   };
 }
+
+/** In the tables it stays as the caller wrote it. */
+const toldId = ({ request, redaction }: Facts): string =>
+  request.callerChoseRequestId ? redaction.clean(request.requestId) : request.requestId;
+
+const toldTags = ({ request, redaction }: Facts, logged: LoggedRequest | undefined): CallerTags =>
+  logged?.log.tags ?? cleanTags(request.tags, redaction);
 
 const limitOf = (failure: RequestFailure | undefined): FinishedRequest['rateLimit'] =>
   failure?.code === 'rate_limited' ? failure.rateLimit : undefined;
@@ -85,7 +90,3 @@ const unbilledBeside = ({ compaction, advisor }: BesideCosts): readonly Unbilled
   ...(compaction === undefined ? [] : [{ reason: 'compaction' as const, cost: compaction }]),
   ...(advisor === undefined ? [] : [{ reason: 'advisor' as const, cost: advisor }]),
 ];
-
-/** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
-export const invokedTools = (said: SaidOfBody | undefined, end: RequestEnd): number | undefined =>
-  said?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;

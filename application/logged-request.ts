@@ -9,11 +9,10 @@ import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import { endStatus } from '../domain/shared/request-failure.ts';
-import { invokedTools } from './finished-request.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { LoggedRequest } from './ports/ledger.ts';
-import { attemptOf, failureOf, firstTokenMsOf, observed, type RequestEnd } from './request-end.ts';
+import { failureOf, invokedTools, observed, type RequestEnd } from './request-end.ts';
 import type { BesideCosts } from './request-cost.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 import type { Facts } from './request-stages.ts';
@@ -85,7 +84,6 @@ function summary(
   referenced: Pick<RequestLog, 'mcp'>,
 ): RequestLog {
   const { request, said, ask, resolved, redaction } = facts;
-  const attempt = attemptOf(end);
   const failure = failureOf(end);
   return {
     requestLogId: request.requestLogId,
@@ -96,7 +94,7 @@ function summary(
     statusCode: endStatus(failure),
     errorCode: failure?.code,
     latencyMs: elapsedMs(request.receivedAt, ports.clock.now()),
-    firstTokenMs: firstTokenMsOf(end),
+    firstTokenMs: end.call?.firstTokenMs,
     usage: observed(end).usage,
     exposedToolCount: said?.exposedToolCount,
     invokedToolCount: invokedTools(said, end),
@@ -105,7 +103,7 @@ function summary(
     userAgent: boundedUserAgent(cleaned(request.userAgent, redaction)),
     harness: agentHarness(request.userAgent),
     metadata,
-    attempts: attempt === undefined ? [] : [attempt],
+    attempts: end.call === undefined ? [] : [end.call.attempt],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CapturedEvents } from '../domain/payload/stream-payload.ts';
+import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
@@ -32,7 +33,7 @@ export interface EndedCall {
 
 /** A request that ended before anything was sent upstream. */
 export type Unsent =
-  | { readonly kind: 'refused'; readonly error: GatewayError }
+  | { readonly kind: 'refused'; readonly error: GatewayError; readonly call?: undefined }
   | { readonly kind: 'left'; readonly why: CallerLoss; readonly call?: undefined };
 
 /** A request whose call upstream is over. */
@@ -57,14 +58,11 @@ export type Called =
 export type RequestEnd = Unsent | Called;
 
 /** Nothing was observed where no call was made. */
-export const observed = (end: RequestEnd): Observation =>
-  end.kind === 'refused' ? nothingObserved : (end.call?.observation ?? nothingObserved);
+export const observed = ({ call }: RequestEnd): Observation => call?.observation ?? nothingObserved;
 
-export const attemptOf = (end: RequestEnd): Attempt | undefined =>
-  end.kind === 'refused' ? undefined : end.call?.attempt;
-
-export const firstTokenMsOf = (end: RequestEnd): number | undefined =>
-  end.kind === 'refused' ? undefined : end.call?.firstTokenMs;
+/** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
+export const invokedTools = (said: SaidOfBody | undefined, end: RequestEnd): number | undefined =>
+  said?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;
 
 /** Which end writes a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */
 export function writesLedgerRow(end: RequestEnd): boolean {

@@ -8,7 +8,7 @@ import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import { finishedRequest } from './finished-request.ts';
 import { keptPayload } from './keep-payload.ts';
-import { cleanTags, loggedRequest } from './logged-request.ts';
+import { loggedRequest } from './logged-request.ts';
 import { besideCosts, costOf, costOfCall } from './request-cost.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type {
@@ -43,10 +43,11 @@ export interface SettleRequest {
 export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): SettleRequest {
   const settle = async (facts: Facts, end: RequestEnd, charge: Charge | undefined): ToTell => {
     const policy = policyNow();
+    const charged = charge !== undefined;
     const cost = charge?.cost ?? costOf(ports, facts, end);
     const beside = besideCosts(ports, facts, end, cost);
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
-      ? loggedRequest(ports, policy, { facts, end, charged: charge !== undefined, cost, beside })
+      ? loggedRequest(ports, policy, { facts, end, charged, cost, beside })
       : undefined;
     const released = { release: releaseOf(facts), limited: limitedTokensOf(facts, end) };
     const settled = await recorded(ports, facts, end, { charge, logged, ...released });
@@ -55,7 +56,9 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
       keepPayload(ports, policy, facts, end, failure);
       tellMcp(ports, logged);
     }
-    finished(ports, { facts, end, cost, beside, charged: charge !== undefined, failure, settled, logged });
+    facts.request.telemetry.finished(
+      finishedRequest(ports, { facts, end, charged, cost, beside, failure, settled, logged }),
+    );
     return failure === undefined || failure.code === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
   return {
@@ -134,7 +137,7 @@ function keepPayload(
 ): void {
   if (policy.payloads.captureMode !== 'redacted_payloads') return;
   const { requestLogId, memory } = facts.request;
-  const answer = end.kind === 'refused' || end.call === undefined ? undefined : end.answer;
+  const answer = end.call === undefined ? undefined : end.answer;
   const answered = { answer, failure, usage: observed(end).usage };
   const of = { requestLogId, scope: scopeOf(facts.request.caller) };
   ports.payloads.keep(of, () => keptPayload(facts, answered, policy, ports.largeBodies), {
@@ -170,21 +173,4 @@ function chargeOf(ports: ServePorts, facts: Admitted, end: Called): Charge | und
     upstreamModel: resolved.route.upstreamModel,
     cost: costOfCall(ports, facts, end),
   };
-}
-
-/** Gives telemetry the one outcome of the request, without secrets that its caller may have put into tags or its id. */
-function finished(
-  ports: ServePorts,
-  {
-    logged,
-    ...end
-  }: Omit<Parameters<typeof finishedRequest>[1], 'tags' | 'requestId'> & {
-    readonly logged: LoggedRequest | undefined;
-  },
-): void {
-  const { request, redaction } = end.facts;
-  const tags = logged?.log.tags ?? cleanTags(request.tags, redaction);
-  // In the tables it stays as the caller wrote it.
-  const requestId = request.callerChoseRequestId ? redaction.clean(request.requestId) : request.requestId;
-  request.telemetry.finished(finishedRequest(ports, { ...end, tags, requestId }));
 }
