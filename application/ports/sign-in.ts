@@ -69,8 +69,6 @@ export type VouchedAdmission =
   | {
       readonly kind: 'admitted';
       readonly person: Person;
-      readonly session: AdminSession;
-      readonly isNew: boolean;
       readonly role: RoleChange;
     };
 

@@ -89,12 +89,12 @@ async function admit(
   const role = isNew ? 'none' : changeOf(found, vouched);
   const person = personIn(await withRole(connection, found, role, asked.address));
   const { tokenSha256 } = asked;
-  const session = await openSession(
+  await openSession(
     connection,
     { tokenSha256, userId: person.userId, signedInBy: 'oidc' },
     asked.session(found.now.getTime()),
   );
-  return { kind: 'admitted', person, session, isNew, role };
+  return { kind: 'admitted', person, role };
 }
 
 const changeOf = (found: Found, { isAdmin }: VouchedPerson): RoleChange =>
