@@ -48,7 +48,6 @@ export const cadence = t.keyof({ daily: null, weekly: null, monthly: null });
 
 const budgetResult = t.type({
   scope: t.string,
-  budget_id: t.string,
   cadence,
   amount_10000: int8,
   hard_limit: t.boolean,
@@ -260,7 +259,6 @@ function admissions(
 
 const activeBudget = (found: t.TypeOf<typeof budgetResult>): ActiveBudget => ({
   terms: {
-    budgetId: found.budget_id,
     cadence: found.cadence,
     amount: fromAmount10000(found.amount_10000),
     hardLimit: found.hard_limit,

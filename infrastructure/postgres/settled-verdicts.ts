@@ -9,7 +9,6 @@ import { prepared } from './prepared.ts';
 const verdictResult = t.type({
   ord: t.number,
   verdict: t.keyof({ duplicate: null, blocked: null }),
-  budget_id: nullable(t.string),
   cadence: nullable<Cadence>(cadence),
   amount_10000: nullable(int8),
   window_start: nullable(timestamp),
@@ -24,7 +23,6 @@ export const settleRecords = prepared(
   {
     ord: 'int4',
     verdict: 'text',
-    budget_id: 'uuid',
     cadence: 'text',
     amount_10000: 'int8',
     window_start: 'timestamptz',
@@ -32,19 +30,18 @@ export const settleRecords = prepared(
     database_time: 'timestamptz',
   },
   (named) => `
-    select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
+    select ord, verdict, cadence, amount_10000, window_start, window_end, database_time
     from ${named('gateway_settle')}($1::json, $2::uuid[], $3, $4, null, $5)`,
 );
 
 /** Throws where the statement blocked a cost without telling by which budget: that is a defect. */
 export function verdictOf(result: VerdictResult): Verdict {
   if (result.verdict === 'duplicate') return { kind: 'duplicate' };
-  const { budget_id, cadence, amount_10000, window_start, window_end, database_time } = result;
-  if (budget_id === null || cadence === null || amount_10000 === null)
-    throw new TypeError('a cost was blocked without a budget');
+  const { cadence, amount_10000, window_start, window_end, database_time } = result;
+  if (cadence === null || amount_10000 === null) throw new TypeError('a cost was blocked without a budget');
   return {
     kind: 'blocked',
-    budget: { budgetId: budget_id, cadence, amount: fromAmount10000(amount_10000), hardLimit: true },
+    budget: { cadence, amount: fromAmount10000(amount_10000), hardLimit: true },
     window: { from: window_start ?? database_time, until: window_end ?? database_time },
     databaseTime: database_time,
   };

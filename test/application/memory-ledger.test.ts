@@ -14,7 +14,6 @@ const aCaller = (keyOwner: KeyOwner): Caller => ({ apiKeyId: randomUUID(), keyOw
 
 const setBudget = (caller: Caller, budget: BudgetTerms | undefined): Caller => {
   const terms = budget && {
-    budgetId: randomUUID(),
     cadence: budget.cadence ?? 'monthly',
     amount: budget.amount * unit,
     hardLimit: budget.hard ?? true,

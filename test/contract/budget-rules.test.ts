@@ -284,7 +284,7 @@ describe('the verdicts of the database', () => {
     await fc.assert(
       fc.asyncProperty(aBudget, anInstant, aHistory, async ({ amount, cadence, hard }, start, history) => {
         const user = await aUser(query, { amount, cadence, hard });
-        const model = new Model({ budgetId: 'b', cadence, amount: amount * unit, hardLimit: hard });
+        const model = new Model({ cadence, amount: amount * unit, hardLimit: hard });
         await sameVerdicts(user, model, start, history);
         const { rows, days } = await spendOf(query, scopeOf(user));
         expect(days).toBe(rows);

@@ -42,7 +42,7 @@ describe('admission', () => {
     const { budget, databaseTime } = await admitted(ledger(), anAsk(user));
     expect(databaseTime).toEqual(new Date('2028-02-29T23:59:59.999Z'));
     expect(budget).toEqual({
-      terms: { budgetId: expect.any(String), cadence: 'monthly', amount: 5n * unit, hardLimit: false },
+      terms: { cadence: 'monthly', amount: 5n * unit, hardLimit: false },
       window: { from: new Date('2028-02-01T00:00:00Z'), until: new Date('2028-03-01T00:00:00Z') },
       spent: 3n * unit,
       closed: false,
@@ -306,7 +306,6 @@ describe('settlement', () => {
       E.right({
         kind: 'blocked',
         budget: {
-          budgetId: expect.any(String),
           cadence: 'weekly',
           amount: 3n * unit,
           hardLimit: true,

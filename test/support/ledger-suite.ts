@@ -71,7 +71,7 @@ export function describeLedger(
           'recorded',
         ]);
         expect((await admitted(ledger(), anAsk(user))).budget).toEqual({
-          terms: { budgetId: expect.any(String), cadence, amount: 5n * unit, hardLimit: false },
+          terms: { cadence, amount: 5n * unit, hardLimit: false },
           window: { from: new Date(from), until: new Date(until) },
           spent: 3n * unit,
           closed: false,
@@ -196,7 +196,7 @@ export function describeLedger(
           fc.boolean(),
           async (costs, amount, hard) => {
             const user = await aUser({ amount: BigInt(amount), hard });
-            const budget = { budgetId: '', cadence: 'monthly', amount: BigInt(amount) * unit } as const;
+            const budget = { cadence: 'monthly', amount: BigInt(amount) * unit } as const;
             let spent = 0n;
             const expected = costs.map((cost) => {
               const after = charge({ ...budget, hardLimit: hard }, spent, BigInt(cost) * unit);
@@ -238,7 +238,7 @@ export function describeLedger(
       expect(await ledger().settle(aRecord(user, 4n * unit))).toEqual(
         E.right({
           kind: 'blocked',
-          budget: { budgetId: expect.any(String), cadence: 'weekly', amount: 3n * unit, hardLimit: true },
+          budget: { cadence: 'weekly', amount: 3n * unit, hardLimit: true },
           window: { from: new Date('2028-03-13T00:00:00Z'), until: new Date('2028-03-20T00:00:00Z') },
           databaseTime: new Date('2028-03-15T12:00:00Z'),
         }),

@@ -21,7 +21,6 @@ export const anInstant: fc.Arbitrary<Date> = fc.oneof(
 
 /** A budget of one dollar a day that blocks; a test spells only what it is about. */
 export const aBudget = (over: Partial<Budget> = {}): Budget => ({
-  budgetId: 'b1',
   cadence: 'daily',
   amount: fromAmount10000(10_000n),
   hardLimit: true,

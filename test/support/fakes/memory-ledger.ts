@@ -52,7 +52,8 @@ export class MemoryLedger implements Ledger {
   private readonly claims = new Map<string, string>();
   private readonly standings = new Map<string, LimitStanding>();
   private readonly holds = new Map<string, readonly RateLimit[]>();
-  private readonly closedWindows = new Set<string>();
+  /** When the window began that a blocked cost of each budget has shut last. */
+  private readonly closedWindows = new Map<Budget, number>();
 
   /** Replaces the active budget of the caller's owner; with `undefined` there is none any more. */
   setBudget(caller: Caller, budget: Budget | undefined): void {
@@ -134,7 +135,7 @@ export class MemoryLedger implements Ledger {
     const terms = this.budgets.get(scopeOf(caller));
     if (terms === undefined) return undefined;
     const window = budgetWindow(terms.cadence, this.now);
-    const closed = this.closedWindows.has(nameOf(terms, window));
+    const closed = this.closedWindows.get(terms) === window.from.getTime();
     return { terms, window, spent: this.spent(caller, window), closed };
   }
 
@@ -147,7 +148,7 @@ export class MemoryLedger implements Ledger {
     if (budget !== undefined && counts(charge)) {
       const { terms, window, spent } = budget;
       if (E.isLeft(charged(terms, spent, countedCost(charge)))) {
-        if (this.closeOnBlock) this.closedWindows.add(nameOf(terms, window));
+        if (this.closeOnBlock) this.closedWindows.set(terms, window.from.getTime());
         return { kind: 'blocked', budget: terms, window, databaseTime: this.now };
       }
     }
@@ -171,7 +172,6 @@ export class MemoryLedger implements Ledger {
 }
 
 const keyOf = ({ caller, requestId }: Charge): string => `${scopeOf(caller)} ${requestId}`;
-const nameOf = ({ budgetId }: Budget, { from }: Window): string => `${budgetId} ${from.toISOString()}`;
 
 const counts = ({ cost }: Charge): boolean => countsTowardSpend[cost.pricingStatus];
 const countedCost = ({ cost }: Charge): Picodollars => (cost.pricingStatus === 'priced' ? cost.cost : 0n);

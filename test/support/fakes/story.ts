@@ -67,7 +67,6 @@ export const aCaller = (over: Partial<Caller> = {}): Caller => ({
 });
 
 export const aBudget = (over: Partial<Budget> = {}): Budget => ({
-  budgetId: 'budget-1',
   cadence: 'monthly',
   amount: 10n * cost,
   hardLimit: true,
