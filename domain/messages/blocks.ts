@@ -21,6 +21,20 @@ export function blocksOf(
   );
 }
 
+type Parts = Either<GatewayError, readonly JsonObject[]>;
+
+/** What content blocks are told as, by what each of them is. */
+export const partsOfBlocks = (
+  content: Json | undefined,
+  path: string,
+  partsOfBlock: (block: JsonObject, path: string) => Parts,
+): Parts =>
+  pipe(
+    blocksOf(content, path),
+    E.chain(E.traverseArrayWithIndex((index, block: JsonObject) => partsOfBlock(block, `${path}[${index}]`))),
+    E.map((parts) => parts.flat()),
+  );
+
 /** Text of the system: a string, or text blocks, which are paragraphs of it. */
 export const systemText = (content: Json | undefined, path: string): Either<GatewayError, string> =>
   pipe(systemBlocks(content, path), E.map(textOfSystem));

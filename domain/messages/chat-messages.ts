@@ -4,11 +4,11 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
-import { paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
+import { paragraphs, partsOfBlocks, systemBlocks, textOfSystem } from './blocks.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { oneContent } from './one-content.ts';
-import { contentParts, type ContentParts, partsOfBlocks, textPart } from './content-parts.ts';
+import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 

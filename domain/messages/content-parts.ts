@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
-import { blocksOf, paragraphs } from './blocks.ts';
+import { paragraphs, partsOfBlocks } from './blocks.ts';
 import { fieldError, foreignType, stringOf, unavailableField } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
@@ -117,15 +117,3 @@ export function linkedDocument(blocks: Json | undefined, levels = 3): Place {
 
 const sourceParts = ({ content }: JsonObject, path: string): ContentParts =>
   isString(content) ? E.right(textParts(content)) : partsOfBlocks(content, `${path}.content`, contentParts);
-
-/** The parts that content blocks are told as, by the parts of each. */
-export const partsOfBlocks = (
-  content: Json | undefined,
-  path: string,
-  partsOfBlock: (block: JsonObject, path: string) => ContentParts,
-): ContentParts =>
-  pipe(
-    blocksOf(content, path),
-    E.chain(E.traverseArrayWithIndex((index, block: JsonObject) => partsOfBlock(block, `${path}[${index}]`))),
-    E.map((parts) => parts.flat()),
-  );

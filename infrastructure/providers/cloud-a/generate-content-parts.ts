@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { base64DataUrl, isDataUrl, mediaUrl } from '../../../domain/chat/data-url.ts';
-import { blocksOf } from '../../../domain/messages/blocks.ts';
+import { partsOfBlocks } from '../../../domain/messages/blocks.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -14,18 +14,10 @@ export type Parts = Either<GatewayError, readonly JsonObject[]>;
 type Part = Either<GatewayError, JsonObject>;
 
 /** Content of a user's message or a tool's: a string, or an array of content parts that refer to these buckets. */
-export function partsOf(content: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
-  if (isString(content)) return E.right(textParts(content));
-  const blocks = blocksOf(content, path);
-  if (E.isLeft(blocks)) return blocks;
-  const parts: (readonly JsonObject[])[] = [];
-  for (const [index, block] of blocks.right.entries()) {
-    const part = partOf(block, `${path}[${index}]`, buckets);
-    if (E.isLeft(part)) return part;
-    parts.push(part.right);
-  }
-  return E.right(parts.flat());
-}
+export const partsOf = (content: Json | undefined, path: string, buckets: ReadableBuckets): Parts =>
+  isString(content)
+    ? E.right(textParts(content))
+    : partsOfBlocks(content, path, (block, at) => partOf(block, at, buckets));
 
 /** A text that is empty says nothing. */
 export const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [{ text }]);
