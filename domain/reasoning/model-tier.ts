@@ -19,15 +19,17 @@ const named: readonly { readonly id: RegExp; readonly tier: ModelTier }[] = [
   { id: /(?:^|[^a-z0-9])claude-mythos-preview(?![a-z0-9])/, tier: 'preview' },
 ];
 
+/**
+ * The first of the latest ones: manual budgets and sampling are gone
+ * (https://platform.claude.com/docs/en/about-claude/models/migration-guide), and so they are in Sonnet 5 and Opus 5
+ * (https://platform.claude.com/docs/en/build-with-claude/effort) and in Fable 5
+ * (https://platform.claude.com/docs/en/models/fable-5/migration-guide).
+ */
+const firstLatest: ModelName = { family: 'opus', major: 4, minor: 7 };
+
 /** Families and versions whose tier is known; dates and other suffixes make no difference. */
 const listed: readonly (ModelName & { readonly tier: ModelTier })[] = [
-  // https://platform.claude.com/docs/en/about-claude/models/migration-guide: manual budgets and sampling are gone.
-  { family: 'opus', major: 4, minor: 7, tier: 'latest' },
-  // https://platform.claude.com/docs/en/build-with-claude/effort: adaptive thinking alone, every level of effort.
-  { family: 'sonnet', major: 5, minor: 0, tier: 'latest' },
-  { family: 'opus', major: 5, minor: 0, tier: 'latest' },
-  // https://platform.claude.com/docs/en/models/fable-5/migration-guide: budgets are answered with status 400.
-  { family: 'fable', major: 5, minor: 0, tier: 'latest' },
+  { ...firstLatest, tier: 'latest' },
   // https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html: budgets deprecated.
   { family: 'opus', major: 4, minor: 6, tier: 'previous' },
   { family: 'sonnet', major: 4, minor: 6, tier: 'previous' },
@@ -37,8 +39,8 @@ const listed: readonly (ModelName & { readonly tier: ModelTier })[] = [
 
 /**
  * The tier of an upstream model id, bare or inside a longer one: `anthropic/…`, `us.anthropic.…`, an ARN, a profile's
- * name; `@20260416`, `-v1:0` and their like may follow. An id whose family and version parse as newer than a listed
- * latest one is latest; what does not parse is older.
+ * name; `@20260416`, `-v1:0` and their like may follow. A newer version than that of the first latest one is latest,
+ * whatever its family; what does not parse is older.
  */
 export function modelTier(upstreamModel: string): ModelTier {
   const id = upstreamModel.toLowerCase();
@@ -48,7 +50,7 @@ export function modelTier(upstreamModel: string): ModelTier {
   if (model === undefined) return 'older';
   const known = listed.find((each) => each.family === model.family && isSameVersion(each, model));
   if (known !== undefined) return known.tier;
-  return isNewerThanAListedLatest(model) ? 'latest' : 'older';
+  return isNewer(model, firstLatest) ? 'latest' : 'older';
 }
 
 /** Vendors whose models platform B serves and that are no messages family; ids there begin with the vendor. */
@@ -82,21 +84,18 @@ export const isOtherFamily = (upstreamModel: string): boolean =>
   otherVendor.test(upstreamModel.toLowerCase());
 
 /**
- * Whether a model takes messages of the role `system` between the others; before that version they are refused
+ * Whether a model takes messages of the role `system` between the others; those up to the first latest one refuse them
  * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
  */
 export function takesSystemTurns(upstreamModel: string): boolean {
   const model = nameIn(upstreamModel.toLowerCase());
-  return model !== undefined && isNewerThanAListedLatest(model);
+  return model !== undefined && isNewer(model, firstLatest);
 }
 
 const isSameVersion = (a: ModelName, b: ModelName): boolean => a.major === b.major && a.minor === b.minor;
 
 const isNewer = (a: ModelName, b: ModelName): boolean =>
   a.major > b.major || (a.major === b.major && a.minor > b.minor);
-
-const isNewerThanAListedLatest = (model: ModelName): boolean =>
-  listed.some((each) => each.tier === 'latest' && isNewer(model, each));
 
 /** Versions have one or two digits in each place: what is longer is a date. */
 const pattern = /(?:^|[^a-z0-9])claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?![a-z0-9])/;
