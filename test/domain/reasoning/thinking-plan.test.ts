@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 const platforms = ['a', 'b'] as const satisfies readonly Platform[];
 
 const manual = { type: 'enabled', budget_tokens: 2048 } as const;
+const betweenTools = { type: 'between_tools' } as const;
 
 /** Every kind of request that the specification's rows speak of. */
 const requests = {
@@ -23,6 +24,7 @@ const requests = {
   'adaptive with output_config.effort': { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
   disabled: { thinking: { type: 'disabled' } },
   'disabled with output_config.effort': { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+  between_tools: { thinking: betweenTools },
   'enabled with budget_tokens': { thinking: manual },
   'enabled without budget_tokens': { thinking: { type: 'enabled' } },
   'reasoning.budget_tokens': { reasoning: { budget_tokens: 2048 } },
@@ -58,6 +60,7 @@ const table: Readonly<Record<ModelTier, Readonly<Record<Request, Readonly<Record
     'adaptive with output_config.effort': both([adaptive]),
     disabled: both([disabled]),
     'disabled with output_config.effort': both([disabled]),
+    between_tools: both([betweenTools]),
     'enabled with budget_tokens': both('thinking.budget_tokens'),
     'enabled without budget_tokens': both('thinking.type'),
     'reasoning.budget_tokens': both('reasoning.budget_tokens'),
@@ -78,6 +81,7 @@ const table: Readonly<Record<ModelTier, Readonly<Record<Request, Readonly<Record
     'adaptive with output_config.effort': both([adaptive]),
     disabled: both([disabled]),
     'disabled with output_config.effort': both([disabled]),
+    between_tools: both([betweenTools]),
     'enabled with budget_tokens': both([manual]),
     'enabled without budget_tokens': both('thinking.budget_tokens'),
     'reasoning.budget_tokens': both([manual]),
@@ -98,6 +102,7 @@ const table: Readonly<Record<ModelTier, Readonly<Record<Request, Readonly<Record
     'adaptive with output_config.effort': both([adaptive]),
     disabled: both('thinking.type'),
     'disabled with output_config.effort': both('thinking.type'),
+    between_tools: both([betweenTools]),
     'enabled with budget_tokens': both([manual]),
     'enabled without budget_tokens': both('thinking.budget_tokens'),
     'reasoning.budget_tokens': both([manual]),
@@ -118,6 +123,7 @@ const table: Readonly<Record<ModelTier, Readonly<Record<Request, Readonly<Record
     'adaptive with output_config.effort': both('thinking.type'),
     disabled: both([disabled]),
     'disabled with output_config.effort': { a: [disabled], b: [disabled, undefined, 'beta'] },
+    between_tools: both([betweenTools]),
     'enabled with budget_tokens': both([manual]),
     'enabled without budget_tokens': both('thinking.budget_tokens'),
     'reasoning.budget_tokens': both([manual]),
@@ -138,6 +144,7 @@ const table: Readonly<Record<ModelTier, Readonly<Record<Request, Readonly<Record
     'adaptive with output_config.effort': both('thinking.type'),
     disabled: both([disabled]),
     'disabled with output_config.effort': both([disabled]),
+    between_tools: both([betweenTools]),
     'enabled with budget_tokens': both([manual]),
     'enabled without budget_tokens': both('thinking.budget_tokens'),
     'reasoning.budget_tokens': both([manual]),
