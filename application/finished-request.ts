@@ -1,12 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
-import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import { endOutcome, endStatus, faultCodeOf, type RequestFailure } from '../domain/shared/request-failure.ts';
 import type { ServePorts } from './serve-ports.ts';
 import { cleanTags } from './logged-request.ts';
-import type { LoggedRequest, Verdict } from './ports/ledger.ts';
+import type { Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
 import type { BesideCosts } from './request-cost.ts';
 import { invokedTools, observed, type RequestEnd } from './request-end.ts';
@@ -23,13 +22,12 @@ interface Settled {
   /** Why it did not end well, after the settlement. */
   readonly failure: RequestFailure | undefined;
   readonly settled: E.Either<GatewayError, Verdict>;
-  readonly logged: LoggedRequest | undefined;
 }
 
 /** Everything that logs, metrics and spans may say of it, without secrets that its caller may have put into tags or its id. */
 export function finishedRequest(
   { catalogue, clock }: ServePorts,
-  { facts, end, charged, cost, beside, failure, settled, logged }: Settled,
+  { facts, end, charged, cost, beside, failure, settled }: Settled,
 ): FinishedRequest {
   const { request, said, resolved } = facts;
   const model = said?.model;
@@ -57,16 +55,13 @@ export function finishedRequest(
     settled: verdict,
     exposedToolCount: said?.exposedToolCount,
     invokedToolCount: invokedTools(said, end),
-    tags: toldTags(facts, logged),
+    tags: cleanTags(request.tags, facts.redaction),
   };
 }
 
 /** In the tables it stays as the caller wrote it. */
 const toldId = ({ request, redaction }: Facts): string =>
   request.callerChoseRequestId ? redaction.clean(request.requestId) : request.requestId;
-
-const toldTags = ({ request, redaction }: Facts, logged: LoggedRequest | undefined): CallerTags =>
-  logged?.log.tags ?? cleanTags(request.tags, redaction);
 
 const limitOf = (failure: RequestFailure | undefined): FinishedRequest['rateLimit'] =>
   failure?.code === 'rate_limited' ? failure.rateLimit : undefined;

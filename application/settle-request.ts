@@ -57,7 +57,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
       tellMcp(ports, logged);
     }
     facts.request.telemetry.finished(
-      finishedRequest(ports, { facts, end, charged, cost, beside, failure, settled, logged }),
+      finishedRequest(ports, { facts, end, charged, cost, beside, failure, settled }),
     );
     return failure === undefined || failure.code === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
