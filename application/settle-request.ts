@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { costExceedsBudget } from '../domain/budget/hard-limit.ts';
 import { scopeOf } from '../domain/identity/caller.ts';
 import { limitedTokens } from '../domain/limits/rate-limit.ts';
-import { isLogged } from '../domain/request-log/capture-policy.ts';
+import { isKept, isLogged } from '../domain/request-log/capture-policy.ts';
 import { isCharged } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { RequestFailure } from '../domain/shared/request-failure.ts';
@@ -135,11 +135,11 @@ function keepPayload(
   end: RequestEnd,
   failure: RequestFailure | undefined,
 ): void {
-  if (policy.payloads.captureMode !== 'redacted_payloads') return;
-  const { requestLogId, memory } = facts.request;
+  const { requestLogId, memory, caller } = facts.request;
+  if (!isKept(policy.payloads.captureMode, caller)) return;
   const answer = end.call === undefined ? undefined : end.answer;
   const answered = { answer, failure, usage: observed(end).usage };
-  const of = { requestLogId, scope: scopeOf(facts.request.caller) };
+  const of = { requestLogId, scope: scopeOf(caller) };
   ports.payloads.keep(of, () => keptPayload(facts, answered, policy, ports.largeBodies), {
     bytes: memory.heldBytes(),
     release: memory.keep(),
