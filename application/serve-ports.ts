@@ -23,7 +23,7 @@ export interface ServePorts {
   readonly invocationLinks?: InvocationLinks;
 }
 
-/** The operator's choices that the story follows (rules 32.22, 32.23, 32.25, 32.27). */
+/** The operator's choices that the story follows (rules 32.22, 32.23, 32.27, 32.28). */
 export interface ServePolicy {
   readonly payloads: PayloadPolicy;
   /** What must not be kept of payloads and errors. */
