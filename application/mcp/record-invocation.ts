@@ -1,26 +1,19 @@
 import { type Caller, ownerOf } from '../../domain/identity/caller.ts';
-import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/invocation.ts';
+import type { McpName } from '../../domain/mcp/invocation.ts';
 import { type InvocationPayload, redactedInvocation } from '../../domain/payload/invocation-payload.ts';
 import { forCaller, type RedactionRules } from '../../domain/payload/redact.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import { type CaptureMode, isKept } from '../../domain/request-log/capture-policy.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { InvocationQueue } from '../ports/mcp-invocations.ts';
+import type { InvocationQueue, InvocationRecord } from '../ports/mcp-invocations.ts';
 
 /** One call of one tool of an MCP server, as whoever made it saw it. */
-export interface ToolInvocation {
-  readonly requestId: string;
-  readonly requestLogId: string | undefined;
+export interface ToolInvocation
+  extends Omit<InvocationRecord, 'invocationId' | 'apiKeyId' | 'owner' | 'payload'> {
   /** Undefined when nobody was authenticated. */
   readonly caller: Caller | undefined;
   /** The caller's key and its secret part, which are kept nowhere. */
   readonly callerSecrets: readonly string[];
-  readonly server: McpName;
-  readonly tool: McpName;
-  readonly status: InvocationStatus;
-  readonly policyResult: PolicyResult;
-  readonly latencyMs: number;
-  readonly errorCode: string | undefined;
   readonly payload: InvocationPayload;
 }
 
