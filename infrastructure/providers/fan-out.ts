@@ -101,7 +101,7 @@ async function inTurn(
       if (fault !== undefined) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(maxAtOnce, requests.length) }, work));
+  await Promise.all(Array.from({ length: maxAtOnce }, work));
   // Where exchanges have failed, there are holes.
   return { parts: answers.filter((each) => each !== undefined), fault };
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import { Deadlines } from '../../infrastructure/providers/deadlines.ts';
 import { Exchange } from '../../infrastructure/providers/exchange.ts';
 import { fanOut } from '../../infrastructure/providers/fan-out.ts';
@@ -23,8 +24,9 @@ const begin = (exchange: Exchange | undefined, status: number): void =>
   exchange?.onResponseStart(connection, status, {});
 
 /** A whole answer, and what the call does next. */
-async function answer(exchange: Exchange | undefined, status: number): Promise<void> {
+async function answer(exchange: Exchange | undefined, status: number, body = ''): Promise<void> {
   begin(exchange, status);
+  exchange?.onResponseData(connection, Buffer.from(body));
   exchange?.onResponseEnd();
   await jest.advanceTimersByTimeAsync(0);
 }
@@ -36,7 +38,7 @@ function aCall(count: number, read: Read = () => E.right({ value: {}, text: '{}'
   const deadlines = new Deadlines();
   const sent: Exchange[] = [];
   const execution = fanOut(
-    Array.from({ length: count }, () => ({ path: '/', headers: {}, body: '{}', inputs: 1 })),
+    Array.from({ length: count }, (_, at) => ({ path: '/', headers: {}, body: '{}', inputs: at + 1 })),
     (_, options) => {
       const exchange = new Exchange({
         ...options,
@@ -71,6 +73,22 @@ describe('a call that is several exchanges', () => {
     expect(sent.slice(1).map(({ deadlineAt }) => deadlineAt)).toEqual(Array(8).fill(endsAt));
   });
 
+  it('is to end at the first of the times that it is told, those that begin later, too', async () => {
+    const { execution, sent } = aCall(9);
+    execution.cancelWithin(5_000);
+    const endsAt = performance.now() + 5_000;
+    execution.cancelWithin(30_000);
+    await answer(sent[0], 200);
+    expect(sent[8]?.deadlineAt).toBe(endsAt);
+  });
+
+  it('that is cancelled ends all that is under way, and begins no more', async () => {
+    const { execution, sent } = aCall(20);
+    execution.cancel();
+    expect(await execution.reply).toMatchObject({ left: { kind: 'transport' } });
+    expect(sent).toHaveLength(8);
+  });
+
   it('is accepted from the first good head on, and stays so when that exchange is over', async () => {
     const { execution, sent } = aCall(2);
     expect(execution.accepted()).toBe(false);
@@ -89,10 +107,53 @@ describe('a call that is several exchanges', () => {
   });
 
   it('ends with the fault that came first: the others are cancelled, and none begins any more', async () => {
-    const { execution, sent } = aCall(20);
+    const { execution, sent } = aCall(20, () => {
+      throw new Error('There is nothing to read.');
+    });
     await answer(sent[2], 429);
     expect(await execution.reply).toMatchObject({ left: { kind: 'status', status: 429 } });
     expect(sent).toHaveLength(8);
     for (const exchange of sent) expect(E.isLeft(await exchange.reply)).toBe(true);
+  });
+
+  const readings: Readonly<Record<string, ReturnType<Read>>> = {
+    'is read': E.right({ value: { usage: 7 }, text: '{}' }),
+    'is not what was asked for': E.left({ kind: 'protocol', message: 'No.', usage: 7 }),
+  };
+  it.each(Object.keys(readings))(
+    'tells of its fault, with what the others used, whose answer %s',
+    async (how) => {
+      const seen: string[] = [];
+      const { execution, sent } = aCall(3, (parts) => {
+        seen.push(...parts.map(({ body, inputs }) => `${Buffer.from(body).toString()}${inputs}`));
+        return readings[how]!;
+      });
+      await answer(sent[2], 200, 'c');
+      await answer(sent[0], 200, 'a');
+      await answer(sent[1], 429);
+      expect(await execution.reply).toMatchObject({ left: { kind: 'status', status: 429, usage: 7 } });
+      expect(seen).toEqual(['a1', 'c3']);
+    },
+  );
+
+  it.each([
+    ['', 200, undefined, ['a1', '2', 'c3']],
+    [', and its fault', 429, { kind: 'status', status: 429 }, ['a1', 'c3']],
+  ])('is not read here where it is large: its parts are handed on%s', async (_, status, fault, handed) => {
+    const { execution, sent } = aCall(3, () => {
+      throw new Error('It is large.');
+    });
+    const half = 'x'.repeat(maxBodyBytesHere / 2);
+    await answer(sent[2], 200, `${half}c`);
+    await answer(sent[0], 200, `${half}a`);
+    await answer(sent[1], status);
+    const reply = await execution.reply;
+    if (!E.isRight(reply) || reply.right.kind !== 'large') throw new Error('It is not large.');
+    const { parts, ...more } = reply.right;
+    expect(more).toMatchObject({ status: 200, ...(fault === undefined ? {} : { fault }) });
+    expect('fault' in more).toBe(fault !== undefined);
+    expect(
+      parts.map(({ text, inputs }) => `${Buffer.from(text).toString()}${inputs}`.slice(-2).replace('x', '')),
+    ).toEqual(handed);
   });
 });
