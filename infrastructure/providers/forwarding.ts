@@ -61,7 +61,7 @@ export class Forwarding {
   }
 
   end(ending: Ending): void {
-    this.ending ??= ending;
+    this.ending = ending;
     if (this.pass !== undefined && !this.waiting) this.catchUp();
   }
 
@@ -70,7 +70,7 @@ export class Forwarding {
     this.kept = [];
     this.keptBytes = 0;
     // As one: an upstream may send byte by byte.
-    if (kept.length > 0 && !this.over) this.read(Buffer.concat(kept));
+    if (kept.length > 0) this.read(Buffer.concat(kept));
     if (this.waiting || this.over) return;
     if (this.ending !== undefined) return this.take(this.run.end(this.ending));
     const { paused } = this;

@@ -10,10 +10,12 @@ import { andThen, type Sealed, seal } from '../../domain/shared/stream-machine.t
 import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
 import { eventFrames } from '../../infrastructure/providers/wire/event-stream.ts';
+import { jsonLineFrames } from '../../infrastructure/providers/wire/json-lines.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
 import { chunkingsOf } from '../support/arbitraries/bytes.ts';
 import { eventFrame } from '../support/event-stream-frames.ts';
+import { outputsOf } from '../support/machine-laws.ts';
 
 const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise: (words) => words })));
 const event = (content: string): Buffer =>
@@ -70,7 +72,7 @@ describe('what of a stream is not complete yet', () => {
     line.push(large.subarray(90 * kibibyte));
     expect(counted.slice(2)).toEqual([0]);
     expect(passed).toHaveLength(1);
-    line.push(done);
+    line.push(Buffer.concat([done, large.subarray(0, 90 * kibibyte)]));
     expect(counted.slice(3)).toEqual([]);
   });
 
@@ -100,6 +102,7 @@ describe('bytes of an unfinished event, in each framing', () => {
   const large = { text: 'x'.repeat(100_000) };
   it.each<[string, Sealed<Buffer, object>, Buffer]>([
     ['server-sent events', sseFrames, Buffer.from(`data: ${JSON.stringify(large)}\n\n`)],
+    ['JSON lines', jsonLineFrames, Buffer.from(`${JSON.stringify(large)}\n`)],
     ['a JSON array', jsonArrayFrames, Buffer.from(`[${JSON.stringify(large)}`)],
     ['binary frames', eventFrames, eventFrame('contentBlockDelta', large)],
   ])('%s', (_, framing, bytes) => {
@@ -155,10 +158,63 @@ describe('bytes that wait for a slow caller', () => {
     const line = new Forwarding(machine.begin(), {
       pause: () => void valve.push('pause'),
       resume: () => void valve.push('resume'),
-      ended: () => undefined,
+      ended: () => void valve.push('ended'),
     });
     return { line, valve };
   }
+
+  it('are passed on once, in order and never without room, however both sides take turns', async () => {
+    const streams = fc
+      .tuple(fc.array(fc.string({ maxLength: 4 }), { maxLength: 6 }), fc.boolean())
+      .map(([texts, isWhole]) => Buffer.concat([...texts.map(event), ...(isWhole ? [done] : [])]));
+    const cutStreams = streams.chain((bytes) => fc.tuple(fc.constant(bytes), chunkingsOf(bytes)));
+    const choices = fc.infiniteStream(fc.boolean());
+    await fc.assert(
+      fc.asyncProperty(
+        cutStreams,
+        fc.nat({ max: 16 }),
+        choices,
+        choices,
+        async ([bytes, pieces], ahead, stops, frees) => {
+          const { line, valve } = held();
+          const outputs: object[] = [];
+          let room: PromiseWithResolvers<void> | undefined;
+          const isOver = (): boolean => valve.at(-1) === 'ended';
+          const begin = async (): Promise<void> => {
+            const end = await line.forward(
+              (chunks) => {
+                expect([room, chunks]).toEqual([undefined, expect.arrayContaining([expect.anything()])]);
+                outputs.push(...chunks);
+                room = stops.next().value === true ? Promise.withResolvers() : undefined;
+                return room?.promise;
+              },
+              () => undefined,
+            );
+            outputs.push(end);
+          };
+          const free = async (): Promise<void> => {
+            room?.resolve();
+            room = undefined;
+            await turn();
+          };
+          for (const [at, piece] of pieces.entries()) {
+            if (at === ahead) void begin();
+            line.push(piece);
+            if (frees.next().value === true) await free();
+            if (!isOver()) expect(valve.length % 2).toBe(room === undefined ? 0 : 1);
+          }
+          if (ahead === pieces.length) void begin();
+          line.end({ kind: 'eof' });
+          if (ahead > pieces.length) void begin();
+          for (let turns = 0; turns < 20 && !isOver(); turns += 1) await free();
+          await turn();
+          expect(outputs).toEqual(outputsOf(machine, [bytes]));
+          expect(valve.join(' ')).toMatch(/^(?:pause resume )*(?:pause )?ended$/);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
 
   it('hold the upstream up each time that there is no room, and no longer', async () => {
     const { line, valve } = held();
