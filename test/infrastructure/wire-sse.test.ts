@@ -259,7 +259,7 @@ describe('what stands beside the events of a stream', () => {
   it.each([
     ['JSON', `data: a\n\n${words}\n\n`],
     ['JSON that the end cuts', `data: a\n\n${words}`],
-    ['JSON before comments and events', `${words}\n\n: ping\n\ndata: a\n\n`],
+    ['JSON before comments, fields and events', `${words}\n\n: ping\n\nid: 1\nretry: 5\n\ndata: a\n\n`],
   ])('tells why it ended, where it is words alone, however the bytes come: %s', (_, text) => {
     expect(readTold([Buffer.from(text)])).toEqual([[data], why]);
     expect(readTold(byteByByte(Buffer.from(text)))).toEqual([[data], why]);
@@ -420,10 +420,21 @@ describe('an event over the bound', () => {
       `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(maxStreamEventValues / 1000 + 1)}data: {}]}\n`,
     ],
   ])('ends the stream when it has too many %s', (_, event) => {
-    expect(framesOf(Buffer.from(`data: {}\n\n${event}\n`)).map(({ kind }) => kind)).toEqual([
-      'frame',
-      'oversize',
-    ]);
+    const frames = framesOf(`data: {}\n\n${event}\ndata: {}\n\n`);
+    expect(frames.map(({ kind }) => kind)).toEqual(['frame', 'oversize']);
+  });
+
+  it('is given up at the first byte over the bound', () => {
+    const run = sseFrames.begin();
+    const bytes = eventOf(maxStreamEventBytes + 2);
+    expect(run.push(bytes.subarray(0, maxStreamEventBytes / 2))).toEqual([]);
+    expect(run.push(bytes.subarray(maxStreamEventBytes / 2, maxStreamEventBytes))).toEqual([]);
+    expect(run.push(bytes.subarray(maxStreamEventBytes, -1))).toEqual([{ kind: 'oversize' }]);
+  });
+
+  it.each(['data: a\n\n', '\r\r'])('may have as many lines behind %j', (before) => {
+    const frames = framesOf(`${before}${'data: a\n'.repeat(maxStreamEventLines)}\n`);
+    expect(frames.map(({ kind }) => kind)).toEqual(before === '\r\r' ? ['frame'] : ['frame', 'frame']);
   });
 
   it('may have as many keys that are spelled with an escape, and long texts with more of them', () => {
@@ -433,13 +444,7 @@ describe('an event over the bound', () => {
 
   it('may have as many members as a response that tells twenty alternatives for each token', () => {
     const text = objectOf(maxStreamEventMembers);
-    expect(
-      framesOf(
-        Buffer.from(`data: ${text}
-
-`),
-      ),
-    ).toMatchObject([{ kind: 'frame', data: text }]);
+    expect(framesOf(`data: ${text}\n\n`)).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
   it('may be one long text of whatever', () => {

@@ -115,9 +115,11 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('its state is bounded: input without an end is given up once, and then ignored', () => {
-      const pieces = Array.from({ length: endless.pushes }, () => endless.piece);
-      expect(outputsOf(machine, pieces)).toEqual(endless.outputs);
+    it('its state is bounded: input without an end is given up once, and then neither read nor held', () => {
+      const run = machine.begin();
+      const outputs = Array.from({ length: endless.pushes }, () => run.push(endless.piece)).flat();
+      expect([...outputs, ...run.end({ kind: 'eof' })]).toEqual(endless.outputs);
+      expect(run.holds()).toBe(0);
     });
   });
 }

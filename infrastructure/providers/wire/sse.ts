@@ -103,10 +103,10 @@ const nothingPending = () => ({ fragments: [], size: 0, lines: 0, lineEmpty: tru
 function boundary(pending: Pending, lf: boolean, cr: boolean): 'before' | 'after' | undefined {
   const { afterCr, closing } = pending;
   pending.afterCr = cr;
-  if (closing) return lf && afterCr ? 'after' : 'before';
+  if (closing) return lf ? 'after' : 'before';
   if (lf && afterCr) return undefined;
   if (!lf && !cr) {
-    if (pending.lineEmpty) pending.lines += 1;
+    pending.lines += 1;
     pending.lineEmpty = false;
     return undefined;
   }
@@ -164,7 +164,7 @@ function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {
     const from = wire[5] === 0x20 ? 6 : 5;
     let end = wire.length;
     while (wire[end - 1] === LF || wire[end - 1] === CR) end -= 1;
-    return { kind: 'frame', event: undefined, data: wire.toString('utf8', from, Math.max(from, end)), wire };
+    return { kind: 'frame', event: undefined, data: wire.toString('utf8', from, end), wire };
   }
   return parseLines(wire.toString('utf8'), wire);
 }
