@@ -232,6 +232,7 @@ describe('what stands beside the events of a stream', () => {
     ['a field that the end cuts', `data: a\n\nerror: ${json}`, [data, ['error', `{"error":${json}}`]]],
     ['a field that is text', 'error: out of memory\n\n', [['error', '{"error":"out of memory"}']]],
     ['a field that is text in JSON', 'error: "out of memory"\n\n', [['error', '{"error":"out of memory"}']]],
+    ['a field with a line separator', 'error: {"a":"\u2028"}\n\n', [['error', '{"error":{"a":"\u2028"}}']]],
     ['JSON', `data: a\n\n${json}\n\ndata: a\n\n`, [data, error, data]],
     ['JSON that the end cuts', `data: a\n\n${json}`, [data, error]],
     [

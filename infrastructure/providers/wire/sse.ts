@@ -216,7 +216,10 @@ const errorFrame = (data: string): TextFrame => ({
 
 /** An object with an `error`: words without one may say anything. */
 function errorIn(lines: string): JsonObject | undefined {
-  const field = /^error:(.*)$/m.exec(lines)?.[1];
+  const field = lines
+    .split('\n')
+    .find((line) => line.startsWith('error:'))
+    ?.slice('error:'.length);
   const said = field === undefined ? parseJson(lines) : { error: valueOf(field) };
   const object = isArray(said) ? said[0] : said;
   const tells = isObject(object) && !isAbsent(object['error']) && !isDeeperThan(object, maxJsonDepth);
