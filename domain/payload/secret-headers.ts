@@ -1,6 +1,6 @@
 /** Whether a header's value is a secret, by its name. */
 export const isSecretHeader = (name: string): boolean =>
-  /authorization|cookie|key|token|secret|password|credential/i.test(name);
+  /authorization|cookie|key|token|secret|password|credential|(?:^|[-_])auth$/i.test(name);
 
 /** What proxies in front of the gateway call the proofs of who was signed in, which they send along. */
 const proofs = /authentication|jwt|-assertion$|-oidc-data$|^dpop$/i;

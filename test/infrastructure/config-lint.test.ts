@@ -263,6 +263,16 @@ describe('an inline secret', () => {
   });
 });
 
+it('a header that ends with -auth holds a credential, as Helicone’s does', () => {
+  const [found] = lint(
+    'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    auth: {mode: none}\n    default_headers: {Helicone-Auth: Bearer sk-inline}\n',
+  );
+  expect(found).toMatchObject({
+    path: 'providers[0].default_headers.Helicone-Auth',
+    message: 'is a secret written into the file: write ${NAME} instead',
+  });
+});
+
 describe('under a hard budget', () => {
   it('duplicate_request_ids: allow and after_block: as_specified are explained, also as defaults', () => {
     expect(paths(hardTeam)).toEqual([

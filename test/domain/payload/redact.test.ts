@@ -95,6 +95,9 @@ describe('sensitive headers', () => {
     'x-ms-token-aad-access-token',
     'Ocp-Apim-Subscription-Key',
     'x-auth-token',
+    'x-auth',
+    'Helicone-Auth',
+    'x-mcp-auth',
     'x-id-token',
     'x-forwarded-authorization',
     'authentication',
@@ -106,13 +109,17 @@ describe('sensitive headers', () => {
     expect(kept).toEqual({ headers: { [name]: marker, accept: 'a' }, body: null });
   });
 
-  it.each(['idempotency-key', 'x-request-id', 'x-forwarded-for', 'traceparent', 'x-stainless-retry-count'])(
-    'what is no credential stays: %s',
-    (name) => {
-      const kept = JSON.parse(redactedRequest({ [name]: 's' }, undefined, builtIn, 1000).text);
-      expect(kept).toEqual({ headers: { [name]: 's' }, body: null });
-    },
-  );
+  it.each([
+    'idempotency-key',
+    'x-author',
+    'x-request-id',
+    'x-forwarded-for',
+    'traceparent',
+    'x-stainless-retry-count',
+  ])('what is no credential stays: %s', (name) => {
+    const kept = JSON.parse(redactedRequest({ [name]: 's' }, undefined, builtIn, 1000).text);
+    expect(kept).toEqual({ headers: { [name]: 's' }, body: null });
+  });
 
   it('are sensitive in a body, too: it names those of the servers that a provider is to call', () => {
     const responses = {
