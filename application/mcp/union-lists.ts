@@ -114,11 +114,14 @@ function underNames(
   return [...unionNames(named, digest)].map(([name, { item }]) => ({ ...item, name }));
 }
 
-const underUris = (lists: readonly ServerList[], member: 'uri' | 'uriTemplate'): readonly JsonObject[] =>
-  lists.flatMap(({ server, items }) =>
+/** Each URI once: some servers give a page of their list twice. */
+function underUris(lists: readonly ServerList[], member: 'uri' | 'uriTemplate'): readonly JsonObject[] {
+  const named = lists.flatMap(({ server, items }) =>
     items.flatMap((item) => {
       const own = item[member];
       const uri = isString(own) ? unionUri({ serverId: server.id, uri: own }) : undefined;
-      return uri === undefined ? [] : [{ ...item, [member]: uri }];
+      return uri === undefined ? [] : [[uri, { ...item, [member]: uri }] as const];
     }),
   );
+  return [...new Map(named).values()];
+}

@@ -189,7 +189,10 @@ export interface ListAsk extends Omit<UnionAsk, 'params' | 'withinMs'> {
   readonly method: ListMethod;
 }
 
-/** The whole of a list of a server, page by page, within the time of one answer; Left where a page is missing. */
+/**
+ * The whole of a list of a server, page by page, within the time of one answer; Left where a page is missing. A server
+ * that does not read cursors gives the first page again, with the same one behind it: that is its end.
+ */
 export async function listAll(
   ports: UnionServersPorts,
   ask: ListAsk,
@@ -211,7 +214,7 @@ export async function listAll(
       all.push(item);
     }
     const next = result['nextCursor'];
-    if (!isString(next) || next === '' || next.length > maxCursorChars) break;
+    if (!isString(next) || next === '' || next === cursor || next.length > maxCursorChars) break;
     cursor = next;
   }
   return E.right(all);

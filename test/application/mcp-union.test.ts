@@ -24,7 +24,11 @@ const members: Readonly<Record<string, string>> = {
 };
 
 /** Where a server says that its list goes on. */
-const cursors: Readonly<Record<string, string>> = { endless: 'more', cursed: 'x'.repeat(4097) };
+const cursors: Readonly<Record<string, (page: number) => string>> = {
+  endless: (page) => `page ${page}`,
+  stuck: () => 'page 2',
+  cursed: () => 'x'.repeat(4097),
+};
 
 /** A server that asks the caller a thousand times before it answers. */
 function asking(id: unknown): McpReply {
@@ -55,7 +59,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     const result =
       member === undefined
         ? { served: [server, message.params] }
-        : { [member]: items, nextCursor: cursors[server] };
+        : { [member]: items, nextCursor: cursors[server]?.(asked.length) };
     const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
     return { status: 200, session: undefined, body: { kind: 'json', text: body } };
   };
@@ -246,6 +250,21 @@ describe('a list of the union', () => {
       Array.from({ length: 20 }, (_, page) => Math.max(1, 10_000 - 1000 * page)),
     );
   });
+
+  it.each([
+    ['resources/list', 'resources', [{ name: 'a', uri: 'own://a' }]],
+    ['resources/templates/list', 'resourceTemplates', [{ name: 'a', uriTemplate: 'own://{a}' }]],
+    ['tools/list', 'tools', tools(1)],
+  ])(
+    'ends where a server gives the same page again, and has nothing twice: %s',
+    async (method, member, items) => {
+      const { ask, asked } = unionOf([
+        { id: 'stuck', displayName: 's', policy: open, lists: { [method]: items } },
+      ]);
+      expect((await ask(method)).result[member]).toHaveLength(1);
+      expect(asked).toHaveLength(2);
+    },
+  );
 
   it('ends where its cursor is too long to be sent back', async () => {
     const { ask, asked } = unionOf([
