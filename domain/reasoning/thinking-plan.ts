@@ -142,6 +142,9 @@ interface Asked {
   readonly budget: ThinkingBudget;
 }
 
+/** Chat has a word below `low`, which these models refuse: it asks for the least that they have (rule 16.14). */
+const leastEfforts: ReadonlyMap<string, string> = new Map([['minimal', 'low']]);
+
 const askedBy = (ask: ReasoningAsk): Asked => {
   const effort = 'effort' in ask ? ask.effort : undefined;
   return {
@@ -149,7 +152,7 @@ const askedBy = (ask: ReasoningAsk): Asked => {
       ask.kind === 'adaptive' || ask.kind === 'disabled' || ask.kind === 'between_tools'
         ? { type: ask.kind }
         : undefined,
-    effort: effort?.value,
+    effort: effort === undefined ? undefined : (leastEfforts.get(effort.value) ?? effort.value),
     effortField: effort?.field ?? 'thinking.type',
     budget: 'budget' in ask ? ask.budget : { field: 'thinking.budget_tokens', value: undefined },
   };

@@ -260,6 +260,20 @@ describe('laws of the plan', () => {
     );
   });
 
+  it.each(['reasoning_effort', 'reasoning.effort'])(
+    'an effort of minimal is low, the least that these models have: %s',
+    (field) => {
+      const body =
+        field === 'reasoning_effort' ? { reasoning_effort: 'minimal' } : { reasoning: { effort: 'minimal' } };
+      for (const platform of platforms) {
+        for (const tier of ['latest', 'previous', 'preview'] as const)
+          expect(planFor(tier, platform, body)).toMatchObject({ right: { effort: 'low' } });
+        const beside = { ...body, reasoning_budget_tokens: 2048 };
+        expect(planFor('one_older', platform, beside)).toMatchObject({ right: { effort: 'low' } });
+      }
+    },
+  );
+
   it('adaptive thinking never reaches a tier that refuses it, nor a budget the latest', () => {
     const forbidden: Readonly<Partial<Record<ModelTier, string>>> = {
       latest: 'enabled',
