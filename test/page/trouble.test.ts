@@ -37,7 +37,7 @@ describe('without a network', () => {
     await dialog.waitFor();
     await page.context().setOffline(true);
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
-    await dialog.getByRole('alert').getByText('Nothing that was not confirmed has been changed.').waitFor();
+    await dialog.getByRole('alert').getByText('Whether this was done is not known').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const isRead = page.waitForResponse((answer) => answer.url().endsWith(id));
     await page.context().setOffline(false);
@@ -45,6 +45,23 @@ describe('without a network', () => {
     await isRead;
     const now = (await scene.admin('GET', `${root}/api-keys/${id}`)).data as { readonly revoked_at: unknown };
     expect(now.revoked_at).toBeNull();
+  });
+
+  it('a change whose answer is lost is not said to have changed nothing, and the list shows what it did', async () => {
+    const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
+    const calls = `**${root}/api-keys`;
+    await page.route(calls, async (route) => {
+      await makeKey('lost');
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('lost');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByText('Whether this was done is not known: look before you do it again.').waitFor();
+    await page.unroute(calls);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('row', { name: 'lost' }).waitFor();
   });
 });
 

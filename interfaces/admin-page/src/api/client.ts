@@ -4,6 +4,18 @@ import type { paths } from './api.d.ts';
 /** The gateway's own API, typed by its description; the session's cookie goes with each call. */
 export const api = createClient<paths>({ baseUrl: '/' });
 
+const unreachable = (message: string): ApiError => new ApiError({ status: 0, code: 'unreachable', message });
+
+/** A call that no answer came to may have arrived all the same. */
+api.use({
+  onError: ({ request, error }) => {
+    if (error instanceof DOMException && error.name === 'AbortError') return undefined;
+    return unreachable(
+      `The gateway cannot be reached.${request.method === 'GET' ? '' : ' Whether this was done is not known: look before you do it again.'}`,
+    );
+  },
+});
+
 /** An error of the API, as the error envelope tells of it. */
 export class ApiError extends Error {
   readonly status: number;
@@ -43,11 +55,8 @@ interface Answer<D> {
 export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
   const answer = await call.catch((cause: unknown) => {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
-    throw new ApiError({
-      status: 0,
-      code: 'unreachable',
-      message: 'The gateway cannot be reached. Nothing that was not confirmed has been changed.',
-    });
+    if (cause instanceof ApiError) throw cause;
+    throw unreachable('What came back is no answer of the gateway.');
   });
   if (answer.data !== undefined) return answer.data.data;
   throw errorOf(answer.error, answer.response);

@@ -15,13 +15,23 @@ const noticeLostSession = (error: Error): void => {
     for (const listener of listeners) listener();
 };
 
+/** What a change without an answer has done is seen in what is read anew. */
+const readAnew = (error: Error): void => {
+  if (error instanceof ApiError && error.status === 0) void queryClient.invalidateQueries();
+};
+
 /** A call is tried again once where no answer came; an answer, whatever it is, is an answer. */
 const isWorthARetry = (failures: number, error: Error): boolean =>
   failures < 1 && error instanceof ApiError && (error.status === 0 || error.status === 503);
 
-export const queryClient = new QueryClient({
+export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noticeLostSession }),
-  mutationCache: new MutationCache({ onError: noticeLostSession }),
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      noticeLostSession(error);
+      readAnew(error);
+    },
+  }),
   defaultOptions: {
     queries: {
       retry: isWorthARetry,
