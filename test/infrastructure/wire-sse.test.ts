@@ -19,6 +19,7 @@ import {
   eventStreamSoup,
   linesOf,
 } from '../support/arbitraries/event-streams.ts';
+import { costWithin } from '../support/cost.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
 
 describeMachineLaws('sseFrames', {
@@ -285,6 +286,14 @@ describe('what stands beside the events of a stream', () => {
   ])('says nothing: %s', (_, text) => {
     expect(framesIn(`data: a\n\n${text}`)).toEqual([data]);
     expect(endingOf(text)).toEqual({ kind: 'eof' });
+  });
+
+  it('is read a thousand times at most, and no more once it is an error', () => {
+    const blocks = (count: number): string => 'note\n\n'.repeat(count);
+    expect(framesIn(`${blocks(999)}${json}\n\n${json}\n\n`)).toEqual([error]);
+    expect(framesIn(`${blocks(1000)}${json}\n\ndata: a\n\n${json}`)).toEqual([data]);
+    const many = Buffer.from(blocks(60_000));
+    expect(costWithin(200, () => told.begin().push(many))).toBeLessThan(200);
   });
 
   it('changes no event', () => {

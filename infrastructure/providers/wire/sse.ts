@@ -39,8 +39,8 @@ interface Pending {
   closing: boolean;
   /** No byte was read yet: a byte order mark may come. */
   first: boolean;
-  /** Whether what stands beside the events is read. */
-  readonly told: boolean;
+  /** How many blocks that stand beside the events are still read. */
+  besideLeft: number;
   /** What came last there, and is no error. */
   beside: string | undefined;
   over: boolean;
@@ -52,8 +52,15 @@ interface Pending {
  * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
  * Bounded: an event over `maxStreamEventBytes`, or of too many lines or values, ends the stream with `oversize`.
  */
-const framing = (told: boolean): StreamMachine<Pending, Buffer, TextFrame> => ({
-  start: () => ({ ...nothingPending(), afterCr: false, first: true, told, beside: undefined, over: false }),
+const framing = (besideLeft: number): StreamMachine<Pending, Buffer, TextFrame> => ({
+  start: () => ({
+    ...nothingPending(),
+    afterCr: false,
+    first: true,
+    besideLeft,
+    beside: undefined,
+    over: false,
+  }),
   step: (pending, chunk) => {
     const frames: TextFrame[] = [];
     if (pending.over) return [pending, frames];
@@ -77,13 +84,19 @@ const framing = (told: boolean): StreamMachine<Pending, Buffer, TextFrame> => ({
     const frames: TextFrame[] = [];
     if (pending.over) return frames;
     if (pending.closing) complete(pending, Buffer.alloc(0), frames);
-    else if (pending.told) readBeside(pending, Buffer.concat(pending.fragments), frames);
+    else if (pending.besideLeft > 0) readBeside(pending, Buffer.concat(pending.fragments), frames);
     return frames;
   },
   holds: ({ size }) => size,
 });
 
-export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing(false));
+export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing(0));
+
+/**
+ * Blocks that are read beside the events of a stream, until one is an error: the first that are no comments. Whoever
+ * tells of a failure says little else there, and each costs many times what its bytes do.
+ */
+const maxBlocksBeside = 1000;
 
 /**
  * The same of an upstream whose words are passed on: some tell of their failure beside the events, as a field `error`
@@ -91,7 +104,7 @@ export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing(false));
  * 35.32); other words are why the stream ended, where it ends early (rule 35.27).
  */
 export const toldSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
-  seal({ ...framing(true), ending: ({ beside }, ending) => toldEnding(beside, ending, sanitise) });
+  seal({ ...framing(maxBlocksBeside), ending: ({ beside }, ending) => toldEnding(beside, ending, sanitise) });
 
 /** Most chunks are one event: then there is nothing to cut. */
 const part = (chunk: Buffer, from: number, to: number): Buffer =>
@@ -149,7 +162,7 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   Object.assign(pending, nothingPending());
   pending.first = false;
   if (frame !== undefined) frames.push(frame);
-  else if (hasLines && pending.told) readBeside(pending, wire, frames);
+  else if (hasLines && pending.besideLeft > 0) readBeside(pending, wire, frames);
 }
 
 /** An event with so many lines or values is not worked on. */
@@ -202,6 +215,7 @@ function readBeside(pending: Pending, block: Buffer, frames: TextFrame[]): void 
   const lines = block.length > maxUpstreamErrorBytes ? undefined : besideEvents(block);
   if (lines === undefined) return;
   const error = errorIn(lines);
+  pending.besideLeft = error === undefined ? pending.besideLeft - 1 : 0;
   if (error === undefined) pending.beside = lines;
   else frames.push(errorFrame(JSON.stringify(error)));
 }
