@@ -99,6 +99,36 @@ describe('a JSON-RPC error of a server', () => {
   });
 });
 
+describe('what a server answers', () => {
+  const result = '{"jsonrpc":"2.0","id":1,"result":{}}';
+
+  it('passes as an error also where it names no request', () => {
+    const text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}';
+    expect(relayed(aCall(), 400, { kind: 'json', text })).toEqual({ kind: 'whole', status: 400, text });
+    expect(relayed(aCall(), 200, { kind: 'json', text })).toEqual({ kind: 'whole', status: 200, text });
+  });
+
+  it.each([
+    ['a result that comes with a status of a failure', 400, result],
+    ['what is no message', 200, '{"id":1,"result":{}}'],
+    ['the answer to another request', 200, '{"jsonrpc":"2.0","id":2,"result":{}}'],
+  ])('fails the call where it is %s', (_, status, text) => {
+    expect(relayed(aCall(), status, { kind: 'json', text })).toMatchObject({ error: 'upstream_protocol' });
+  });
+
+  it.each([401, 403])('fails the call with its own code where it is %i', (status) => {
+    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}';
+    expect(relayed(aCall(), status, { kind: 'json', text })).toMatchObject({
+      error: 'upstream_unauthorized',
+    });
+  });
+
+  it('is told that it was heard where nothing was asked, and fails the call where something was', () => {
+    expect(relayed(aCall({ listens: true }), 202, { kind: 'none' })).toEqual({ kind: 'empty', status: 202 });
+    expect(relayed(aCall(), 202, { kind: 'none' })).toMatchObject({ error: 'upstream_protocol' });
+  });
+});
+
 describe('a stream of a server', () => {
   const notification = '{"jsonrpc":"2.0","method":"notifications/progress","params":{}}';
   const list = (id: number): string =>
@@ -112,6 +142,26 @@ describe('a stream of a server', () => {
   it('that was to answer a request and breaks off ends with the error', async () => {
     const text = await streamed(aCall(), [event(notification), brokenOff]);
     expect(text).toContain('"error_code":"upstream_unreachable"');
+  });
+
+  it('that ends without the answer ends with the error, but is left to resume where its events have ids', async () => {
+    expect(await streamed(aCall(), [event(notification)])).toContain('"error_code":"upstream_protocol"');
+    const text = await streamed(aCall(), [event('', 'id: 1\n'), event(notification)]);
+    expect(text).toBe(`id: 1\n\ndata: ${notification}\n\n`);
+  });
+
+  it('that goes on behind the answer passes, and just ends', async () => {
+    const text = await streamed(aCall(), [event(list(1)), event(notification), event(list(7)), brokenOff]);
+    expect(text).toContain(notification);
+    expect(text).not.toContain('error_code');
+  });
+
+  it('keeps the lines of an event whose data it changes', async () => {
+    const data = JSON.stringify(JSON.parse(list(1)), undefined, 1);
+    const wire = Buffer.from(`data: ${data.replaceAll('\n', '\ndata: ')}\n\n`);
+    const text = await streamed(aCall(), [{ kind: 'event', data, wire }]);
+    expect(text).toMatch(/^(?:data: .*\n)+\n$/);
+    expect(text).not.toContain('"denied"');
   });
 
   it.each([

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, readMcpMessage, withParams } from '../../../domain/mcp/message.ts';
+import { agreesWithHeaders, calledTool, readMcpMessage, withParams } from '../../../domain/mcp/message.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
 import { steepGrowth } from '../../support/growth/growth.ts';
 import { readServerMessage, withTools } from '../../../domain/mcp/server-message.ts';
 
@@ -15,9 +16,27 @@ describe('a message of a caller', () => {
     [{ jsonrpc: '2.0', method: 'notifications/initialized' }, 'notification'],
     [{ jsonrpc: '2.0', id: 7, result: {} }, 'response'],
     [{ jsonrpc: '2.0', id: 7, error: { code: 1, message: 'no' } }, 'response'],
+    [
+      { ...call, params: { _meta: { progressToken: 1 }, inputResponses: {}, [`N${'x'.repeat(80)}`]: 1 } },
+      'request',
+    ],
+    [{ ...call, method: 'm'.repeat(256), id: 'x'.repeat(256) }, 'request'],
   ])('%j is a %s', (message, kind) => {
     expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ message: { kind } }));
   });
+
+  it.each(['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'arguments', 'uri', 'ref'])(
+    'spells `%s` in no other way, which some servers would read as that key',
+    (key) => {
+      const wide = String.fromCodePoint(key.charCodeAt(0) + 0xfee0) + key.slice(1);
+      for (const other of [key.toUpperCase(), wide])
+        for (const message of [
+          { ...call, [other]: 1 },
+          { ...call, params: { ...call.params, [other]: 1 } },
+        ])
+          expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.left({ code: 'invalid_request' }));
+    },
+  );
 
   it('is read in time with its length, whatever its keys are', () => {
     const key = (count: number) => `a${'\u0301'.repeat(count)}${'\u0316'.repeat(count)}`;
@@ -41,6 +60,9 @@ describe('a message of a caller', () => {
     [JSON.stringify({ ...call, id: {} }), 'invalid_request'],
     [JSON.stringify({ ...call, id: 'x'.repeat(257) }), 'invalid_request'],
     [JSON.stringify({ ...call, method: '' }), 'invalid_request'],
+    [JSON.stringify({ ...call, method: 'm'.repeat(257) }), 'invalid_request'],
+    [JSON.stringify({ jsonrpc: '2.0', id: 1.5, result: {} }), 'invalid_request'],
+    [JSON.stringify({ jsonrpc: '2.0', method: 'tools/call', params: { name: 'echo' } }), 'invalid_request'],
     [JSON.stringify({ ...call, method: 7 }), 'invalid_request'],
     [JSON.stringify({ ...call, params: [] }), 'invalid_request'],
     [JSON.stringify({ jsonrpc: '2.0', id: 1 }), 'invalid_request'],
@@ -102,6 +124,38 @@ describe('headers that repeat the body', () => {
     [undefined, 'other', false],
   ])('method %j and name %j: %s', (method, name, agrees) => {
     expect(E.isRight(message) && agreesWithHeaders(message.right.message, { method, name })).toBe(agrees);
+  });
+});
+
+describe('what a request is about', () => {
+  it.each([
+    ['prompts/get', 'name'],
+    ['resources/read', 'uri'],
+    ['tasks/get', 'taskId'],
+    ['tasks/update', 'taskId'],
+    ['tasks/cancel', 'taskId'],
+  ])('of %s is its %s, and no other member', (method, member) => {
+    const agrees = (params: JsonObject): boolean =>
+      agreesWithHeaders({ kind: 'request', id: 1, method, params }, { method, name: 'a' });
+    expect([agrees({ [member]: 'a' }), agrees({ [member]: 'b', other: 'a' })]).toEqual([true, false]);
+  });
+
+  it.each([
+    [undefined, undefined, true],
+    ['tools/call', undefined, false],
+    [undefined, 'echo', false],
+  ])('is nothing of an answer: method %j and name %j: %s', (method, name, agrees) => {
+    expect(agreesWithHeaders({ kind: 'response' }, { method, name })).toBe(agrees);
+  });
+
+  it.each([
+    ['echo', 'echo'],
+    ['t'.repeat(256), 't'.repeat(256)],
+    ['t'.repeat(257), undefined],
+    ['', undefined],
+    [7, undefined],
+  ])('is a tool where it has a name of 1 to 256 characters: %j', (name, tool) => {
+    expect(calledTool({ params: { name } })).toBe(tool);
   });
 });
 
