@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { propagation } from '@opentelemetry/api';
+import { type HrTime, propagation } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { FinishedRequest } from '../../application/ports/telemetry.ts';
@@ -151,6 +152,24 @@ describe('spans', () => {
       const sampled = Array.from({ length: 4000 }, () => tracer.begin({})).filter(({ spans }) => spans);
       expect(Math.abs(sampled.length / 4000 - ratio)).toBeLessThan(ratio % 1 === 0 ? 1e-9 : 0.03);
     }
+  });
+
+  it('are of the time of day, and as long as what they are of took', async () => {
+    const { tracer, spans } = tracing(1);
+    const from = Date.now();
+    const observed = telemetryTo({ log: () => undefined, tracer }).begin(arrival);
+    await observed.during('admission', async () => {
+      await sleep(30);
+      return E.right(1);
+    });
+    const msOf = ([seconds, nanos]: HrTime): number => seconds * 1000 + nanos / 1e6;
+    const [start, end, took] = spans.flatMap((span) =>
+      [span.startTime, span.endTime, span.duration].map(msOf),
+    );
+    expect(start).toBeGreaterThan(from - 20);
+    expect(end).toBeLessThan(Date.now() + 20);
+    expect(took).toBeGreaterThan(25);
+    expect(Math.abs((end ?? 0) - (start ?? 0) - (took ?? 0))).toBeLessThan(1);
   });
 
   it('a step that fails is an error of its own', async () => {
