@@ -66,6 +66,25 @@ describe('a name of 126 letters', () => {
     await drawer.waitFor({ state: 'detached' });
     await page.setViewportSize({ width: 1280, height: 800 });
   });
+
+  it('is whole in the notice of what has changed', async () => {
+    const page = await scene.open(`/people?open=${person}`);
+    await page.getByRole('button', { name: 'Deactivate…' }).click();
+    await page.getByRole('button', { name: 'Deactivate', exact: true }).click();
+    await page.locator('.notice').getByText('is not active any more').waitFor();
+    expect(await sidewaysOf(page, '.notice')).toBe(0);
+    await scene.admin('PATCH', `/api/v1/admin/users/${person}`, { active: true });
+  });
+
+  it('of a saved view leaves room for the button that removes it', async () => {
+    const page = await scene.open('/observability/request-logs?model_key=fast');
+    await page.getByText('Saved views').click();
+    await page.getByLabel('Name for these filters').fill(name);
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await page.getByRole('button', { name: /^Remove the view / }).waitFor();
+    expect(await sidewaysOf(page, '.menu[open] .menu-body')).toBe(0);
+    await page.getByRole('button', { name: /^Remove the view / }).click();
+  });
 });
 
 describe('a spend of millions', () => {
