@@ -72,7 +72,12 @@ describe('the alert of a budget', () => {
       expect.stringMatching(/: failed$/),
     ]);
     const spent = row().getByRole('link', { name: '0.0003 USD' });
-    expect(filtersOf(await spent.getAttribute('href'))).toEqual({ user_id: id, from, to, in_ledger: 'true' });
+    const href = (await spent.getAttribute('href')) ?? '';
+    expect(filtersOf(href)).toMatchObject({ user_id: id, from, in_ledger: 'true' });
+    // What comes later in the window was not spent then.
+    expect((await scene.chat()).status).toBe(200);
+    const list = `/api/v1/admin/observability/request-logs${new URL(href, page.url()).search}`;
+    expect((await scene.admin('GET', list)).data).toMatchObject({ total: 2 });
   });
 
   it('opens by keyboard, with the state of each mail and what to do about it', async () => {

@@ -6,11 +6,11 @@ import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { ownerColumn } from '../ui/columns.tsx';
 import type { Column } from '../ui/table.tsx';
-import { inLedger, RequestsLink } from '../ui/things.tsx';
+import { RequestsLink } from '../ui/things.tsx';
 import { Count, Money, Time } from '../ui/values.tsx';
 import { AlertDetail, Mails } from './alerts/detail.tsx';
 import type { Alert } from './alerts/window.ts';
-import { windowRequests } from './alerts/window.ts';
+import { requestsThen } from './alerts/window.ts';
 
 const columns: readonly Column<Alert>[] = [
   {
@@ -26,7 +26,7 @@ const columns: readonly Column<Alert>[] = [
     title: 'Spent then',
     align: 'end',
     cell: (alert) => (
-      <RequestsLink where={{ ...windowRequests(alert), ...inLedger }}>
+      <RequestsLink where={requestsThen(alert)}>
         <Money usd={alert.spend_after_usd} />
       </RequestsLink>
     ),

@@ -1,5 +1,5 @@
 import type { paths } from '../../api/api.d.ts';
-import { ofOwner } from '../../ui/things.tsx';
+import { inLedger, ofOwner } from '../../ui/things.tsx';
 
 /** A budget alert with its mails. */
 export type Alert =
@@ -10,4 +10,11 @@ export const windowRequests = (alert: Alert): Readonly<Record<string, string>> =
   ...ofOwner(alert),
   from: alert.window_start,
   to: alert.window_end,
+});
+
+/** Those of them that the ledger had when the alert was made, the one that made it among them. */
+export const requestsThen = (alert: Alert): Readonly<Record<string, string>> => ({
+  ...windowRequests(alert),
+  to: new Date(Date.parse(alert.created_at) + 1).toISOString(),
+  ...inLedger,
 });
