@@ -2,8 +2,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { newSession } from '../../domain/identity/admin-session.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { AdminSessions, Person, SessionTokens } from '../ports/admin-access.ts';
+import type { AdminSessions, SessionTokens } from '../ports/admin-access.ts';
 import { invalidCode, invalidCredentials, type Login, type Prove } from './proof.ts';
+import type { CurrentSession } from './session.ts';
 
 export interface LogInPorts {
   readonly prove: Prove;
@@ -11,10 +12,7 @@ export interface LogInPorts {
   readonly tokens: SessionTokens;
 }
 
-export interface LoggedIn {
-  readonly person: Person;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
+export interface LoggedIn extends CurrentSession {
   /** To be handed out, and kept nowhere. */
   readonly token: string;
 }

@@ -1,14 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import {
-  formatToken,
-  parseToken,
-  tokenEndFault,
-  type TokenScope,
-} from '../../domain/identity/admin-token.ts';
+import { formatToken, parseToken, tokenEndFault } from '../../domain/identity/admin-token.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import type { AdminActor } from '../ports/admin-events.ts';
-import type { AdminTokens, FoundToken, StoredToken } from '../ports/admin-tokens.ts';
+import type { AdminTokens, FoundToken, NewToken, StoredToken } from '../ports/admin-tokens.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeySecrets } from '../ports/key-secrets.ts';
 
@@ -17,11 +12,7 @@ export interface TokenPorts {
   readonly secrets: KeySecrets;
 }
 
-export interface TokenWish {
-  readonly name: string;
-  readonly scope: TokenScope;
-  readonly expiresAt: Date | undefined;
-}
+export type TokenWish = Omit<NewToken, 'publicId' | 'secretSha256'>;
 
 /** A token and, this once, the whole of it: `gwa_<public id>.<secret>`. */
 export interface ShownToken {

@@ -29,10 +29,7 @@ export interface OwnLogin extends Login {
 }
 
 /** What the person sets the authenticator up with, shown once. */
-export interface FactorSetUp {
-  readonly secret: string;
-  readonly otpauthUri: string;
-}
+export type FactorSetUp = ReturnType<OneTimeCodes['setUp']>;
 
 const alreadyEnrolled: GatewayError = {
   code: 'conflict',

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type Caller, type Owner, ownershipScopeKey } from '../../domain/identity/caller.ts';
+import { type Caller, ownershipScopeKey } from '../../domain/identity/caller.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import { isLogged } from '../../domain/request-log/capture-policy.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
@@ -12,7 +12,7 @@ import { chatCompletions, embeddings, messages, responses } from '../families.ts
 import type { ModelAnswer, ModelRequest } from '../model-request.ts';
 import type { AdminActor } from '../ports/admin-events.ts';
 import type { CatalogueSnapshot } from '../ports/catalogue.ts';
-import type { EnterTestRoom, ModelTests, RecordedTest, TestRoom } from '../ports/model-tests.ts';
+import type { EnterTestRoom, ModelTest, ModelTests, RecordedTest, TestRoom } from '../ports/model-tests.ts';
 import type { FinishedRequest, RequestTelemetry, Telemetry } from '../ports/telemetry.ts';
 import type { ServePolicy, ServePorts } from '../serve-ports.ts';
 import { serveModelRequest } from '../serve-model-request.ts';
@@ -26,11 +26,7 @@ export interface TestModelPorts extends ServePorts {
   readonly digest: Digest;
 }
 
-export interface TestAsk {
-  readonly modelKey: string;
-  /** A route's place in the file; undefined: whichever a caller's request would take. */
-  readonly routePosition: number | undefined;
-  readonly owner: Owner;
+export interface TestAsk extends Omit<ModelTest, 'family' | 'requestId'> {
   /** Undefined: the first that a route can serve. */
   readonly family: TestedFamily | undefined;
 }

@@ -1,14 +1,12 @@
+import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 
 /** A counted ledger row, as it stands. */
-export interface LedgerRow {
+export interface LedgerRow extends TokenUsage {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
   readonly scope: string;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly totalTokens: number;
   readonly inputPerToken: Picodollars;
   readonly outputPerToken: Picodollars;
   readonly cost: Picodollars;
@@ -18,10 +16,7 @@ export interface LedgerRow {
  * A ledger row that no settlement writes: what a counted one should hold is missing, or no token count or amount, or one
  * that counts nothing holds money, or tokens that nobody told.
  */
-export interface ImpossibleRow {
-  readonly requestLogId: RequestLogId;
-  readonly requestId: RequestId;
-  readonly scope: string;
+export interface ImpossibleRow extends Pick<LedgerRow, 'requestLogId' | 'requestId' | 'scope'> {
   /** The columns at fault. */
   readonly columns: readonly string[];
 }

@@ -8,7 +8,7 @@ import type { AdminActor } from './admin-events.ts';
 /** A test that is about to be sent. */
 export interface ModelTest {
   readonly modelKey: string;
-  /** Undefined: whichever route a caller's request would take. */
+  /** A route's place in the file; undefined: whichever route a caller's request would take. */
   readonly routePosition: number | undefined;
   readonly owner: Owner;
   readonly family: string;
