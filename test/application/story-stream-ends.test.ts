@@ -375,6 +375,11 @@ describe('a stream', () => {
     expect(log).toMatchObject({ latencyMs: 7, firstTokenMs: undefined });
   });
 
+  it('that comes with its frame and its first content at once is logged with its time', async () => {
+    const script = streams([chatText(''), chatText('Hi')], [chatFinish], done);
+    expect((await new Story({ stream: true, script }).serve()).log).toMatchObject({ firstTokenMs: 7 });
+  });
+
   it('that fails after its first content is logged with its time', async () => {
     const { log } = await new Story({ stream: true, script: streams([chatText('Hi')], failed()) }).serve();
     expect(log).toMatchObject({ errorCode: 'upstream_error', firstTokenMs: 7 });
