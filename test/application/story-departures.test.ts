@@ -278,7 +278,7 @@ describe('a stream that its caller left is drained', () => {
   });
 
   it.each([1, 2, 3])(
-    'in one of as many places as there are, of which others give none back: %i',
+    'in one of as many places as there are, of which each gives one back, and others none: %i',
     async (maxDrains) => {
       const links: FakeLink[] = [];
       const script = streams(...midway(() => leaveAndBegin(links.shift())));
@@ -289,12 +289,15 @@ describe('a stream that its caller left is drained', () => {
         if (next !== undefined) await story.serve({ link: next });
       };
       await story.serve({ link: new FakeLink() });
+      const before = new FakeLink();
+      links.push(before);
+      await story.serve({ link: before });
       const first = new FakeLink();
       links.push(first, ...Array.from({ length: maxDrains }, () => new FakeLink()));
       await story.serve({ link: first });
       const left = story.upstream.orders.filter((order) => order.startsWith('cancel'));
-      expect(left).toEqual([...Array.from({ length: maxDrains }, () => drained), 'cancel']);
-      expect(story.finished).toHaveLength(maxDrains + 2);
+      expect(left).toEqual([...Array.from({ length: maxDrains + 1 }, () => drained), 'cancel']);
+      expect(story.finished).toHaveLength(maxDrains + 3);
     },
   );
 });
