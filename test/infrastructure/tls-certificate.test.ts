@@ -62,6 +62,14 @@ describe('a changed pair of files', () => {
     expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
   });
 
+  it('that is not fit at two looks with a whole one between them is not told of', async () => {
+    for (const key of [third.key, second.key, third.key]) {
+      await write(second.cert, key);
+      await certificate.look();
+    }
+    expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
+  });
+
   it('that is not fit is told of once, at the second look, and again when it is another fault', async () => {
     await write(second.cert, third.key);
     for (let look = 0; look < 4; look += 1) await certificate.look();
