@@ -6,6 +6,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  mapObjects,
   membersOf,
   objectsOf,
   parseExactObject,
@@ -53,10 +54,7 @@ export function fromMessagesBody(
 function withKnownTools(body: JsonObject, { droppedOfTools }: BodyRules): JsonObject {
   const { tools } = body;
   if (droppedOfTools.length === 0 || !isArray(tools)) return body;
-  return {
-    ...body,
-    tools: tools.map((tool) => (isObject(tool) ? without(tool, ...droppedOfTools) : tool)),
-  };
+  return { ...body, tools: mapObjects(tools, (tool) => without(tool, ...droppedOfTools)) };
 }
 
 /** `output_format` is the older place of the format; it wants a value of `anthropic-beta` that the platforms refuse. */

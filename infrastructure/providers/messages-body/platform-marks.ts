@@ -3,8 +3,9 @@ import {
   isArray,
   isObject,
   isString,
-  type Json,
   type JsonObject,
+  mapObjects,
+  membersOf,
   objectsOf,
   without,
 } from '../../../domain/shared/json.ts';
@@ -18,7 +19,9 @@ import { textBlocks } from './content.ts';
 export function withPlatformMarks(body: JsonObject): JsonObject {
   const marked = body['cache_control'] === undefined ? body : withMarkAtEnd(body);
   const { messages } = marked;
-  const placed = isArray(messages) ? { ...marked, messages: messages.map(withContentUnscoped) } : marked;
+  const placed = isArray(messages)
+    ? { ...marked, messages: mapObjects(messages, (message) => withUnscoped(message, 'content')) }
+    : marked;
   return withUnscoped(withUnscoped(placed, 'system'), 'tools');
 }
 
@@ -37,18 +40,13 @@ function withEndMarked(message: JsonObject, body: JsonObject): JsonObject {
   return blocks.length === 0 ? message : { ...message, content: endingMarked(blocks, body) };
 }
 
-const withContentUnscoped = (message: Json): Json =>
-  isObject(message) ? withUnscoped(message, 'content') : message;
-
 function withUnscoped(holder: JsonObject, field: 'system' | 'tools' | 'content'): JsonObject {
   const { [field]: blocks } = holder;
-  return isArray(blocks) && blocks.some(isScoped) ? { ...holder, [field]: blocks.map(unscoped) } : holder;
+  return objectsOf(blocks).some(isScoped) ? { ...holder, [field]: mapObjects(blocks, unscoped) } : holder;
 }
 
-const isScoped = (block: Json): boolean =>
-  isObject(block) && isObject(block['cache_control']) && Object.hasOwn(block['cache_control'], 'scope');
+const isScoped = ({ cache_control: mark }: JsonObject): boolean =>
+  isObject(mark) && Object.hasOwn(mark, 'scope');
 
-const unscoped = (block: Json): Json =>
-  isObject(block) && isObject(block['cache_control'])
-    ? { ...block, cache_control: without(block['cache_control'], 'scope') }
-    : block;
+const unscoped = (block: JsonObject): JsonObject =>
+  isScoped(block) ? { ...block, cache_control: without(membersOf(block['cache_control']), 'scope') } : block;
