@@ -130,24 +130,19 @@ const ofOwnerKind = (kind: RequestLogFilter['ownerKind']): readonly Further[] =>
     ? []
     : [{ column: sql.fragment`l.user_id`, ofTag: undefined, holds: () => ownerKinds[kind] }];
 
-/** Of the ledger's row of a log, which is found by its primary key. */
 function ofCharge({ inLedger, pricingStatus }: RequestLogFilter): readonly Further[] {
-  const charged = (condition: FragmentSqlToken) => (id: FragmentSqlToken) =>
-    sql.fragment`
-    exists (select 1 from usage_cost_events e
-            where e.request_log_id = ${id} and e.ownership_scope_key = l.ownership_scope_key and ${condition})
-  `;
-  const of = { column: ofLogs.key, ofTag: undefined };
-  const has = charged(sql.fragment`true`);
-  return [
-    ...(inLedger === undefined
-      ? []
-      : [{ ...of, holds: inLedger ? has : (id: FragmentSqlToken) => sql.fragment`not ${has(id)}` }]),
-    ...(pricingStatus === undefined
-      ? []
-      : [{ ...of, holds: charged(sql.fragment`e.pricing_status = ${pricingStatus}`) }]),
-  ];
+  const asked: Further['holds'][] = [];
+  if (inLedger !== undefined) asked.push(inLedger ? hasCharge : (id) => sql.fragment`not ${hasCharge(id)}`);
+  if (pricingStatus !== undefined)
+    asked.push((id) => hasCharge(id, sql.fragment`and e.pricing_status = ${pricingStatus}`));
+  return asked.map((holds) => ({ column: ofLogs.key, ofTag: undefined, holds }));
 }
+
+/** Whether the ledger has a row of a log, which is found by its primary key; one of which more is asked. */
+const hasCharge = (id: FragmentSqlToken, more = sql.fragment``): FragmentSqlToken => sql.fragment`
+  exists (select 1 from usage_cost_events e
+          where e.request_log_id = ${id} and e.ownership_scope_key = l.ownership_scope_key ${more})
+`;
 
 function indexedAs(name: Column[0], value: string | number): ListCondition['indexed'] {
   if (name === 'requestId') return 'hash';
