@@ -17,8 +17,7 @@ const keepAliveMs = 4_000;
  * and keeps 2 KB of each that there ever was.
  */
 export class ConnectionPool {
-  private readonly newClient: (connect: buildConnector.connector) => Client;
-  private readonly connect: buildConnector.connector;
+  private readonly newClient: (opened: (socket: Socket | null) => void) => Client;
   private readonly all = new LiveList<Client>();
   /** Some may have been closed since. */
   private free: Client[] = [];
@@ -27,10 +26,14 @@ export class ConnectionPool {
 
   constructor({ origin }: URL, { connectMs, firstByteMs, idleMs }: Timeouts) {
     // One for all: TLS sessions are resumed across connections.
-    this.connect = buildConnector({ timeout: connectMs, lookup: sharedLookup(), allowH2: false });
-    this.newClient = (connect) =>
+    const connect = buildConnector({ timeout: connectMs, lookup: sharedLookup(), allowH2: false });
+    this.newClient = (opened) =>
       new Client(origin, {
-        connect,
+        connect: (to, done) =>
+          connect(to, (...made) => {
+            opened(made[1]);
+            done(...made);
+          }),
         allowH2: false,
         headersTimeout: firstByteMs,
         bodyTimeout: idleMs,
@@ -70,12 +73,7 @@ export class ConnectionPool {
 
   private connected(): Client {
     let socket: Socket | null = null;
-    const client = this.newClient((to, opened) =>
-      this.connect(to, (...made) => {
-        socket = made[1];
-        opened(...made);
-      }),
-    );
+    const client = this.newClient((opened) => (socket = opened));
     const leave = this.all.add(client);
     // Another request may wait for it to connect again: it has its answer before the client is gone.
     const lost = (): void => {
