@@ -6,10 +6,13 @@ export const api = createClient<paths>({ baseUrl: '/' });
 
 const unreachable = (message: string): ApiError => new ApiError({ status: 0, code: 'unreachable', message });
 
+/** Whoever asked wants the answer no more. */
+const isAborted = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
+
 /** A call that no answer came to may have arrived all the same. */
 api.use({
   onError: ({ request, error }) => {
-    if (error instanceof DOMException && error.name === 'AbortError') return undefined;
+    if (isAborted(error)) return undefined;
     return unreachable(
       `The gateway cannot be reached.${request.method === 'GET' ? '' : ' Whether this was done is not known: look before you do it again.'}`,
     );
@@ -54,8 +57,7 @@ interface Answer<D> {
 /** The `data` of an answer; throws an `ApiError` for every other one, also where none came. */
 export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
   const answer = await call.catch((cause: unknown) => {
-    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
-    if (cause instanceof ApiError) throw cause;
+    if (isAborted(cause) || cause instanceof ApiError) throw cause;
     throw unreachable('What came back is no answer of the gateway.');
   });
   if (answer.data !== undefined) return answer.data.data;

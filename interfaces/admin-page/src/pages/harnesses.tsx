@@ -9,7 +9,7 @@ import type { Point } from '../ui/series.ts';
 import { Stacked } from '../ui/stacked.tsx';
 import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { RequestsLink } from '../ui/things.tsx';
+import { ofWindow, RequestsLink } from '../ui/things.tsx';
 import { Time } from '../ui/values.tsx';
 import type { paths } from '../api/api.d.ts';
 
@@ -64,7 +64,7 @@ export function Page() {
 }
 
 function Programs({ usage }: { readonly usage: Usage }) {
-  const window = { from: usage.window_start, to: usage.window_end };
+  const window = ofWindow(usage);
   const columns: readonly Column<Usage['leaders'][number]>[] = [
     { key: 'rank', title: 'Rank', cell: ({ rank }) => rank, text: ({ rank }) => rank },
     {

@@ -9,7 +9,7 @@ import type { Point } from '../ui/series.ts';
 import { Stacked } from '../ui/stacked.tsx';
 import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { inLedger, ModelLink, OwnerLink, RequestsLink } from '../ui/things.tsx';
+import { inLedger, ModelLink, ofWindow, OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Dash, NotAvailable, Time } from '../ui/values.tsx';
 import type { paths } from '../api/api.d.ts';
 
@@ -62,7 +62,7 @@ export function Page() {
 }
 
 function Board({ board }: { readonly board: Board }) {
-  const window = { from: board.window_start, to: board.window_end };
+  const window = ofWindow(board);
   return (
     <>
       <Stacked

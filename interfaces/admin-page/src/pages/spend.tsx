@@ -5,11 +5,11 @@ import { filtersNamed } from '../app/words.ts';
 import { ChoiceFilter } from '../ui/filters.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { CountedRequests, inLedger } from '../ui/things.tsx';
+import { CountedRequests, inLedger, ofWindow } from '../ui/things.tsx';
 import { Money } from '../ui/values.tsx';
 import { BudgetList } from './spend/budget-list.tsx';
 import { DailyChart } from './spend/daily-chart.tsx';
-import { Priced, type SpendReport, windowOf } from './spend/priced.tsx';
+import { Priced, type SpendReport } from './spend/priced.tsx';
 import { ModelTable, OwnerTable } from './spend/tables.tsx';
 import { ofOwners, spendFilters, spendQuery, until } from './spend/window.ts';
 
@@ -59,7 +59,7 @@ export function Page() {
 
 function Facts({ of }: { readonly of: SpendReport }) {
   const { totals } = of;
-  const where = { ...windowOf(of), ...ofOwners(of) };
+  const where = { ...ofWindow(of), ...ofOwners(of) };
   return (
     <>
       <Money usd={totals.spend_usd} /> in{' '}

@@ -18,7 +18,7 @@ export interface ListPage<R> {
   readonly page_size: number;
   readonly total: number;
   readonly total_is_lower_bound: boolean;
-  /** Of a page beyond the end, the last one that has rows. */
+  /** Of a page beyond the end of rows that nobody counted, the last one that has some. */
   readonly lastPage?: number;
 }
 
@@ -50,16 +50,14 @@ export function useList<R>(
   return query;
 }
 
-/** The page; one beyond the end of its list knows the last one, which is looked for where nobody knows how many there are. */
+/** The page; of one beyond the end the last one is looked for, where nobody knows how many there are. */
 async function withLastPage<R>(
   load: (page: number) => Promise<ListPage<R>>,
   page: number,
 ): Promise<ListPage<R>> {
   const found = await load(page);
-  if (found.items.length > 0 || found.total === 0) return found;
-  const counted = Math.ceil(found.total / found.page_size);
-  if (!found.total_is_lower_bound) return { ...found, lastPage: counted };
-  let [last, beyond] = [counted, page];
+  if (found.items.length > 0 || !found.total_is_lower_bound) return found;
+  let [last, beyond] = [Math.ceil(found.total / found.page_size), page];
   while (beyond - last > 1) {
     const middle = Math.floor((last + beyond) / 2);
     if ((await load(middle)).items.length > 0) last = middle;

@@ -22,6 +22,15 @@ export const ofOwner = ({
 }: Omit<Owner, 'owner_name'>): Readonly<Record<string, string>> =>
   owner_kind === 'user' ? { user_id: owner_id } : { team_id: owner_id };
 
+/** The same, to show those of the window of a report, a budget or an alert. */
+export const ofWindow = ({
+  window_start: from,
+  window_end: to,
+}: {
+  readonly window_start: string;
+  readonly window_end: string;
+}) => ({ from, to });
+
 /** What the list of requests is asked for, to show what the ledger has a row of: those alone are counted in reports. */
 export const inLedger = { in_ledger: 'true' } as const;
 

@@ -1,5 +1,5 @@
 import type { paths } from '../../api/api.d.ts';
-import { inLedger, ofOwner } from '../../ui/things.tsx';
+import { inLedger, ofOwner, ofWindow } from '../../ui/things.tsx';
 
 /** A budget alert with its mails. */
 export type Alert =
@@ -8,8 +8,7 @@ export type Alert =
 /** The requests of the owner in the window that an alert is about. */
 export const windowRequests = (alert: Alert): Readonly<Record<string, string>> => ({
   ...ofOwner(alert),
-  from: alert.window_start,
-  to: alert.window_end,
+  ...ofWindow(alert),
 });
 
 /** Those of them that the ledger had when the alert was made, the one that made it among them. */

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Icon } from '../../ui/icons.tsx';
-import { OwnerLink, RequestsLink } from '../../ui/things.tsx';
-import { type Overview, windowOf } from './overview-data.ts';
+import { ofWindow, OwnerLink, RequestsLink } from '../../ui/things.tsx';
+import type { Overview } from './overview-data.ts';
 
 type Fact = Overview['attention'][number];
 type Item = Fact['items'][number];
@@ -138,7 +138,7 @@ function Named({ item, of }: { readonly item: Item; readonly of: Overview }) {
           {item.count === 0 ? (
             'no unpriced request yet'
           ) : (
-            <RequestsLink where={{ model_key: item.id, pricing_status: 'unpriced', ...windowOf(of) }}>
+            <RequestsLink where={{ model_key: item.id, pricing_status: 'unpriced', ...ofWindow(of) }}>
               {item.count.toLocaleString('en')} unpriced
             </RequestsLink>
           )}

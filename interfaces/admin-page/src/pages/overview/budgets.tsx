@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { BudgetBar } from '../../ui/bar.tsx';
 import { ownerColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { inLedger, ofOwner, RequestsLink } from '../../ui/things.tsx';
+import { inLedger, ofOwner, ofWindow, RequestsLink } from '../../ui/things.tsx';
 import { Money, Time } from '../../ui/values.tsx';
 import type { Overview } from './overview-data.ts';
 
@@ -20,7 +20,7 @@ const columns: readonly Column<Standing>[] = [
     title: 'Spend',
     align: 'end',
     cell: (of) => (
-      <RequestsLink where={{ ...ofOwner(of), ...inLedger, from: of.window_start, to: of.window_end }}>
+      <RequestsLink where={{ ...ofOwner(of), ...ofWindow(of), ...inLedger }}>
         <Money usd={of.spend_usd} />
       </RequestsLink>
     ),

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { RequestsLink } from '../../ui/things.tsx';
+import { CountedRequests, ofWindow, RequestsLink } from '../../ui/things.tsx';
 import { Count, Duration, durationText, Money, NotAvailable } from '../../ui/values.tsx';
 import { HourBars } from './hour-bars.tsx';
-import { errorsOf, type Hour, hourText, ledgerWindowOf, type Overview, windowOf } from './overview-data.ts';
+import { errorsOf, type Hour, hourText, ledgerWindowOf, type Overview } from './overview-data.ts';
 
 /** Spend, requests, errors and times: of all 24 hours, and hour by hour. */
 export function Figures({ of }: { readonly of: Overview }) {
@@ -37,18 +37,14 @@ export function Figures({ of }: { readonly of: Overview }) {
       />
       <Figure
         title="Requests"
-        value={
-          <RequestsLink where={ledgerWindowOf(of)}>
-            <Count of={day.request_count} />
-          </RequestsLink>
-        }
+        value={<CountedRequests of={day.request_count} where={ledgerWindowOf(of)} />}
         more={
           <>
             <Count of={last?.request_count} /> in this hour, <Count of={today.request_count} /> today
             {day.logged_count <= day.request_count ? null : (
               <>
                 ;{' '}
-                <RequestsLink where={windowOf(of)}>
+                <RequestsLink where={ofWindow(of)}>
                   <Count of={day.logged_count} /> logged
                 </RequestsLink>
                 , with those that failed
@@ -65,7 +61,7 @@ export function Figures({ of }: { readonly of: Overview }) {
       <Figure
         title="Errors"
         value={
-          <RequestsLink where={{ ...windowOf(of), failed: 'true' }}>
+          <RequestsLink where={{ ...ofWindow(of), failed: 'true' }}>
             <Count of={errorsOf(day)} />
           </RequestsLink>
         }

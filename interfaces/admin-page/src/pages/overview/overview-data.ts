@@ -1,4 +1,4 @@
-import { inLedger } from '../../ui/things.tsx';
+import { inLedger, ofWindow } from '../../ui/things.tsx';
 import type { paths } from '../../api/api.d.ts';
 
 export type Overview =
@@ -7,17 +7,8 @@ export type Hour = Overview['hours'][number];
 
 const hourMs = 3_600_000;
 
-/** The filters of the list of requests that select the 24 hours. */
-export const windowOf = (of: Pick<Overview, 'window_start' | 'window_end'>) => ({
-  from: of.window_start,
-  to: of.window_end,
-});
-
-/** Those of them that the ledger has, which is what requests and spend are counted from. */
-export const ledgerWindowOf = (of: Pick<Overview, 'window_start' | 'window_end'>) => ({
-  ...windowOf(of),
-  ...inLedger,
-});
+/** The requests of the 24 hours that the ledger has, which is what requests and spend are counted from. */
+export const ledgerWindowOf = (of: Overview) => ({ ...ofWindow(of), ...inLedger });
 
 export const ofHour = ({ hour_start: from }: Hour) => ({
   from,

@@ -1,15 +1,13 @@
 import type { paths } from '../../api/api.d.ts';
 import { CountedRequests } from '../../ui/things.tsx';
 import { Count } from '../../ui/values.tsx';
+import type { pricingWords } from '../request-logs/choices.ts';
 
 export type SpendReport =
   paths['/api/v1/admin/spend/report']['get']['responses'][200]['content']['application/json']['data'];
 
 /** A state of rows of the ledger, as the list of requests is asked for it. */
-export type PricingState = 'priced' | 'legacy_estimated' | 'unpriced' | 'usage_missing';
-
-/** What the list of requests is asked for, to show those of a report's window. */
-export const windowOf = ({ window_start: from, window_end: to }: SpendReport) => ({ from, to });
+export type PricingState = keyof typeof pricingWords;
 
 /** So many of some requests are in this state, as a link to them. */
 export const Priced = ({

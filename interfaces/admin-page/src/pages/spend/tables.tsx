@@ -1,9 +1,9 @@
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { inLedger, ofOwner } from '../../ui/things.tsx';
+import { inLedger, ofOwner, ofWindow } from '../../ui/things.tsx';
 import { Badge } from '../../ui/values.tsx';
-import { Priced, type PricingState, type SpendReport, windowOf } from './priced.tsx';
+import { Priced, type PricingState, type SpendReport } from './priced.tsx';
 import { ofOwners } from './window.ts';
 
 type Tally = SpendReport['totals'];
@@ -62,7 +62,7 @@ export function OwnerTable({ report }: { readonly report: SpendReport }) {
       cell: ({ owner_kind: kind }) => (kind === 'user' ? 'Person' : 'Team'),
       text: ({ owner_kind: kind }) => kind,
     },
-    ...tallyColumns<SpendReport['owners'][number]>((owner) => ({ ...ofOwner(owner), ...windowOf(report) })),
+    ...tallyColumns<SpendReport['owners'][number]>((owner) => ({ ...ofOwner(owner), ...ofWindow(report) })),
   ];
   return (
     <BoundedTable
@@ -82,7 +82,7 @@ export function ModelTable({ report }: { readonly report: SpendReport }) {
     ...tallyColumns<SpendReport['models'][number]>(({ model_key: model }) => ({
       model_key: model,
       ...ofOwners(report),
-      ...windowOf(report),
+      ...ofWindow(report),
     })),
   ];
   return (
