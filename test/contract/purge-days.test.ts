@@ -13,6 +13,7 @@ import { aRecord, aUser, type Holder, holder, settleTogether, withLedgers } from
 import {
   aRow,
   fill,
+  heldWithin,
   hourMs,
   idsIn,
   logRollups,
@@ -158,44 +159,34 @@ describe('a purge of days', () => {
     return made;
   };
 
-  it('drops whole days, deletes what is left before the cutoff, and the rollups are those of the rows that stay', async () => {
-    let last = Promise.resolve();
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(aRow, { maxLength: 40, size: 'max' }),
-        fc.constantFrom(0, 1000, hourMs, 30 * hourMs),
-        (rows, tookMs) => {
-          last = (async () => {
-            await dropAll();
-            await makeDays('2031-05-10T00:00:00Z', '2031-05-20T00:00:00Z');
-            const ids = await fill(query, cutoff, rows, idBefore(tookMs));
-            expect(await rollupDifferences(query)).toEqual([]);
-            expect(await purge()).toBe(rows.filter(({ offset }) => offset < 0).length);
-            const kept = (which: (row: Row) => boolean) =>
-              ids.filter((_, index) => rows[index]!.offset >= 0 && which(rows[index]!)).toSorted();
-            expect(await idsIn(query, 'request_logs')).toEqual(kept(() => true));
-            expect(await idsIn(query, 'request_log_tags')).toEqual(kept(({ tags }) => tags > 0));
-            expect(await idsIn(query, 'request_log_attempts')).toEqual(kept(({ attempts }) => attempts > 0));
-            expect(await idsIn(query, 'request_log_payloads')).toEqual(kept(({ payload }) => payload));
-            expect(await rollupDifferences(query)).toEqual([]);
-            // What no row is left of has no rollup either.
-            for (const table of logRollups)
-              expect(
-                await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [cutoff]),
-              ).toEqual([]);
-            const days = await partitionsOf('request_logs');
-            expect(days.filter((day) => day >= '2031_05_17')).toHaveLength(4);
-            if (tookMs < 30 * hourMs) expect(days.filter((day) => day < '2031_05_16')).toEqual([]);
-            expect(await query(`select relname from pg_class where relname ~ '^purged_'`)).toEqual([]);
-          })();
-          return last;
-        },
-      ),
-      { numRuns: 10, interruptAfterTimeLimit: 40_000 },
-    );
-    // What the time limit breaks in on goes on, and would write among the rows of the next test.
-    await last;
-  });
+  it('drops whole days, deletes what is left before the cutoff, and the rollups are those of the rows that stay', () =>
+    heldWithin(
+      { ms: 40_000, numRuns: 10 },
+      fc.tuple(fc.array(aRow, { maxLength: 40, size: 'max' }), fc.constantFrom(0, 1000, hourMs, 30 * hourMs)),
+      async ([rows, tookMs]) => {
+        await dropAll();
+        await makeDays('2031-05-10T00:00:00Z', '2031-05-20T00:00:00Z');
+        const ids = await fill(query, cutoff, rows, idBefore(tookMs));
+        expect(await rollupDifferences(query)).toEqual([]);
+        expect(await purge()).toBe(rows.filter(({ offset }) => offset < 0).length);
+        const kept = (which: (row: Row) => boolean) =>
+          ids.filter((_, index) => rows[index]!.offset >= 0 && which(rows[index]!)).toSorted();
+        expect(await idsIn(query, 'request_logs')).toEqual(kept(() => true));
+        expect(await idsIn(query, 'request_log_tags')).toEqual(kept(({ tags }) => tags > 0));
+        expect(await idsIn(query, 'request_log_attempts')).toEqual(kept(({ attempts }) => attempts > 0));
+        expect(await idsIn(query, 'request_log_payloads')).toEqual(kept(({ payload }) => payload));
+        expect(await rollupDifferences(query)).toEqual([]);
+        // What no row is left of has no rollup either.
+        for (const table of logRollups)
+          expect(
+            await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [cutoff]),
+          ).toEqual([]);
+        const days = await partitionsOf('request_logs');
+        expect(days.filter((day) => day >= '2031_05_17')).toHaveLength(4);
+        if (tookMs < 30 * hourMs) expect(days.filter((day) => day < '2031_05_16')).toEqual([]);
+        expect(await query(`select relname from pg_class where relname ~ '^purged_'`)).toEqual([]);
+      },
+    ));
 
   it('deletes no row of a day by itself that it can drop', async () => {
     await fill(query, cutoff, [aLog(-50 * hourMs), aLog(-49 * hourMs), aLog(-1)], idBefore(0));

@@ -80,6 +80,21 @@ export async function fill(
   return items.map(({ id }) => id);
 }
 
+/**
+ * A property that is tried for so long at most: shrinking would go on for minutes. What the end of its time breaks in on
+ * is waited for, since it would write among the rows of the next test.
+ */
+export async function heldWithin<T>(
+  { ms, numRuns }: { readonly ms: number; readonly numRuns: number },
+  samples: fc.Arbitrary<T>,
+  held: (sample: T) => Promise<void>,
+): Promise<void> {
+  let last = Promise.resolve();
+  const property = fc.asyncProperty(samples, (sample) => (last = held(sample)));
+  await fc.assert(property, { numRuns, interruptAfterTimeLimit: ms });
+  await last;
+}
+
 export const logTables = ['request_logs', 'request_log_payloads', 'request_log_tags', 'request_log_attempts'];
 export const logRollups = ['harness_rollups', 'tool_cardinality_rollups'];
 

@@ -34,6 +34,7 @@ import {
   aRow,
   everythingElse,
   fill,
+  heldWithin,
   hourMs,
   hoursAgo,
   idsIn,
@@ -104,46 +105,36 @@ describe('the purge of request logs', () => {
     writer: 1,
   };
 
-  it('deletes what is older than the cutoff, with its children, and leaves what is not, however many there are at it', async () => {
-    let last = Promise.resolve();
-    await fc.assert(
-      fc.asyncProperty(
+  it('deletes what is older than the cutoff, with its children, and leaves what is not, however many there are at it', () =>
+    heldWithin(
+      { ms: 20_000, numRuns: 40 },
+      fc.tuple(
         fc.array(aRow, { maxLength: 40, size: 'max' }),
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 3 }),
-        (rows, sizes) => {
-          last = (async () => {
-            await query(`truncate ${[...logTables, ...logRollups].join(', ')}`);
-            const cutoff = hoursAgo(72);
-            const ids = await fill(query, cutoff, rows);
-            expect(await rollupDifferences(query)).toEqual([]);
-            const deleted = await Promise.all(
-              sizes.map((size) => purgeInBatches(database.url(), cutoff, size)),
-            );
-            expect(deleted.reduce((sum, each) => sum + each, 0)).toBe(
-              rows.filter(({ offset }) => offset < 0).length,
-            );
-            const kept = (which: (row: Row) => boolean) =>
-              ids
-                .filter((_, index) => {
-                  const row = rows[index]!;
-                  return row.offset >= 0 && which(row);
-                })
-                .toSorted();
-            expect(await idsIn(query, 'request_logs')).toEqual(kept(() => true));
-            expect(await idsIn(query, 'request_log_tags')).toEqual(kept(({ tags }) => tags > 0));
-            expect(await idsIn(query, 'request_log_attempts')).toEqual(kept(({ attempts }) => attempts > 0));
-            expect(await idsIn(query, 'request_log_payloads')).toEqual(kept(({ payload }) => payload));
-            expect(await rollupDifferences(query)).toEqual([]);
-          })();
-          return last;
-        },
       ),
-      // Shrinking would go on for minutes.
-      { numRuns: 40, interruptAfterTimeLimit: 20_000 },
-    );
-    // What the time limit breaks in on goes on, and would write among the rows of the next test.
-    await last;
-  });
+      async ([rows, sizes]) => {
+        await query(`truncate ${[...logTables, ...logRollups].join(', ')}`);
+        const cutoff = hoursAgo(72);
+        const ids = await fill(query, cutoff, rows);
+        expect(await rollupDifferences(query)).toEqual([]);
+        const deleted = await Promise.all(sizes.map((size) => purgeInBatches(database.url(), cutoff, size)));
+        expect(deleted.reduce((sum, each) => sum + each, 0)).toBe(
+          rows.filter(({ offset }) => offset < 0).length,
+        );
+        const kept = (which: (row: Row) => boolean) =>
+          ids
+            .filter((_, index) => {
+              const row = rows[index]!;
+              return row.offset >= 0 && which(row);
+            })
+            .toSorted();
+        expect(await idsIn(query, 'request_logs')).toEqual(kept(() => true));
+        expect(await idsIn(query, 'request_log_tags')).toEqual(kept(({ tags }) => tags > 0));
+        expect(await idsIn(query, 'request_log_attempts')).toEqual(kept(({ attempts }) => attempts > 0));
+        expect(await idsIn(query, 'request_log_payloads')).toEqual(kept(({ payload }) => payload));
+        expect(await rollupDifferences(query)).toEqual([]);
+      },
+    ));
 
   it('leaves no rollup rows behind for buckets that it has emptied', async () => {
     const rows = Array.from({ length: 50 }, (_, index) => ({
