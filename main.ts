@@ -1,7 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { commands } from './composition/commands.ts';
 import { outliveOutput } from './infrastructure/outlive-output.ts';
-import { inWords } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
 
@@ -15,7 +13,7 @@ export async function main(words: readonly string[]): Promise<void> {
     else endWith(await run(name, args));
   } catch (error) {
     const misread = error instanceof UsageError;
-    terminal.err(misread ? `usage: ${error.message}\n${usage}` : inWords(error));
+    terminal.err(misread ? `usage: ${error.message}\n${usage}` : await wordsOf(error));
     endWith(misread ? 2 : 1);
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);
@@ -33,9 +31,16 @@ const asksForHelp = (words: readonly string[]): boolean =>
 /** Nothing, or a flag. */
 const isNoName = (name: string): boolean => name === '' || name.startsWith('-');
 
+/** What commands work with is loaded where there is one: help, and a name that is none, take a tenth of its time. */
 async function run(name: string, args: readonly string[]): Promise<number> {
   if (!isCommand(name)) throw new UsageError(`there is no command '${name}'`);
+  const { commands } = await import('./composition/commands.ts');
   return commands[name](args);
+}
+
+async function wordsOf(error: unknown): Promise<string> {
+  const { inWords } = await import('./infrastructure/postgres/database-fault.ts');
+  return inWords(error);
 }
 
 /** So long a worker that is done may take to close what is still open, such as a connection that is frozen. */
