@@ -4,7 +4,7 @@ import path from 'node:path';
 import { isAdmin } from '../application/admin/create-admin.ts';
 import { endings } from '../application/shrinking.ts';
 import { formatKey } from '../domain/identity/api-key.ts';
-import { type Environment, environment } from '../infrastructure/config/load.ts';
+import { type Environment, environment } from '../infrastructure/config/environment.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';

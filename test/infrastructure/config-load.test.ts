@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { environment, loadConfig } from '../../infrastructure/config/load.ts';
+import { environment } from '../../infrastructure/config/environment.ts';
+import { loadConfig } from '../../infrastructure/config/load.ts';
 import { implementations } from '../../infrastructure/providers/registry.ts';
 import { aKey, configOf, problemsOf, provider, route } from './config-reading.ts';
 

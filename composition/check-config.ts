@@ -1,0 +1,37 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { priceCatalogue } from '../domain/money/price-catalogue.ts';
+import { lintConfig } from '../infrastructure/config/lint.ts';
+import { loadConfig } from '../infrastructure/config/load.ts';
+import { sorted } from '../infrastructure/config/problem.ts';
+import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { tlsNotes } from '../infrastructure/config/tls-files.ts';
+import { plainHosts } from '../infrastructure/postgres/hosts.ts';
+import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
+import { implementations } from '../infrastructure/providers/registry.ts';
+import type { Checked } from '../interfaces/cli/check-config.ts';
+import { fitConfig } from './fit-config.ts';
+
+/** What is wrong with a file, and what is probably not meant; the database and MCP servers are asked on demand. */
+export async function checkConfig(file: string): Promise<Checked> {
+  const loaded = await fitConfig(await loadConfig(file, processVariables()));
+  if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
+  const catalogue = priceCatalogue(bundledCatalogue(), []);
+  const linted = lintConfig(loaded.right, {
+    hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
+    canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
+    plainHosts,
+  });
+  const warnings = sorted([...linted, ...(await tlsNotes(loaded.right, Date.now()))]);
+  return {
+    problems: [],
+    warnings,
+    database: async () => {
+      const { databaseProblem } = await import('./database-commands.ts');
+      return databaseProblem(loaded.right.config.database);
+    },
+    mcpServers: async () => {
+      const { checkMcpServers } = await import('./mcp-check.ts');
+      return checkMcpServers(loaded.right.config);
+    },
+  };
+}
