@@ -13,6 +13,7 @@ import type { AdminAction } from '../../domain/identity/admin-event.ts';
 import { recordChange } from './admin-events-store.ts';
 import { findKey, keyPage, lockKey, keyEventJson } from './key-rows.ts';
 import { instantOf } from './instants.ts';
+import { written } from './owner-rows.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
 
@@ -38,7 +39,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
           version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
-      return changed(connection, 'api_key.update', before, author);
+      return told(connection, 'api_key.update', before.apiKeyId, before, author);
     }),
   rotate: ({ id, patch: { secretSha256, overlapSecs }, version, author }) =>
     pool.transaction(async (connection) => {
@@ -52,7 +53,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
           version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
-      return changed(connection, 'api_key.rotate', before, author);
+      return told(connection, 'api_key.rotate', before.apiKeyId, before, author);
     }),
   revoke: ({ id, version, author }) =>
     pool.transaction(async (connection) => {
@@ -65,7 +66,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
           previous_secret_sha256 = null, previous_expires_at = null, version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
-      return changed(connection, 'api_key.revoke', before, author);
+      return told(connection, 'api_key.revoke', before.apiKeyId, before, author);
     }),
 });
 
@@ -109,15 +110,7 @@ async function createKey(connection: CommonQueryMethods, key: NewKey, author: Au
             ${author?.userId ?? null})
     returning api_key_id
   `);
-  const present = await keyAfter(connection, apiKeyId);
-  await recordChange(connection, author, {
-    action: 'api_key.create',
-    targetKind: 'api_key',
-    targetId: apiKeyId,
-    before: undefined,
-    after: keyEventJson(present),
-  });
-  return { kind: 'done', present };
+  return told(connection, 'api_key.create', apiKeyId, undefined, author);
 }
 
 const columnsOf = (owner: KeyOwnerRef) =>
@@ -140,25 +133,20 @@ const changes = (before: StoredKey, { name, allowedModels, expiresAt }: KeyPatch
   (allowedModels !== undefined && allowedModels.join('\n') !== before.allowedModels.join('\n')) ||
   (expiresAt !== undefined && expiresAt?.getTime() !== before.expiresAt?.getTime());
 
-async function changed(
+async function told(
   connection: CommonQueryMethods,
   action: AdminAction,
-  before: StoredKey,
+  targetId: string,
+  before: StoredKey | undefined,
   author: Author,
 ): Promise<Extract<Changed<StoredKey>, { kind: 'done' }>> {
-  const present = await keyAfter(connection, before.apiKeyId);
+  const present = written(await findKey(connection, targetId));
   await recordChange(connection, author, {
     action,
     targetKind: 'api_key',
-    targetId: before.apiKeyId,
-    before: keyEventJson(before),
+    targetId,
+    before: before && keyEventJson(before),
     after: keyEventJson(present),
   });
   return { kind: 'done', present };
-}
-
-async function keyAfter(connection: CommonQueryMethods, apiKeyId: string): Promise<StoredKey> {
-  const present = await findKey(connection, apiKeyId);
-  if (present === undefined) throw new TypeError('a key that was just written is not there');
-  return present;
 }

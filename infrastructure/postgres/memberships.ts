@@ -6,6 +6,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { recordChange } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
 import { isUuid } from './instants.ts';
+import { written } from './owner-rows.ts';
 import { row } from './pool.ts';
 
 type Member = Parameters<Teams['removeMember']>[0];
@@ -31,8 +32,7 @@ export async function setMember(
     insert into team_memberships (team_id, user_id, role) values (${teamId}, ${userId}, ${role})
     on conflict (team_id, user_id) do update set role = excluded.role
   `);
-  const present = await findMember(connection, member);
-  if (present === undefined) throw new TypeError('a row that was just written is not there');
+  const present = written(await findMember(connection, member));
   await addMemberEvent(connection, author, before, present);
   return { kind: 'done', present };
 }

@@ -20,6 +20,7 @@ import {
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { recordChange } from './admin-events-store.ts';
 import { timestamp, nullable } from './codecs.ts';
+import { written } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { limitColumns, limitJson, rateLimitOf } from './rate-limit-rows.ts';
@@ -52,8 +53,7 @@ export const rateLimitsStore = (pool: DatabasePool): RateLimits => ({
       if (isOther(before, change)) return E.left({ kind: 'conflict', present: before });
       if (before !== undefined && isSame(before, terms)) return E.right(before);
       await write(connection, change.subject, terms);
-      const after = await present(connection, change.subject);
-      if (after === undefined) throw new TypeError('a rate limit that was set is not there');
+      const after = written(await present(connection, change.subject));
       await leaveEvent(connection, 'rate_limit.set', change, before, after);
       return E.right(after);
     }),
