@@ -10,8 +10,9 @@ import {
 import { type ExportDay, windowOfDay } from '../../domain/export/export-day.ts';
 import type { ExportTotals } from '../../domain/export/manifest.ts';
 import { alone } from './alone.ts';
-import { int8, nullable, timestamp } from './codecs.ts';
+import { int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
+import { databaseNow } from './purge-store.ts';
 import { unhurried, unhurriedMs } from './unhurried.ts';
 import { anyTime, answeredWithin } from './within-time.ts';
 
@@ -30,25 +31,20 @@ const exportLock = 4_071_771_015;
 /** A page and a look are short. */
 const answerMs = 15_000;
 
-const nowRow = t.type({ now: timestamp });
-const heldRow = t.type({ held: t.boolean });
 const totalsRow = t.type({ rows: int8, cost: nullable(int8) });
 const textRow = t.record(t.string, nullable(t.string));
 
 /** The rows of one table as text, by day. */
 const exportSource = (connection: CommonQueryMethods, subject: ExportSubject): ExportSource => ({
-  now: async () => {
-    const statement = sql.type(row(nowRow))`select gateway_now() as now`;
-    return (await answeredWithin(connection.one(statement), answerMs)).now;
-  },
+  now: () => databaseNow(connection, answerMs),
   totalsOf: (day) => (subject === 'ledger' ? ledgerTotals(connection, day) : logTotals(connection, day)),
   rowsOf: (day) => rowsOf(connection, subject, day),
-  holds: async ({ requestLogId, scope }) => {
-    const statement = sql.type(row(heldRow))`
-      select exists(select 1 from ${tables[subject]}
-                    where request_log_id = ${requestLogId}::uuid and ownership_scope_key = ${scope}) as held
+  holds: ({ requestLogId, scope }) => {
+    const statement = sql.unsafe`
+      select 1 from ${tables[subject]}
+      where request_log_id = ${requestLogId}::uuid and ownership_scope_key = ${scope}
     `;
-    return (await answeredWithin(connection.one(statement), answerMs)).held;
+    return answeredWithin(connection.exists(statement), answerMs);
   },
 });
 

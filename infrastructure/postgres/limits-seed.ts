@@ -18,7 +18,7 @@ interface Limited {
  */
 export async function reconcileLimits(connection: DatabaseTransactionConnection, seed: Seed): Promise<void> {
   // Found first and written then: on Citus people and keys are on every node, and limits on one.
-  const found = await connection.any(sql.type(row(t.type({ wanted: t.string })))`
+  const found = await connection.anyFirst(sql.type(row(t.type({ wanted: t.string })))`
     select json_build_object(
       'kind', w.kind, 'id', coalesce(k.api_key_id::text, u.user_id::text, w.name), 'requests', w.requests,
       'tokens', w.tokens, 'in_flight', w.in_flight)::text as wanted
@@ -28,10 +28,7 @@ export async function reconcileLimits(connection: DatabaseTransactionConnection,
     left join users u on w.kind = 'user' and u.email_folded = lower(w.name)
   `);
   const wanted = sql.fragment`
-    select w.* from unnest(${sql.array(
-      found.map((each) => each.wanted),
-      'text',
-    )}) one
+    select w.* from unnest(${sql.array(found, 'text')}) one
     cross join lateral json_to_record(one::json)
       w(kind text, id text, requests bigint, tokens bigint, in_flight bigint)
   `;

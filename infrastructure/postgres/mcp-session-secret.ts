@@ -6,12 +6,9 @@ import { row } from './pool.ts';
 /** What the ids of MCP sessions are sealed with; it never changes, so it is read once, by the first who needs it. */
 export function mcpSessionSecret(pool: DatabasePool): () => Promise<Buffer> {
   let known: Promise<Buffer> | undefined;
-  const read = async (): Promise<Buffer> => {
-    const found = await pool.one(sql.type(row(secretRow))`select secret from mcp_session_secret`);
-    return found.secret;
-  };
   return () => {
-    known ??= read().catch((error: unknown) => {
+    const read = sql.type(row(secretRow))`select secret from mcp_session_secret`;
+    known ??= pool.oneFirst(read).catch((error: unknown) => {
       known = undefined;
       throw error;
     });

@@ -44,11 +44,9 @@ export const ownAccessStore = (pool: DatabasePool): OwnAccess => ({
       return begun !== null;
     }),
   begunFactor: async (userId) =>
-    (
-      await pool.maybeOne(sql.type(row(t.type({ sealed_secret: bytes })))`
-        select f.sealed_secret from user_second_factors f where f.user_id = ${userId} and f.confirmed_at is null
-      `)
-    )?.sealed_secret,
+    (await pool.maybeOneFirst(sql.type(row(t.type({ sealed_secret: bytes })))`
+      select f.sealed_secret from user_second_factors f where f.user_id = ${userId} and f.confirmed_at is null
+    `)) ?? undefined,
   confirmFactor: (change, factor, recoverySha256) =>
     changing(pool, change, (connection) => confirm(connection, change, factor, recoverySha256)),
   removeFactor: (change, used) =>
@@ -114,11 +112,11 @@ async function setOwnPassword(
   await connection.query(sql.unsafe`
     delete from user_second_factors where user_id = ${userId} and confirmed_at is null
   `);
-  const present = await connection.maybeOne(sql.type(row(t.type({ sealed_secret: bytes })))`
+  const present = await connection.maybeOneFirst(sql.type(row(t.type({ sealed_secret: bytes })))`
     select f.sealed_secret from user_second_factors f where f.user_id = ${userId}
   `);
   // One that was enrolled or removed meanwhile is not the one that was sealed anew.
-  if (!isSame(present?.sealed_secret, secondFactor?.sealedSecret)) return false;
+  if (!isSame(present ?? undefined, secondFactor?.sealedSecret)) return false;
   if (sealedSecret !== undefined)
     await connection.query(sql.unsafe`
       update user_second_factors set sealed_secret = ${binary(sealedSecret)} where user_id = ${userId}

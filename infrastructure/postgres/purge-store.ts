@@ -28,12 +28,13 @@ const reachedRow = t.type({ reached: nullable(t.string) });
 /** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */
 const answerMs = 15_000;
 
+/** The time of the database. */
+export const databaseNow = (connection: CommonQueryMethods, withinMs: number): Promise<Date> =>
+  answeredWithin(connection.oneFirst(sql.type(row(nowRow))`select gateway_now() as now`), withinMs);
+
 /** `request_logs` and its children, in statements that nobody waits for. */
 export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answerMs): AgedRows => ({
-  now: async () => {
-    const statement = sql.type(row(nowRow))`select gateway_now() as now`;
-    return (await answeredWithin(connection.one(statement), withinMs)).now;
-  },
+  now: () => databaseNow(connection, withinMs),
   countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), unhurriedMs + withinMs),
   deleteBefore: (cutoff) => batches(connection, cutoff, withinMs),
 });
@@ -42,7 +43,7 @@ const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<numb
   unhurried(connection, async (transaction) => {
     // Several processes at once would be felt.
     await transaction.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
-    const { count } = await transaction.one(sql.type(row(countRow))`
+    const count = await transaction.oneFirst(sql.type(row(countRow))`
       select count(*) as count from request_logs where occurred_at < ${cutoff.toISOString()}::timestamptz
     `);
     return Number(count);
@@ -60,17 +61,17 @@ async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, wi
     for (;;) {
       const dropped = await answeredWithin(
         unhurried(connection, (transaction) =>
-          transaction.one(sql.type(row(droppedRow))`select gateway_purge_detached_logs() as deleted`),
+          transaction.oneFirst(sql.type(row(droppedRow))`select gateway_purge_detached_logs() as deleted`),
         ),
         unhurriedMs + withinMs,
       );
-      if (dropped.deleted === null) break;
-      yield { rows: Number(dropped.deleted), whole: true };
+      if (dropped === null) break;
+      yield { rows: Number(dropped), whole: true };
     }
     const statement = sql.type(row(reachedRow))`
       select reached from gateway_detach_log_partitions(${cutoff.toISOString()}::timestamptz, ${behind}::uuid)
     `;
-    const { reached } = await answeredWithin(connection.one(statement), withinMs);
+    const reached = await answeredWithin(connection.oneFirst(statement), withinMs);
     if (reached === null) return;
     behind = reached;
   }
@@ -116,19 +117,19 @@ export async function* rowBatches(
 
 /** Records of MCP tool calls, in statements that nobody waits for. */
 const agedInvocations: Purged['store'] = (connection, withinMs) => ({
-  now: agedRequestLogs(connection, withinMs).now,
+  now: () => databaseNow(connection, withinMs),
   countBefore: async (cutoff) => {
     const statement = sql.type(row(countRow))`
       select count(*) as count from mcp_tool_invocations where occurred_at < ${cutoff.toISOString()}::timestamptz
     `;
-    return Number((await answeredWithin(connection.one(statement), withinMs)).count);
+    return Number(await answeredWithin(connection.oneFirst(statement), withinMs));
   },
   async *deleteBefore(cutoff) {
     for (;;) {
       const statement = sql.type(row(countRow))`
         select gateway_purge_invocations(${cutoff.toISOString()}::timestamptz, ${purgeBatchRows}) as count
       `;
-      const { count } = await answeredWithin(connection.one(statement), withinMs);
+      const count = await answeredWithin(connection.oneFirst(statement), withinMs);
       yield { rows: Number(count), whole: false };
       if (count < BigInt(purgeBatchRows)) return;
     }

@@ -1,5 +1,6 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
+import { nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 
 /** Where reports and lists of records are read, beside the database that is written. */
@@ -12,20 +13,18 @@ export interface ReadReplica {
   readonly asOf: () => Promise<string | null>;
 }
 
-const asOfRow = t.type({ as_of: t.union([t.string, t.null]) });
+const asOfRow = t.type({ as_of: nullable(t.string) });
 
 export async function openReadReplica(url: string, maxConnections: number): Promise<ReadReplica> {
   const pool = await openPool(url, maxConnections);
   return {
     pool,
-    asOf: async () => {
-      // A database that is no replica is never behind itself.
-      const found = await pool.one(sql.type(row(asOfRow))`
+    // A database that is no replica is never behind itself.
+    asOf: () =>
+      pool.oneFirst(sql.type(row(asOfRow))`
         select to_char(
           case when pg_is_in_recovery() then pg_last_xact_replay_timestamp() else clock_timestamp() end
             at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as as_of
-      `);
-      return found.as_of;
-    },
+      `),
   };
 }

@@ -201,21 +201,20 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
           else w.from_config is distinct from true or (w.now_cadence, w.now_amount, w.now_hard, w.now_zone)
             is distinct from (w.cadence, w.amount_10000, w.hard_limit, w.timezone) end
   `;
-  const scopes = await connection.any(sql.type(row(t.type({ scope: t.string })))`
+  const scopes = await connection.anyFirst(sql.type(row(t.type({ scope: t.string })))`
     select w.scope from (${changed}) w
   `);
   if (scopes.length === 0) return;
-  const lockedScopes = scopes.map(({ scope }) => scope);
-  const locked = sql.array(lockedScopes, 'text');
+  const locked = sql.array(scopes, 'text');
   await connection.query(sql.unsafe`select lock_budgets(${locked})`);
-  const wantedNow = await connection.any(sql.type(row(t.type({ wanted: t.string })))`
+  const wantedNow = await connection.anyFirst(sql.type(row(t.type({ wanted: t.string })))`
     select json_build_object(
       'user_id', w.user_id, 'team_id', w.team_id, 'cadence', w.cadence, 'amount_10000', w.amount_10000,
       'hard_limit', w.hard_limit, 'timezone', w.timezone)::text as wanted
     from (${changed}) w where w.scope = any (${locked})
   `);
   for (let from = 0; from < wantedNow.length; from += budgetsAtOnce) {
-    const some = wantedNow.slice(from, from + budgetsAtOnce).map(({ wanted: each }) => each);
+    const some = wantedNow.slice(from, from + budgetsAtOnce);
     await connection.query(sql.unsafe`
       select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
                                 ${seed.mailReady})
@@ -268,10 +267,9 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
     where k.from_config and k.revoked_at is null
       and not exists (select 1 from ${wanted} where w.public_id = k.public_id)
   `);
-  const kept = await connection.any(sql.type(row(t.type({ name: t.string })))`
+  return connection.anyFirst(sql.type(row(t.type({ name: t.string })))`
     select k.name from api_keys k join ${wanted} on w.public_id = k.public_id where k.revoked_by = 'admin'
   `);
-  return kept.map(({ name }) => name);
 }
 
 const keyRow = ({ publicId, secretSha256, name, owner, allowedModels }: SeedKey) => ({

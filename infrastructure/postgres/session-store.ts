@@ -99,11 +99,9 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
     return opened;
   },
   end: async (tokenSha256) =>
-    (
-      await pool.maybeOne(sql.type(row(t.type({ user_id: t.string })))`
-        delete from admin_sessions where token_sha256 = ${binary(tokenSha256)} returning user_id
-      `)
-    )?.user_id,
+    (await pool.maybeOneFirst(sql.type(row(t.type({ user_id: t.string })))`
+      delete from admin_sessions where token_sha256 = ${binary(tokenSha256)} returning user_id
+    `)) ?? undefined,
 });
 
 async function personOf(pool: DatabasePool, email: string): Promise<PersonWithPassword | undefined> {
@@ -213,16 +211,14 @@ const countsStill = (tries: 'a' | 'o') => {
 /** Folded as accounts are, so that another case of letters is no other account. */
 const accountOf = (email: string) => sql.fragment`sha256(convert_to(lower(${email}), 'UTF8'))`;
 
-const adminExists = sql.type(row(t.type({ present: t.boolean })))`
-  select exists (
-    select 1 from users u join user_passwords p on p.user_id = u.user_id
-    where u.role = 'platform_admin' and u.active
-  ) as present
+const presentAdmins = sql.unsafe`
+  select 1 from users u join user_passwords p on p.user_id = u.user_id
+  where u.role = 'platform_admin' and u.active
 `;
 
 /** Platform admins and their passwords. */
 export const adminsStore = (pool: DatabasePool): Admins => ({
-  exist: async () => (await pool.one(adminExists)).present,
+  exist: () => pool.exists(presentAdmins),
   set: (email, passwordHash) =>
     pool.transaction(async (connection) => {
       await lockOwners(connection);
@@ -231,7 +227,7 @@ export const adminsStore = (pool: DatabasePool): Admins => ({
   setFirst: (email, passwordHash) =>
     pool.transaction(async (connection) => {
       await lockOwners(connection);
-      if ((await connection.one(adminExists)).present) return false;
+      if (await connection.exists(presentAdmins)) return false;
       await setAdmin(connection, email, passwordHash);
       return true;
     }),

@@ -116,7 +116,7 @@ async function insertPerson(
   { person: { email, name, isAdmin }, address }: VouchedSession,
 ): Promise<void> {
   const role = isAdmin === true ? 'platform_admin' : 'user';
-  const { user_id: userId } = await connection.one(sql.type(row(t.type({ user_id: t.string })))`
+  const userId = await connection.oneFirst(sql.type(row(t.type({ user_id: t.string })))`
     insert into users (email, name, role) values (${email}, ${name}, ${role}) returning user_id
   `);
   await recordChange(connection, byOneself(userId, address), {
