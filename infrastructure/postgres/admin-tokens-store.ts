@@ -8,7 +8,7 @@ import { addEvent } from './admin-events-store.ts';
 import { bytes, orUndefined, timestamp } from './codecs.ts';
 import { instantOf, isUuid } from './instants.ts';
 import { readObjects } from './object-list.ts';
-import { written } from './owner-rows.ts';
+import { personFields, personIn, written } from './owner-rows.ts';
 import { row } from './pool.ts';
 
 /** Tokens in the table, read anew at each call. */
@@ -27,7 +27,7 @@ export const adminTokensStore = (pool: DatabasePool): AdminTokens => ({
           adminTokenId: found.admin_token_id,
           scope: found.scope,
           secretSha256: found.secret_sha256,
-          person: { userId: found.user_id, email: found.email, name: found.name, role: found.role },
+          person: personIn(found),
         };
   },
   noteUse: async (adminTokenId) => {
@@ -60,14 +60,11 @@ const today = sql.fragment`(gateway_now() at time zone 'UTC')::date`;
 const scope = t.keyof({ read: null, write: null });
 
 const presentedRow = t.type({
+  ...personFields,
   admin_token_id: t.string,
   scope,
   used_today: t.boolean,
   secret_sha256: bytes,
-  user_id: t.string,
-  email: t.string,
-  name: t.string,
-  role: t.keyof({ user: null, platform_admin: null }),
 });
 
 const tokenRow = t.type({

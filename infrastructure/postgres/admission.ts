@@ -19,7 +19,7 @@ import {
 } from '../../domain/limits/rate-limit.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
-import { instantText, int8 } from './codecs.ts';
+import { cadence, instantText, int8 } from './codecs.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { LedgerPlace } from './ledger-place.ts';
 import { askRow, scopeRow } from './ledger-rows.ts';
@@ -43,8 +43,6 @@ export type LimitedAsk = AdmissionAsk & { readonly limits: readonly RateLimit[] 
 
 export const hasLimits = (ask: AdmissionAsk): ask is LimitedAsk =>
   ask.limits !== undefined && ask.limits.length > 0;
-
-export const cadence = t.keyof({ daily: null, weekly: null, monthly: null });
 
 const budgetResult = t.type({
   scope: t.string,

@@ -8,10 +8,10 @@ import type {
   ListedAlert,
 } from '../../application/ports/budgets.ts';
 import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
-import type { Owner } from '../../domain/identity/caller.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
-import { timestamp, instantText, int8, nullable } from './codecs.ts';
+import { cadence, timestamp, instantText, int8, nullable } from './codecs.ts';
 import type { Distribution } from './distribution.ts';
+import { ownerIn } from './owner-rows.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
 import { boundedTotal, exactTotal } from './time-list.ts';
@@ -27,7 +27,7 @@ const alertColumns = {
   user_id: nullable(t.string),
   team_id: nullable(t.string),
   owner_name: t.string,
-  cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
+  cadence,
   amount_10000: int8,
   window_start: timestamp,
   window_end: timestamp,
@@ -227,9 +227,6 @@ const alertOf = (found: AlertColumns): BudgetAlert => ({
   spent: found.spend_after_picousd,
   hardLimit: found.hard_limit,
 });
-
-const ownerIn = ({ user_id, team_id }: Pick<AlertColumns, 'user_id' | 'team_id'>): Owner =>
-  user_id === null ? { kind: 'team', teamId: team_id ?? '' } : { kind: 'user', userId: user_id };
 
 const failedDelivery = (found: t.TypeOf<typeof failedRow>): FailedDelivery => ({
   deliveryId: found.delivery_id,

@@ -3,7 +3,7 @@ import { type DatabasePool, sql } from 'slonik';
 import type { BudgetAuthor, PastBudget } from '../../application/ports/budgets.ts';
 import type { Page, PageAsk } from '../../application/ports/page.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
-import { timestamp, int8, orUndefined } from './codecs.ts';
+import { cadence, timestamp, int8, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
@@ -12,7 +12,7 @@ const text = orUndefined(t.string);
 
 const historyRow = t.type({
   budget_id: t.string,
-  cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
+  cadence,
   amount_10000: int8,
   hard_limit: t.boolean,
   timezone: t.string,

@@ -4,9 +4,10 @@ import type { AdminActor } from '../../application/ports/admin-events.ts';
 import type { Budgets, OwnerBudget } from '../../application/ports/budgets.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
-import { timestamp, int8, nullable } from './codecs.ts';
+import { cadence, timestamp, int8, nullable } from './codecs.ts';
 import { budgetHistory } from './budget-history.ts';
 import { budgetDryRun, ownerSpendByDay } from './budget-spend.ts';
+import { ownerIn } from './owner-rows.ts';
 import { row } from './pool.ts';
 
 const ownerRow = t.type({
@@ -16,7 +17,7 @@ const ownerRow = t.type({
   email: nullable(t.string),
   active: t.boolean,
   budget_id: nullable(t.string),
-  cadence: nullable(t.keyof({ daily: null, weekly: null, monthly: null })),
+  cadence: nullable(cadence),
   amount_10000: nullable(int8),
   hard_limit: nullable(t.boolean),
   timezone: nullable(t.string),
@@ -123,10 +124,7 @@ function ownerBudget(found: t.TypeOf<typeof ownerRow>): OwnerBudget {
   const { budget_id, cadence, amount_10000, hard_limit, timezone, created_at } = found;
   const none = budget_id === null || cadence === null || amount_10000 === null || created_at === null;
   return {
-    owner:
-      found.user_id === null
-        ? { kind: 'team', teamId: found.team_id ?? '' }
-        : { kind: 'user', userId: found.user_id },
+    owner: ownerIn(found),
     name: found.name,
     email: found.email ?? undefined,
     active: found.active,

@@ -1,5 +1,6 @@
 import * as t from 'io-ts';
 import { sql } from 'slonik';
+import type { Cadence } from '../../domain/budget/budget.ts';
 import type { Json } from '../../domain/shared/json.ts';
 
 /** PostgreSQL's int8 and numeric(…, 0), which arrive as text. */
@@ -67,6 +68,9 @@ export const tokenCountColumn = new t.Type<number, number>(
       : t.failure(value, context),
   t.identity,
 );
+
+/** The length of a budget's windows. */
+export const cadence = t.keyof({ daily: null, weekly: null, monthly: null } satisfies Record<Cadence, null>);
 
 /** Bytes as a value of a statement. */
 export const binary = (given: Uint8Array) => sql.binary(Buffer.from(given));

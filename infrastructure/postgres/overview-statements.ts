@@ -2,7 +2,7 @@ import * as t from 'io-ts';
 import { sql } from 'slonik';
 import { hourStarts } from '../../domain/reports/report-window.ts';
 import type { Window } from '../../domain/shared/window.ts';
-import { int8, nullable, timestamp } from './codecs.ts';
+import { cadence, int8, nullable, timestamp } from './codecs.ts';
 import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 import { rollupsWhere } from './report-statements.ts';
@@ -139,7 +139,7 @@ export const standingRow = t.type({
   user_id: nullable(t.string),
   team_id: nullable(t.string),
   owner_name: t.string,
-  cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
+  cadence,
   amount_10000: int8,
   hard_limit: t.boolean,
   window_start: timestamp,

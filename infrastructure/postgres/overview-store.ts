@@ -16,6 +16,7 @@ import type { Distribution } from './distribution.ts';
 import { routesWhere } from './model-list-store.ts';
 import { type OverviewHours, overviewHours } from './overview-hours.ts';
 import * as ask from './overview-statements.ts';
+import { ownerIn } from './owner-rows.ts';
 import { moment } from './report-statements.ts';
 
 /** Routes that are looked at for a price. */
@@ -95,7 +96,7 @@ function today(
       found.model_key === null ? [] : [{ modelKey: found.model_key, ...spent(found) }],
     ),
     topOwners: rows.filter(isOwner).map((found) => {
-      const owner = ownerOf(found);
+      const owner = ownerIn(found);
       return { owner, ownerName: found.owner_name ?? idOf(owner), ...spent(found) };
     }),
   };
@@ -116,11 +117,6 @@ const spent = (found: { readonly request_count: bigint; readonly spend: bigint }
   spend: found.spend,
 });
 
-const ownerOf = (found: { readonly user_id: string | null; readonly team_id: string | null }): Owner =>
-  found.user_id === null
-    ? { kind: 'team', teamId: found.team_id ?? '' }
-    : { kind: 'user', userId: found.user_id };
-
 const idOf = (owner: Owner): string => (owner.kind === 'user' ? owner.userId : owner.teamId);
 
 type StandingRow = t.TypeOf<typeof ask.standingRow>;
@@ -133,7 +129,7 @@ const budgets = (rows: readonly StandingRow[]): BudgetStandings => ({
 });
 
 function budgetStanding(found: StandingRow): BudgetStanding {
-  const owner = ownerOf(found);
+  const owner = ownerIn(found);
   return {
     owner,
     ownerName: found.owner_name,
@@ -153,7 +149,7 @@ const budgetBlocks = (rows: readonly StandingRow[]): Attention => ({
     .filter(({ has_blocked, by_blocked }) => has_blocked && by_blocked <= ask.mostItems)
     .toSorted((one, other) => Number(one.by_blocked - other.by_blocked))
     .map((found) => {
-      const owner = ownerOf(found);
+      const owner = ownerIn(found);
       return { kind: owner.kind, id: idOf(owner), title: found.owner_name, count: Number(found.blocked) };
     }),
 });

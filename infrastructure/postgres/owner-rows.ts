@@ -1,6 +1,8 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
+import type { Person } from '../../application/ports/admin-access.ts';
 import type { Deactivated } from '../../application/ports/owners.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import { row } from './pool.ts';
 
 const effectsRow = t.type({ keys_refused: t.number, has_budget: t.boolean });
@@ -12,6 +14,26 @@ export const ownerFields = {
   from_config: t.boolean,
   version: t.number,
 };
+
+/** The owner of a row, which names a person or a team. */
+export const ownerIn = ({
+  user_id,
+  team_id,
+}: Readonly<Record<'user_id' | 'team_id', string | null>>): Owner =>
+  user_id === null ? { kind: 'team', teamId: team_id ?? '' } : { kind: 'user', userId: user_id };
+
+export const role = t.keyof({ user: null, platform_admin: null });
+
+/** Columns of a person who uses the admin API. */
+export const personFields = { user_id: t.string, email: t.string, name: t.string, role };
+const personRow = t.type(personFields);
+
+export const personIn = ({ user_id, email, name, role: is }: t.TypeOf<typeof personRow>): Person => ({
+  userId: user_id,
+  email,
+  name,
+  role: is,
+});
 
 /** What ended for good with an owner's activity. */
 export type EndedAccess = Pick<Deactivated, 'sessionsEnded' | 'tokensRevoked'>;

@@ -4,7 +4,6 @@ import type {
   Admins,
   AdminSessions,
   LoginAttempts,
-  Person,
   PersonWithPassword,
 } from '../../application/ports/admin-access.ts';
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
@@ -13,6 +12,7 @@ import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-thro
 import { addCommandEvent } from './admin-events-store.ts';
 import { revokeTokensOf } from './admin-tokens-store.ts';
 import { binary, bytes, int8, nullable, timestamp } from './codecs.ts';
+import { personFields, personIn, role } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { useCode } from './own-access-store.ts';
 import { row } from './pool.ts';
@@ -23,9 +23,6 @@ const maxSessionsOfPerson = 100;
 
 /** Rows that a login tidies away: more than it adds. */
 const tidiedAtOnce = 100;
-
-const role = t.union([t.literal('user'), t.literal('platform_admin')]);
-export const personFields = { user_id: t.string, email: t.string, name: t.string, role };
 
 const sessionRow = t.type({
   ...personFields,
@@ -42,13 +39,6 @@ const passwordRow = t.type({
   sealed_secret: nullable(bytes),
   last_used_step: nullable(int8),
 });
-
-export const personIn = (found: {
-  readonly user_id: string;
-  readonly email: string;
-  readonly name: string;
-  readonly role: Person['role'];
-}): Person => ({ userId: found.user_id, email: found.email, name: found.name, role: found.role });
 
 const at = (ms: number) => sql.fragment`${new Date(ms).toISOString()}::timestamptz`;
 

@@ -1,15 +1,13 @@
 import * as t from 'io-ts';
 import type { Verdict } from '../../application/ports/ledger.ts';
-import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
-import { cadence } from './admission.ts';
-import { int8, nullable, timestamp } from './codecs.ts';
+import { cadence, int8, nullable, timestamp } from './codecs.ts';
 import { prepared } from './prepared.ts';
 
 const verdictResult = t.type({
   ord: t.number,
   verdict: t.keyof({ duplicate: null, blocked: null }),
-  cadence: nullable<Cadence>(cadence),
+  cadence: nullable(cadence),
   amount_10000: nullable(int8),
   window_start: nullable(timestamp),
   window_end: nullable(timestamp),

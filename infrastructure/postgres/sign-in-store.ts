@@ -11,9 +11,10 @@ import { type RoleChange, roleChange, type VouchedPerson } from '../../domain/id
 import { recordChange } from './admin-events-store.ts';
 import { revokeTokensOf } from './admin-tokens-store.ts';
 import { binary, timestamp } from './codecs.ts';
+import { personFields, personIn } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
-import { openSession, personFields, personIn, tidySessions } from './session-store.ts';
+import { openSession, tidySessions } from './session-store.ts';
 
 /** Rows that a sign-in tidies away: more than it adds. */
 const tidiedAtOnce = 100;

@@ -22,7 +22,7 @@ import { timestamp } from './codecs.ts';
 import { isUuid } from './instants.ts';
 import { all } from './list-conditions.ts';
 import { holds, type ObjectList, readObjects } from './object-list.ts';
-import { activeIs, deactivatedOwner, type EndedAccess, ownerFields, written } from './owner-rows.ts';
+import { activeIs, deactivatedOwner, type EndedAccess, ownerFields, role, written } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 
@@ -38,8 +38,6 @@ const usersOf = async (connection: CommonQueryMethods, ids: readonly string[]) =
   (await connection.any(users(sql.fragment`u.user_id = any(${sql.array([...ids], 'uuid')})`))).map(
     storedUser,
   );
-
-const role = t.keyof({ user: null, platform_admin: null });
 
 const userRow = t.type({
   ...ownerFields,
