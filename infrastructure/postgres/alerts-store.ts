@@ -14,7 +14,7 @@ import type { Distribution } from './distribution.ts';
 import { ownerIn } from './owner-rows.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
-import { boundedTotal, exactTotal } from './time-list.ts';
+import { countOf } from './time-list.ts';
 
 /** A dispatcher that died in `sending` is noticed after this long (rule 41.7). */
 const stuckMinutes = 5;
@@ -209,10 +209,7 @@ export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
       from budget_alerts a order by a.created_at desc, a.budget_alert_id desc
       limit ${pageSize} offset ${(page - 1) * pageSize}
     `);
-    const total = await pool.oneFirst(sql.type(row(t.type({ total: int8 })))`
-      select count(*) as total from (select 1 from budget_alerts limit ${exactTotal + 1}) counted
-    `);
-    return { items: items.map(listedAlert), ...boundedTotal(total) };
+    return { items: items.map(listedAlert), ...(await countOf(pool, sql.fragment`budget_alerts`)) };
   },
 });
 

@@ -2,6 +2,7 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { LastDay } from '../../application/ports/model-list.ts';
 import { timestamp } from './codecs.ts';
+import { instantOf } from './instants.ts';
 import { row } from './pool.ts';
 import { exactTotal } from './time-list.ts';
 
@@ -29,7 +30,7 @@ export async function lastDayOf(
     select wanted.key, found.requests, found.errors
     from unnest(${sql.array(keys, 'text')}) wanted(key)
     cross join lateral ${newestOf[column]}(
-      wanted.key, to_timestamp(${since.getTime()}::double precision / 1000), ${exactTotal + 1}) found
+      wanted.key, ${instantOf(since)}, ${exactTotal + 1}) found
   `);
   const found = new Map(rows.map((each) => [each.key, each]));
   return (key) => {

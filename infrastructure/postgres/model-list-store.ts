@@ -14,7 +14,7 @@ import { jsonColumn, timestamp } from './codecs.ts';
 import { lastDayOf } from './last-day.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
-import { boundedTotal, exactTotal, readList } from './time-list.ts';
+import { countOf, readList } from './time-list.ts';
 
 const modelRow = t.type({ model_key: t.string, enabled: t.boolean, created_at: timestamp });
 
@@ -45,7 +45,7 @@ export const modelListStore = (pool: DatabasePool, insight: CatalogueInsight): M
   page: (filter, ask) =>
     readList(pool, async (connection) => {
       const rows = sql.fragment`models m where ${all(conditionsOf(filter))}`;
-      const total = await totalOf(connection, rows);
+      const total = await countOf(connection, rows);
       return {
         items: await models(connection, insight, sql.fragment`${rows} ${onPage('m.model_key', ask)}`),
         ...total,
@@ -59,7 +59,7 @@ export const modelListStore = (pool: DatabasePool, insight: CatalogueInsight): M
   },
   providers: (ask) =>
     readList(pool, async (connection) => {
-      const total = await totalOf(connection, sql.fragment`providers p`);
+      const total = await countOf(connection, sql.fragment`providers p`);
       const rows = await connection.any(sql.type(row(providerRow))`
         select p.provider_key, p.kind, p.enabled, p.config_json,
                (select count(*)::integer from model_routes r where r.provider_key = p.provider_key) as route_count
@@ -91,13 +91,6 @@ const onPage = (key: 'm.model_key' | 'p.provider_key', { page, pageSize }: PageA
   sql.fragment`
     order by ${sql.identifier(key.split('.'))} offset ${(page - 1) * pageSize} limit ${pageSize}
   `;
-
-async function totalOf(connection: CommonQueryMethods, rows: FragmentSqlToken) {
-  const counted = await connection.oneFirst(sql.type(row(t.type({ counted: t.number })))`
-    select count(*)::integer as counted from (select 1 from ${rows} limit ${exactTotal + 1}) bounded
-  `);
-  return boundedTotal(BigInt(counted));
-}
 
 async function models(
   connection: CommonQueryMethods,

@@ -24,26 +24,22 @@ import { written } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { limitColumns, limitJson, rateLimitOf } from './rate-limit-rows.ts';
-import { exactTotal } from './time-list.ts';
+import { countOf } from './time-list.ts';
 
 /** Rate limits as admins see them. Changes are made one at a time, as the file is taken up. */
 export const rateLimitsStore = (pool: DatabasePool): RateLimits => ({
   page: async (kind, ask) => {
     const ofKind = kind === undefined ? sql.fragment`true` : sql.fragment`l.subject_kind = ${kind}`;
-    const [items, counted] = await Promise.all([
+    const rows = sql.fragment`rate_limits l where ${ofKind}`;
+    const [items, total] = await Promise.all([
       limits(
         pool,
         sql.fragment`
-          select l.* from rate_limits l where ${ofKind}
-          order by l.subject limit ${ask.pageSize} offset ${(ask.page - 1) * ask.pageSize}`,
+          select l.* from ${rows} order by l.subject limit ${ask.pageSize} offset ${(ask.page - 1) * ask.pageSize}`,
       ),
-      pool.oneFirst(sql.type(row(t.type({ counted: t.number })))`
-        select count(*)::integer as counted
-        from (select 1 from rate_limits l where ${ofKind} limit ${exactTotal + 1}) l
-      `),
+      countOf(pool, rows),
     ]);
-    const total = Math.min(counted, exactTotal);
-    return { items, total, totalIsLowerBound: counted > exactTotal };
+    return { items, ...total };
   },
   set: (change, terms) =>
     pool.transaction(async (connection) => {

@@ -9,6 +9,7 @@ import {
 } from 'slonik';
 import type { PageAsk } from '../../application/ports/page.ts';
 import { int8 } from './codecs.ts';
+import { instantOf } from './instants.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
 
@@ -111,6 +112,14 @@ export async function totalOf(connection: CommonQueryMethods, list: TimeList, ra
   return boundedTotal(total);
 }
 
+/** The same of rows as they stand behind `from`. */
+export async function countOf(connection: CommonQueryMethods, rows: FragmentSqlToken) {
+  const total = await connection.oneFirst(sql.type(row(t.type({ total: int8 })))`
+    select count(*) as total from (select 1 from ${rows} limit ${exactTotal + 1}) counted
+  `);
+  return boundedTotal(total);
+}
+
 /** The total of a list, of rows that were counted up to one more than `exactTotal`. */
 export const boundedTotal = (counted: bigint) => ({
   total: Math.min(exactTotal, Number(counted)),
@@ -165,7 +174,7 @@ function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToke
     return sql.fragment`select ${bucket} as list_bucket from ${counted} order by ${bucket} desc limit ${most}`;
   // Buckets strictly within the range are counted from the index alone. Of the two at its ends some rows are outside
   // the range, so there the time of each row is checked.
-  const ends = sql.join(edges.map(instant), sql.fragment`, `);
+  const ends = sql.join(edges.map(instantOf), sql.fragment`, `);
   return sql.fragment`
     select list_bucket from (
       (select ${bucket} as list_bucket from ${counted} and ${strictlyWithin(bucket, range)}
@@ -179,18 +188,14 @@ function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToke
 
 const during = (time: FragmentSqlToken, { from, until }: TimeRange): FragmentSqlToken =>
   all([
-    ...(from === undefined ? [] : [sql.fragment`${time} >= ${instant(from)}`]),
-    ...(until === undefined ? [] : [sql.fragment`${time} < ${instant(until)}`]),
+    ...(from === undefined ? [] : [sql.fragment`${time} >= ${instantOf(from)}`]),
+    ...(until === undefined ? [] : [sql.fragment`${time} < ${instantOf(until)}`]),
   ]);
 
 const strictlyWithin = (bucket: FragmentSqlToken, { from, until }: TimeRange): FragmentSqlToken =>
   all([
-    ...(from === undefined ? [] : [sql.fragment`${bucket} > ${instant(bucketOf(from))}`]),
-    ...(until === undefined ? [] : [sql.fragment`${bucket} < ${instant(bucketOf(until))}`]),
+    ...(from === undefined ? [] : [sql.fragment`${bucket} > ${instantOf(bucketOf(from))}`]),
+    ...(until === undefined ? [] : [sql.fragment`${bucket} < ${instantOf(bucketOf(until))}`]),
   ]);
 
 const bucketOf = (at: Date): Date => new Date(Math.floor(at.getTime() / bucketMs) * bucketMs);
-
-/** As a number, because PostgreSQL does not read every year that an ISO date can have. */
-const instant = (at: Date): FragmentSqlToken =>
-  sql.fragment`to_timestamp(${at.getTime()}::double precision / 1000)`;
