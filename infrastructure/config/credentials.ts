@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import { isSecretHeader } from '../../domain/payload/secret-headers.ts';
 import { eachText, isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
 import { placeholderValuesIn, type PlaceholderValues } from './interpolation.ts';
-import { isSecretKey } from './secrets.ts';
-import type { ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
+import { possibleFields, isSecretKey } from './secrets.ts';
+import type { ObjectShape, Shape, TextShape } from './shape.ts';
 
 /**
  * Every credential of a resolved file, as texts that nothing may keep. Where they can be is read from the codec's
@@ -62,9 +62,8 @@ function visit(shape: Shape, value: Json, places: Places): void {
     case 'scalar-or-object':
       return visit(isObject(value) ? shape.object : shape.scalar, value, places);
     case 'object':
-      return visitFields(shape.fields, value, places);
     case 'tagged':
-      return visitFields(fieldsOf(shape, value), value, places);
+      return visitFields(possibleFields(shape, value), value, places);
     case 'boolean':
     case 'choice':
     case 'number':
@@ -82,11 +81,6 @@ function visitHeaders(value: Json, found: Found): void {
 }
 
 const callerKey = /^gwk_/;
-
-const fieldsOf = ({ tag, cases }: TaggedShape, value: Json): ObjectShape['fields'] => {
-  const named = isObject(value) ? value[tag] : undefined;
-  return isString(named) ? (cases[named]?.fields ?? {}) : {};
-};
 
 function visitItems(of: Shape, value: Json, places: Places): void {
   if (isArray(value)) for (const item of value) visit(of, item, places);

@@ -59,11 +59,11 @@ function mask(spot: Spot, inline: Path[]): Json {
     return isArray(raw) ? raw.map((item, index) => mask(inItem(spot, shape.of, item, index), inline)) : raw;
   if (shape.kind === 'scalar-or-object')
     return mask({ ...spot, shape: isObject(raw) ? shape.object : shape.scalar }, inline);
-  return maskMembers(spot, fieldsOf(shape, resolved), inline);
+  return maskMembers(spot, possibleFields(shape, resolved), inline);
 }
 
 /** The members that an object may have; a scalar has none. */
-function fieldsOf(shape: Shape, resolved: Json): ObjectShape['fields'] {
+export function possibleFields(shape: Shape, resolved: Json): ObjectShape['fields'] {
   if (shape.kind === 'object') return shape.fields;
   const tag = shape.kind === 'tagged' && isObject(resolved) ? resolved[shape.tag] : undefined;
   return shape.kind === 'tagged' && typeof tag === 'string' ? (shape.cases[tag]?.fields ?? {}) : {};
