@@ -74,28 +74,22 @@ interface NumberRule {
   readonly unit?: string;
 }
 
-/** An integer in `min … max`. Its decimal text counts too, because a `${NAME}` placeholder always yields text. */
-export const integer = ({ min, max, unit }: NumberRule): Codec<number> => {
-  const what = `an integer from ${min} to ${max}${unit === undefined ? '' : ` (${unit})`}`;
-  return codecOf(what, { kind: 'number', integer: true, minimum: min, maximum: max }, (input, context) => {
-    const value = typeof input === 'string' && /^-?\d{1,16}$/.test(input) ? Number(input) : input;
-    return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
-      ? t.success(value)
-      : t.failure(input, context, `must be ${what}`);
-  });
-};
+/** A number in `min … max`. Its decimal text counts too, because a `${NAME}` placeholder always yields text. */
+const numeric =
+  (noun: string, decimal: RegExp, integer: boolean) =>
+  ({ min, max, unit }: NumberRule): Codec<number> => {
+    const what = `${noun} from ${min} to ${max}${unit === undefined ? '' : ` (${unit})`}`;
+    return codecOf(what, { kind: 'number', integer, minimum: min, maximum: max }, (input, context) => {
+      const value = typeof input === 'string' && decimal.test(input) ? Number(input) : input;
+      const fits = typeof value === 'number' && (!integer || Number.isSafeInteger(value));
+      return fits && value >= min && value <= max
+        ? t.success(value)
+        : t.failure(input, context, `must be ${what}`);
+    });
+  };
 
-/** A finite number in `min … max`, or its decimal text. */
-export const number = ({ min, max, unit }: NumberRule): Codec<number> => {
-  const what = `a number from ${min} to ${max}${unit === undefined ? '' : ` (${unit})`}`;
-  return codecOf(what, { kind: 'number', integer: false, minimum: min, maximum: max }, (input, context) => {
-    const value =
-      typeof input === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(input) ? Number(input) : input;
-    return typeof value === 'number' && value >= min && value <= max
-      ? t.success(value)
-      : t.failure(input, context, `must be ${what}`);
-  });
-};
+export const integer = numeric('an integer', /^-?\d{1,16}$/, true);
+export const number = numeric('a number', /^-?\d{1,15}(\.\d{1,15})?$/, false);
 
 /** `true` or `false`, or one of these words as text. */
 export const boolean: Codec<boolean> = codecOf('true or false', { kind: 'boolean' }, (input, context) => {
