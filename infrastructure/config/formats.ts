@@ -159,3 +159,6 @@ export function isTimeZone(name: string): boolean {
 
 /** A URL as paths are appended to it: without slashes at its end. */
 export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
+
+/** The same of one that may be left out. */
+export const toBaseUrl = (url: string | undefined): string | undefined => url && withoutTrailingSlash(url);

@@ -6,6 +6,7 @@ import type { McpServerConfig } from './mcp-config.ts';
 import { isForeignPlainHttp, isPrivateHost } from './private-hosts.ts';
 import { type Finding, finding } from './problem.ts';
 import type { ProviderConfig } from './provider-config.ts';
+import { implicitTlsPort } from './server-config.ts';
 
 /** What goes over networks of others in the clear: tokens, rows, passwords. Loopback and private hosts are exempt. */
 export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] => [
@@ -91,9 +92,6 @@ const plainDatabase = ({ database }: GatewayConfig, plainHosts: PlainDatabaseHos
           ),
         ];
   });
-
-/** The port on which TLS comes before the first word. */
-const implicitTlsPort = 465;
 
 function plainMailPassword({ mail }: GatewayConfig): readonly Finding[] {
   if (mail?.smtp.credentials === undefined) return [];

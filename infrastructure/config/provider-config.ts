@@ -1,5 +1,5 @@
 import type { ProviderKind } from '../../domain/routing/model.ts';
-import { hostOrUrl, httpUrl, id, withoutTrailingSlash } from './formats.ts';
+import { hostOrUrl, httpUrl, id, toBaseUrl, withoutTrailingSlash } from './formats.ts';
 import { type HeaderMap, headers } from './headers-codec.ts';
 import { type Fault, object, optional, refined, required, tagged, withDefault } from './object-codecs.ts';
 import {
@@ -194,9 +194,6 @@ const toBase = (wire: ProviderWire): Omit<ProviderBase, 'auth'> => ({
   },
 });
 
-const trimmed = (url: string | undefined): string | undefined =>
-  url === undefined ? undefined : withoutTrailingSlash(url);
-
 export function toProvider(wire: ProviderWire): ProviderConfig {
   const base = toBase(wire);
   switch (wire.type) {
@@ -216,7 +213,7 @@ export function toProvider(wire: ProviderWire): ProviderConfig {
         projectId: wire.project_id,
         location: wire.location,
         auth: toCloudAAuth(wire.auth),
-        apiHost: trimmed(wire.api_host),
+        apiHost: toBaseUrl(wire.api_host),
       };
     case 'cloud_b_platform':
       return {
@@ -224,8 +221,8 @@ export function toProvider(wire: ProviderWire): ProviderConfig {
         kind: wire.type,
         region: wire.region,
         auth: toCloudBAuth(wire.auth),
-        runtimeEndpointUrl: trimmed(wire.runtime_endpoint_url),
-        endpointbEndpointUrl: trimmed(wire.endpointb_endpoint_url),
+        runtimeEndpointUrl: toBaseUrl(wire.runtime_endpoint_url),
+        endpointbEndpointUrl: toBaseUrl(wire.endpointb_endpoint_url),
       };
   }
 }

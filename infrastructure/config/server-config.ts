@@ -1,14 +1,6 @@
 import { isUniversalTag } from '../../domain/request-log/caller-tags.ts';
 import { maxBespokeTags, maxTagKeyChars } from '../../domain/shared/limits.ts';
-import {
-  bindAddress,
-  addressBlock,
-  email,
-  httpUrl,
-  origin,
-  wholeSecret,
-  withoutTrailingSlash,
-} from './formats.ts';
+import { bindAddress, addressBlock, email, httpUrl, origin, wholeSecret, toBaseUrl } from './formats.ts';
 import { type BindConfig, tlsCodec, type TlsConfig, toBind, toTls } from './listener-config.ts';
 import { type HeaderMap, headers } from './headers-codec.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
@@ -168,6 +160,9 @@ const smtpCodec = refined(
       : [{ at: [], message: 'needs both `username` and `password`, or neither' }],
 );
 
+/** The one port on which TLS comes before the first word. */
+export const implicitTlsPort = 465;
+
 export const mailCodec = object({
   from: required(email, 'Sender of the mails.'),
   smtp: required(smtpCodec, 'How mails leave.'),
@@ -235,9 +230,6 @@ export interface BudgetAlertsConfig {
   readonly pollIntervalSecs: number;
   readonly batchSize: number;
 }
-
-const toBaseUrl = (url: string | undefined): string | undefined =>
-  url === undefined ? undefined : withoutTrailingSlash(url);
 
 export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   bind: toBind(wire.bind),

@@ -3,7 +3,7 @@ import type { Mailer } from '../../application/ports/mailer.ts';
 import { redactedError } from '../../domain/payload/redact.ts';
 import { fewSecrets } from '../../domain/payload/secrets.ts';
 import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
-import type { MailConfig } from '../config/server-config.ts';
+import { implicitTlsPort, type MailConfig } from '../config/server-config.ts';
 
 /** How long one attempt may take, in milliseconds; the library's own bounds are minutes. */
 export interface MailBounds {
@@ -16,9 +16,6 @@ export interface MailBounds {
 }
 
 const usualBounds: MailBounds = { connectMs: 10_000, silenceMs: 30_000, attemptMs: 55_000 };
-
-/** The one port on which TLS comes before the first word. */
-const implicitTlsPort = 465;
 
 /** Mail over SMTP, one connection for each attempt. The library is loaded with the first mail. */
 export const smtpMailer = (
