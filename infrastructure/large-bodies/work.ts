@@ -19,7 +19,7 @@ import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
-import { connectedProvider, implementations } from '../providers/registry.ts';
+import { connectedProvider, routingProvider } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
 import { type WrittenPart, writtenCall } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
@@ -109,10 +109,10 @@ const families: Readonly<Record<ApiFamily, OpenFamily>> = {
 const open = (body: LargeBody): Either<Refusal, OpenedBody> => families[body.family].open(body);
 
 /** Who is behind a route is made of the configuration: functions cannot be sent. */
-function resolvedOf(route: Route, { id, kind, pricingProviderId }: ProviderConfig): ResolvedRoute {
-  const { supports, takes } = implementations[kind];
-  return { route, provider: { id, kind, pricingProviderId, supports, takes } };
-}
+const resolvedOf = (route: Route, config: ProviderConfig): ResolvedRoute => ({
+  route,
+  provider: routingProvider(config),
+});
 
 /** The provider of a route, for writing requests and reading answers alone: nothing is signed, sent or logged here. */
 function reachedBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (message: string) => string) {

@@ -11,7 +11,7 @@ import type {
 } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import type { ProviderConfig, Timeouts } from '../config/provider-config.ts';
+import type { ProviderConfig } from '../config/provider-config.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
@@ -23,7 +23,6 @@ import { type WrittenCall, writtenCall } from './written.ts';
 export interface ReadyProvider {
   readonly config: ProviderConfig;
   readonly provider: ConnectedProvider;
-  readonly timeouts: Timeouts;
   readonly sanitise: (message: string) => string;
   readonly pools: ReadonlyMap<Endpoint, ConnectionPool>;
 }
@@ -51,9 +50,9 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
     const sender: ReachedProvider['sender'] = (trace, hold) => {
       const held = heldTogether(hold);
       return (request, options) => {
-        const { sanitise, timeouts, provider } = ready;
+        const { config, provider, sanitise } = ready;
         const { errorCode } = provider;
-        const { firstByteMs, totalMs } = timeouts;
+        const { firstByteMs, totalMs } = config.timeouts;
         const exchange = new Exchange({
           ...options,
           sanitise,
@@ -187,7 +186,7 @@ function dispatch(
   const pool = ready.pools.get(endpoint);
   if (pool?.closed !== true) return pool?.dispatch(options, exchange);
   // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
-  const last = new ConnectionPool(endpoint.baseUrl, ready.timeouts);
+  const last = new ConnectionPool(endpoint.baseUrl, ready.config.timeouts);
   last.dispatch(options, exchange);
   void last.close();
 }

@@ -15,7 +15,7 @@ import type { Resolver } from '../config/resolver.ts';
 import { textDigest } from '../text-digest.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { ReadyProvider } from './executor.ts';
-import { connectedProvider, implementations } from './registry.ts';
+import { connectedProvider, routingProvider } from './registry.ts';
 import { sanitiser } from './sanitiser.ts';
 
 /** The catalogue as it stands in the database: enabled rows only, configurations with their placeholders. */
@@ -126,7 +126,6 @@ export class LiveCatalogue implements Catalogue {
   private opened(before: OpenProvider | undefined, config: ProviderConfig): OpenProvider | undefined {
     if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
     const { redaction, conceal, warn } = this.context;
-    const { supports, takes } = implementations[config.kind];
     const sanitise = sanitiser(config, redaction);
     const provider = connectedProvider(config, {
       sanitise,
@@ -137,18 +136,11 @@ export class LiveCatalogue implements Catalogue {
     return {
       config,
       provider,
-      timeouts: config.timeouts,
       sanitise,
       pools: new Map(
         provider.endpoints.map((each) => [each, new ConnectionPool(each.baseUrl, config.timeouts)]),
       ),
-      routing: {
-        id: config.id,
-        kind: config.kind,
-        pricingProviderId: config.pricingProviderId,
-        supports,
-        takes,
-      },
+      routing: routingProvider(config),
     };
   }
 

@@ -1,4 +1,4 @@
-import type { ProviderKind } from '../../domain/routing/model.ts';
+import type { ProviderKind, RoutingProvider } from '../../domain/routing/model.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { cloudA } from './cloud-a/index.ts';
 import { cloudB } from './cloud-b/index.ts';
@@ -15,6 +15,12 @@ export const implementations: {
   cloud_a_platform: cloudA,
   cloud_b_platform: cloudB,
 };
+
+/** A provider as routing knows it. */
+export function routingProvider({ id, kind, pricingProviderId }: ProviderConfig): RoutingProvider {
+  const { supports, takes } = implementations[kind];
+  return { id, kind, pricingProviderId, supports, takes };
+}
 
 /** The provider that a configuration describes. */
 export const connectedProvider = <Kind extends ProviderKind>(

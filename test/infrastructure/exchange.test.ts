@@ -322,11 +322,11 @@ describe('a call that is several exchanges', () => {
     const endpoint: Endpoint = { baseUrl, authenticate: (request) => request };
     pool = new ConnectionPool(baseUrl, timeouts);
     const ready = {
+      config: { timeouts: { ...timeouts, totalMs } },
       provider: { endpoints: [endpoint], speak: () => ({ endpoint, dialect }) },
-      timeouts: { ...timeouts, totalMs },
       sanitise: (words: string) => words,
       pools: new Map([[endpoint, pool]]),
-    } satisfies Omit<ReadyProvider, 'config'> as unknown as ReadyProvider;
+    } as unknown as ReadyProvider;
     const prepared = executor(() => ready).prepare(call('model', { input: 'x' }));
     if (E.isLeft(prepared)) throw new Error(prepared.left.message);
     const held: number[] = [];
