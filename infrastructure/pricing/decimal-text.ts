@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pricePerToken } from '../../domain/money/money.ts';
+import { NumberText } from './number-text.ts';
 
 /** The number grammar of JSON (RFC 8259 §6): sign, whole part, fraction, exponent. */
 const jsonNumber = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -29,6 +30,12 @@ export function shiftDecimal(source: string, places: number): string | undefined
   const text = decimals === '' ? integer : `${integer}.${decimals}`;
   return text === '0' ? text : sign + text;
 }
+
+/** Whether both are numbers, and the same one. */
+export const isSameNumber = (one: unknown, other: unknown): boolean =>
+  one instanceof NumberText &&
+  other instanceof NumberText &&
+  shiftDecimal(one.source, 0) === shiftDecimal(other.source, 0);
 
 /** Whether decimal text of `shiftDecimal` is nothing at all. */
 export const isZero = (decimal: string): boolean => decimal === '0';

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isZero, shiftDecimal } from './decimal-text.ts';
+import { isSameNumber, isZero, shiftDecimal } from './decimal-text.ts';
 import { members, NumberText } from './number-text.ts';
 import { type PriceRow, type RowPrice, textTokenPrices } from './price-row.ts';
 import { litellmPair } from './provider-names.ts';
@@ -128,13 +128,8 @@ const alwaysSearches = (row: Fields, key: string): boolean =>
 
 /** Whether a token of another kind costs what a text token of the same direction does. */
 function isPricedAsText(field: string, row: Fields): boolean {
-  const text = row[field.startsWith('input') ? 'input_cost_per_token' : 'output_cost_per_token'];
-  const own = row[field];
-  return (
-    own instanceof NumberText &&
-    text instanceof NumberText &&
-    shiftDecimal(own.source, places) === shiftDecimal(text.source, places)
-  );
+  const text = field.startsWith('input') ? 'input_cost_per_token' : 'output_cost_per_token';
+  return isSameNumber(row[field], row[text]);
 }
 
 /** No fee at all: a written zero or null. */

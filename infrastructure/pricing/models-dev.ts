@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { shiftDecimal } from './decimal-text.ts';
-import { members, NumberText } from './number-text.ts';
+import { isSameNumber } from './decimal-text.ts';
+import { members } from './number-text.ts';
 import { type PriceRow, type RowPrice, textTokenPrices } from './price-row.ts';
 import { modelsDevPair } from './provider-names.ts';
 
@@ -78,10 +78,5 @@ function costReason(cost: Fields): string | undefined {
 function hasOwnPrice(cost: Fields, field: string, text: 'input' | 'output'): boolean {
   const own = cost[field];
   if (own === undefined || own === null) return false;
-  const base = cost[text];
-  return !(
-    own instanceof NumberText &&
-    base instanceof NumberText &&
-    shiftDecimal(own.source, places) === shiftDecimal(base.source, places)
-  );
+  return !isSameNumber(own, cost[text]);
 }
