@@ -11,16 +11,16 @@ export interface JournalContent {
   readonly records: readonly string[];
   /** Whole lines that are not what was written. */
   readonly damaged: number;
-  /** The last line has no end: a crash cut it short, before anybody was told that it is kept. */
-  readonly cut: boolean;
 }
 
-/** The records of a file. A line that was cut short, or damaged, is not a record. */
+/**
+ * The records of a file. A line that is damaged is not a record, nor is what stands behind the last end of a line: a crash
+ * cut it short, before anybody was told that it is kept.
+ */
 export function journalContent(text: string): JournalContent {
-  const lines = text.split('\n');
-  const cut = lines.pop() !== '';
+  const lines = text.split('\n').slice(0, -1);
   const records = lines.filter(isWhole).map((line) => line.slice(9));
-  return { records, damaged: lines.length - records.length, cut };
+  return { records, damaged: lines.length - records.length };
 }
 
 const isWhole = (line: string): boolean => line === journalLine(line.slice(9)).slice(0, -1);

@@ -23,8 +23,6 @@ export interface LargeBodyOptions {
 
 /** Large bodies and answers are worked on in one thread, begun with the first of them; ownership scopes take turns. */
 export interface LargeBodyThread extends LargeBodies {
-  /** Tasks that wait or are under way. */
-  readonly waiting: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -52,7 +50,6 @@ export function largeBodies(executor: Executor, options: LargeBodyOptions): Larg
     },
     redactedAnswer: async ({ scope, text }, rules) =>
       kept(await done('redactAnswer', scope, { text, rules })),
-    waiting: () => tasks.waiting(),
     close: () => thread.close(),
   };
 }

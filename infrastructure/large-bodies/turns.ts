@@ -1,7 +1,6 @@
 /** Work of several owners, one piece at a time: owners take turns, each with its pieces in their order. */
 export function turns() {
   const lanes = new Map<string, (() => Promise<void>)[]>();
-  let waiting = 0;
   let running = false;
 
   /** The owner that was served last goes to the end of the line. */
@@ -22,21 +21,11 @@ export function turns() {
   };
 
   return {
-    waiting: (): number => waiting,
     take: <A>(owner: string, work: () => Promise<A>): Promise<A> =>
       new Promise<A>((resolve, reject) => {
         const lane = lanes.get(owner) ?? [];
         lanes.set(owner, lane);
-        waiting += 1;
-        lane.push(async () => {
-          try {
-            resolve(await work());
-          } catch (error) {
-            reject(error);
-          } finally {
-            waiting -= 1;
-          }
-        });
+        lane.push(() => work().then(resolve, reject));
         if (!running) void run();
       }),
   };

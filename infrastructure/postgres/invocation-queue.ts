@@ -22,8 +22,6 @@ export interface InvocationCounts {
   readonly kept: number;
   /** For which there was no room, or no database. */
   readonly shed: number;
-  /** Kept without arguments and result. */
-  readonly slimmed: number;
 }
 
 export interface InvocationWriter extends InvocationQueue {
@@ -70,7 +68,6 @@ class Writer {
   private bytes = 0;
   private kept = 0;
   private shed = 0;
-  private slimmed = 0;
   private writing: Promise<void> | undefined;
   private closing = false;
 
@@ -80,7 +77,7 @@ class Writer {
   }
 
   counts(): InvocationCounts {
-    return { kept: this.kept, shed: this.shed, slimmed: this.slimmed };
+    return { kept: this.kept, shed: this.shed };
   }
 
   add(make: (isWhole: boolean) => InvocationRecord, heldBytes: number): void {
@@ -90,7 +87,6 @@ class Writer {
       this.shed += 1;
       return;
     }
-    if (!isWhole) this.slimmed += 1;
     this.bytes += bytes;
     this.waiting.push({ make: () => make(isWhole), bytes });
     this.writing ??= this.write();
