@@ -1,5 +1,6 @@
 import type { Picodollars } from '../../domain/money/money.ts';
 import { type Labels, type LabelSet, overflowing } from './bounded-labels.ts';
+import type { MetricName } from './metric-table.ts';
 
 /** A data point: the current value of a metric for one set of labels. */
 export interface Point<Value = number> {
@@ -9,6 +10,12 @@ export interface Point<Value = number> {
 
 /** The data point of a counter, a gauge or a histogram. */
 export type AnyPoint = Point | Point<HistogramValue>;
+
+/** The current data points of a metric. */
+export interface MetricPoints {
+  readonly name: MetricName;
+  readonly points: readonly AnyPoint[];
+}
 
 /** `counts` has one entry more than there are bounds; a value that equals a bound is in the bucket below that bound. */
 export interface HistogramValue {

@@ -7,7 +7,7 @@ import type {
 import type { TraceContext } from '../../application/ports/telemetry.ts';
 import { ownerOf } from '../../domain/identity/caller.ts';
 import { BoundedValues, LabelSets, other } from './bounded-labels.ts';
-import { type AnyPoint, Counter, Histogram } from './instruments.ts';
+import { Counter, Histogram, type MetricPoints } from './instruments.ts';
 import { labelSetBounds, maxMcpServers } from './label-table.ts';
 import { mcpMetrics } from './metric-table.ts';
 import type { RequestTrace, Tracer } from './request-spans.ts';
@@ -106,11 +106,6 @@ function spanOf(call: FinishedMcpCall): SpanContent {
   return { name: tool === undefined ? method : `${method} ${tool}`, attributes, errorType: errorCode };
 }
 
-export interface McpPoints {
-  readonly name: keyof typeof mcpMetrics;
-  readonly points: readonly AnyPoint[];
-}
-
 const labelNames = ['mcp.method.name', 'mcp_server_id'] as const;
 
 /** The metrics of MCP traffic, with a bounded number of label sets. */
@@ -133,7 +128,7 @@ export class McpMetrics {
     if (upstreamMs !== undefined) this.sent.record(timed, upstreamMs / 1000);
   }
 
-  collect(): readonly McpPoints[] {
+  collect(): readonly MetricPoints[] {
     return [
       { name: 'gateway.mcp.calls', points: this.calls.points((sum) => sum) },
       { name: 'mcp.server.operation.duration', points: this.served.points() },

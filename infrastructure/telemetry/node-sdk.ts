@@ -10,11 +10,10 @@ import { withoutVariables } from '../config/process-variables.ts';
 import type { OtelConfig } from '../config/server-config.ts';
 import { type Log, mcpCallLog, requestLog } from '../logging.ts';
 import { releaseVersion } from '../release-version.ts';
-import type { AnyPoint } from './instruments.ts';
+import type { MetricPoints } from './instruments.ts';
 import { MeteredBatch } from './metered-batch.ts';
 import { metricData } from './metric-data.ts';
 import { McpMetrics, mcpTelemetryTo } from './mcp-telemetry.ts';
-import type { MetricName } from './metric-table.ts';
 import { exportTimeoutMs, metricExporter, spanExporter } from './otlp-exporters.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { TraceContextPropagator } from './propagator.ts';
@@ -130,13 +129,11 @@ function ownResource(instance: string): Resource {
   });
 }
 
-type Collected = readonly { readonly name: MetricName; readonly points: readonly AnyPoint[] }[];
-
 /**
  * The gateway's metrics, beside the SDK's. Its instruments are not used, as each recording would look its data point up
  * by a text made of the labels: with some fifteen recordings a request, that costs ten times as much as these do.
  */
-function metricProducer(resource: Resource, collect: () => Collected): MetricProducer {
+function metricProducer(resource: Resource, collect: () => readonly MetricPoints[]): MetricProducer {
   const from = millisToHrTime(Date.now());
   return {
     collect: async () => {

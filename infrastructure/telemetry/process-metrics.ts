@@ -1,7 +1,8 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Labels } from './bounded-labels.ts';
+import type { MetricPoints, Point } from './instruments.ts';
+import type { Label } from './label-table.ts';
 import type { processMetrics } from './metric-table.ts';
-import type { Point } from './instruments.ts';
 
 /** Parts of the process whose state is read at each export of metrics; no reading waits for anything. */
 export interface ProcessSources {
@@ -29,6 +30,14 @@ type ProcessPoints = Readonly<Partial<Record<Name, readonly Point[]>>>;
 
 const one = (value: number, labels: Labels = {}): readonly Point[] => [{ labels, value }];
 
+/** A point for each value of a label. */
+const each = (
+  label: Label,
+  values: Readonly<Record<string, number>>,
+  labels: Labels = {},
+): readonly Point[] =>
+  Object.entries(values).map(([name, value]) => ({ labels: { ...labels, [label]: name }, value }));
+
 /** The metrics of the process; samples the event loop's delay until it is closed. */
 export class ProcessMetrics {
   private readonly delay: IntervalHistogram = monitorEventLoopDelay({ resolution: loopResolutionMs });
@@ -47,7 +56,7 @@ export class ProcessMetrics {
     this.delay.disable();
   }
 
-  collect(): readonly { readonly name: Name; readonly points: readonly Point[] }[] {
+  collect(): readonly MetricPoints[] {
     const read: ProcessPoints = {
       ...this.runtimePoints(),
       ...(this.sources === undefined ? {} : pointsOf(this.sources)),
@@ -66,10 +75,7 @@ export class ProcessMetrics {
       'nodejs.eventloop.utilization': one(
         performance.eventLoopUtilization(this.utilization, before).utilization,
       ),
-      'process.cpu.time': [
-        { labels: { 'cpu.mode': 'user' }, value: user / 1e6 },
-        { labels: { 'cpu.mode': 'system' }, value: system / 1e6 },
-      ],
+      'process.cpu.time': each('cpu.mode', { user: user / 1e6, system: system / 1e6 }),
       'process.memory.usage': one(process.memoryUsage.rss()),
     } satisfies ProcessPoints;
     this.delay.reset();
@@ -79,37 +85,19 @@ export class ProcessMetrics {
 
 function pointsOf(sources: ProcessSources): ProcessPoints {
   const { inFlight, queues, journal, payloads, invocations, alertMails, connections } = sources;
-  const recorded = invocations();
-  const { admission, settlement } = queues();
-  const { sent, failed } = alertMails();
-  const { kept, shed, queuedBytes } = payloads();
+  const { queuedBytes, ...fates } = payloads();
   const { used, idle, waiting, max } = connections();
   const pool = { 'db.client.connection.pool.name': 'postgres' };
   return {
     'gateway.requests.in_flight': one(inFlight()),
-    'gateway.queue.depth': [
-      { labels: { queue: 'admission' }, value: admission },
-      { labels: { queue: 'settlement' }, value: settlement },
-    ],
+    'gateway.queue.depth': each('queue', queues()),
     'gateway.journal.size': one(journal.size()),
     'gateway.journal.limit': one(journal.maxBytes),
-    'gateway.payloads': [
-      { labels: { fate: 'kept' }, value: kept },
-      { labels: { fate: 'shed' }, value: shed },
-    ],
+    'gateway.payloads': each('fate', fates),
     'gateway.payloads.queued': one(queuedBytes),
-    'gateway.mcp.records': [
-      { labels: { fate: 'kept' }, value: recorded.kept },
-      { labels: { fate: 'shed' }, value: recorded.shed },
-    ],
-    'gateway.alert_mails': [
-      { labels: { delivery_status: 'sent' }, value: sent },
-      { labels: { delivery_status: 'failed' }, value: failed },
-    ],
-    'db.client.connection.count': [
-      { labels: { ...pool, 'db.client.connection.state': 'used' }, value: used },
-      { labels: { ...pool, 'db.client.connection.state': 'idle' }, value: idle },
-    ],
+    'gateway.mcp.records': each('fate', invocations()),
+    'gateway.alert_mails': each('delivery_status', alertMails()),
+    'db.client.connection.count': each('db.client.connection.state', { used, idle }, pool),
     'db.client.connection.max': one(max, pool),
     'db.client.connection.pending_requests': one(waiting, pool),
   } satisfies ProcessPoints;

@@ -4,7 +4,7 @@ import type { CallerTags } from '../../domain/request-log/caller-tags.ts';
 import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
 import { BoundedValues, type LabelSet, LabelSets, other } from './bounded-labels.ts';
 import { type MeasuredCall, operationOf, outputTokens, providerNameOf } from './gen-ai.ts';
-import { type AnyPoint, Counter, Histogram, inUsd } from './instruments.ts';
+import { type AnyPoint, Counter, Histogram, inUsd, type MetricPoints } from './instruments.ts';
 import { type Label, labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
 import { genAiLabelNames, requestLabels, requestMetrics, tagLabels } from './metric-table.ts';
 
@@ -16,11 +16,6 @@ export interface Durations {
   readonly firstToken: number | undefined;
   /** From the first such chunk to the end of the upstream's answer. */
   readonly afterFirst: number | undefined;
-}
-
-export interface MetricPoints {
-  readonly name: keyof typeof requestMetrics;
-  readonly points: readonly AnyPoint[];
 }
 
 const label = <const L extends Label>(name: L): L => name;
