@@ -83,7 +83,7 @@ function doorFor(
   log: Log,
 ): (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined) => Listener {
   const { maxConnections } = config.loaded().config.server;
-  const full = atMostEach(fullMs, clock.now, () =>
+  const full = atMostEach(fullMs, () =>
     log.warn(
       { max_connections: maxConnections },
       'connections are refused: there are as many as there may be',
@@ -98,11 +98,11 @@ function doorFor(
 }
 
 /** Calls on at most once in so many milliseconds. */
-function atMostEach(ms: number, now: () => number, call: () => void): () => void {
+export function atMostEach(ms: number, call: () => void): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
-    if (now() - last < ms) return;
-    last = now();
+    if (performance.now() - last < ms) return;
+    last = performance.now();
     call();
   };
 }

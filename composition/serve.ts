@@ -17,7 +17,7 @@ import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/re
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
 import type { ProcessSources } from '../infrastructure/telemetry/process-metrics.ts';
-import { type Listeners, openListeners } from './listeners.ts';
+import { atMostEach, type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
@@ -244,25 +244,24 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
 
 /** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
-  let reportedAt = Number.NEGATIVE_INFINITY;
+  const tell = atMostEach(journalReportMs, () =>
+    log.warn({ bytes: journal.size(), max_bytes: journal.maxBytes }, 'records wait in the journal'),
+  );
   return () => {
-    const bytes = journal.size();
-    if (bytes === 0 || performance.now() - reportedAt < journalReportMs) return;
-    reportedAt = performance.now();
-    log.warn({ bytes, max_bytes: journal.maxBytes }, 'records wait in the journal');
+    if (journal.size() > 0) tell();
   };
 }
 
 /** Says that payload bodies were shed, now and then for as long as more are. */
 function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () => void {
   let reported = 0;
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  return () => {
+  const tell = atMostEach(journalReportMs, () => {
     const { shed, queuedBytes } = counts();
-    if (shed === reported || performance.now() - reportedAt < journalReportMs) return;
     log.warn({ shed: shed - reported, queued_bytes: queuedBytes }, 'payload bodies were not kept');
     reported = shed;
-    reportedAt = performance.now();
+  });
+  return () => {
+    if (counts().shed !== reported) tell();
   };
 }
 
