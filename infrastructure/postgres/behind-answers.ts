@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Items that wait for the database; beyond it they are left out. */
 const maxWaiting = 10_000;
 /** An item waits this long for others to share its statement. */
@@ -21,9 +23,8 @@ export function behindAnswers<A>(
 ): BehindAnswers<A> {
   let waiting = new Map<string, A>();
   let writing: Promise<void> | undefined;
-  const isWriting = (): boolean => writing !== undefined;
   const write = async (): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, gatherMs));
+    await sleep(gatherMs);
     while (waiting.size > 0) {
       const batch = [...waiting.values()];
       waiting = new Map();
@@ -38,9 +39,7 @@ export function behindAnswers<A>(
       writing ??= write();
     },
     close: async (withinMs) => {
-      const deadline = performance.now() + withinMs;
-      while (isWriting() && performance.now() < deadline)
-        await new Promise((resolve) => setTimeout(resolve, 10));
+      await Promise.race([writing, sleep(withinMs, undefined, { ref: false })]);
     },
   };
 }

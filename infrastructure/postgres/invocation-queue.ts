@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { InvocationQueue, InvocationRecord } from '../../application/ports/mcp-invocations.ts';
@@ -94,13 +95,11 @@ class Writer {
 
   async close(withinMs: number): Promise<void> {
     this.closing = true;
-    const deadline = performance.now() + withinMs;
-    while (this.writing !== undefined && performance.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await Promise.race([this.writing, sleep(withinMs, undefined, { ref: false })]);
   }
 
   private async write(): Promise<void> {
-    await pause(gatherMs);
+    await sleep(gatherMs);
     while (this.waiting.length > 0) {
       const { items, taken } = await this.nextBatch();
       await this.keep(items);
@@ -150,7 +149,7 @@ class Writer {
         this.shed += items.length;
         return;
       }
-      await pause(retryMs);
+      await sleep(retryMs);
     }
   }
 
@@ -177,8 +176,6 @@ class Writer {
 }
 
 const keptRow = t.type({ kept: int8 });
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function itemOf({ payload, ...record }: InvocationRecord): string {
   const { server, tool } = record;
