@@ -17,7 +17,8 @@ import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/a
 import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
-import { type KeyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
+import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
+import { distributionOf } from '../infrastructure/postgres/citus/cluster.ts';
 import { endJournaledHolds, shardedLedger } from '../infrastructure/postgres/citus/sharded-ledger.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
@@ -42,7 +43,6 @@ import {
   claimSeconds,
   cleaned,
   journalOf,
-  keyUseOf,
   placesOf,
   processOf,
   settlingOptions,
@@ -112,7 +112,7 @@ export function buildContainer(foundations: Foundations): Container {
 function bindStores(container: Container): void {
   const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
     void container.bind(id).toResolvedValue(make, [tokens.foundations]);
-  ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUseOf(pool, cluster));
+  ofFoundations(tokens.keyUse, ({ pool, cluster }) => keyUse(pool, distributionOf(cluster)));
   ofFoundations(tokens.process, ({ pool, cluster, log }) => processOf(pool, cluster, log));
   ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));
   ofFoundations(tokens.payloads, ({ pool, cluster, config, log }) =>

@@ -12,12 +12,7 @@ import {
   nowAndThen,
   statementErrorLog,
 } from '../infrastructure/logging.ts';
-import {
-  type Cluster,
-  clusterProcess,
-  distributionOf,
-  openCluster,
-} from '../infrastructure/postgres/citus/cluster.ts';
+import { type Cluster, clusterProcess, openCluster } from '../infrastructure/postgres/citus/cluster.ts';
 import {
   beatSecs,
   type GatewayProcess,
@@ -26,7 +21,7 @@ import {
 } from '../infrastructure/postgres/gateway-process.ts';
 import { placeOfScope } from '../infrastructure/postgres/citus/sharded-ledger.ts';
 import { type LedgerPlaces, oneDatabase } from '../infrastructure/postgres/ledger-place.ts';
-import { type KeyUse, keyUse } from '../infrastructure/postgres/key-use.ts';
+import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
 import type { ServicePool } from '../infrastructure/postgres/pool.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
@@ -79,10 +74,6 @@ export const clusterOf = (
 /** Where the rows of each owner are. */
 export const placesOf = (pool: ServicePool, cluster: Cluster | undefined): LedgerPlaces =>
   cluster === undefined ? oneDatabase(pool) : placeOfScope(cluster);
-
-/** The days on which keys were used, written where the keys are. */
-export const keyUseOf = (pool: DatabasePool, cluster: Cluster | undefined): KeyUse =>
-  keyUse(pool, distributionOf(cluster));
 
 const tellWriting = (log: Log, trouble: WriteTrouble | undefined, where: object = {}): void =>
   trouble === undefined

@@ -121,7 +121,8 @@ async function writePassword(file: string): Promise<void> {
   await rm(draft);
 }
 
-function orAbsent(error: NodeJS.ErrnoException): undefined {
+/** What is not there is undefined; any other error is one. */
+export function orAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;
 }

@@ -1,6 +1,7 @@
 import { chmod, cp, lstat, mkdtemp, readFile, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { orAbsent } from './data-dir.ts';
 import { type DatabaseUser, runToEnd } from './native-process.ts';
 import { type PlatformPackage, useOwnServer } from './platform-package.ts';
 
@@ -186,12 +187,7 @@ async function openForReading(root: string): Promise<void> {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-function orAbsent(error: unknown): undefined {
-  if (codeOf(error) === 'ENOENT') return undefined;
-  throw error;
-}
-
-function orNone(error: unknown): [] {
+function orNone(error: NodeJS.ErrnoException): [] {
   orAbsent(error);
   return [];
 }

@@ -31,17 +31,16 @@ const always = { from: undefined, until: undefined };
 /** Every budget of an owner, the newest first. */
 export const budgetHistory = (pool: DatabasePool, owner: Owner, ask: PageAsk): Promise<Page<PastBudget>> =>
   readList(pool, async (connection) => {
-    const rows =
+    const [table, ofOwner] =
       owner.kind === 'user'
-        ? sql.fragment`user_budgets b where b.user_id = ${owner.userId}`
-        : sql.fragment`team_budgets b where b.team_id = ${owner.teamId}`;
+        ? [sql.fragment`user_budgets`, sql.fragment`b.user_id = ${owner.userId}`]
+        : [sql.fragment`team_budgets`, sql.fragment`b.team_id = ${owner.teamId}`];
     const list: TimeList = {
       by: 'time',
-      rows,
+      rows: sql.fragment`${table} b where ${ofOwner}`,
       time: sql.fragment`b.created_at`,
       key: sql.fragment`b.budget_id`,
     };
-    const table = owner.kind === 'user' ? sql.fragment`user_budgets` : sql.fragment`team_budgets`;
     const total = await totalOf(connection, list, always);
     const found = await connection.any(sql.type(row(historyRow))`
       select b.budget_id, b.cadence, b.amount_10000::text, b.hard_limit, b.timezone, b.created_at, b.set_by,

@@ -6,13 +6,8 @@ import type { QueryResult } from 'pg';
 import { isUnderTls, type SecuredUrl, securedUrl } from './tls.ts';
 
 /** What a server must be for a connection to be kept, in libpq's words. */
-type SessionAttrs = 'any' | 'read-write' | 'read-only';
-
-const sessionAttrs: ReadonlyMap<string, SessionAttrs> = new Map([
-  ['any', 'any'],
-  ['read-write', 'read-write'],
-  ['read-only', 'read-only'],
-]);
+const sessionAttrs = ['any', 'read-write', 'read-only'] as const;
+type SessionAttrs = (typeof sessionAttrs)[number];
 
 /** The servers of a URL, in its order, and what one of them must be. */
 export interface DatabaseHosts {
@@ -47,9 +42,10 @@ function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
   const params = new URL(urls[0] ?? '').searchParams;
   if (params.get('host')?.includes(',') === true)
     return E.left('several hosts stand before the path, with commas between');
-  const attrs = sessionAttrs.get(params.get(attrsParameter) ?? 'any');
+  const asked = params.get(attrsParameter) ?? 'any';
+  const attrs = sessionAttrs.find((each) => each === asked);
   return attrs === undefined
-    ? E.left(`${attrsParameter} must be one of ${[...sessionAttrs.keys()].join(', ')}`)
+    ? E.left(`${attrsParameter} must be one of ${sessionAttrs.join(', ')}`)
     : E.right({ urls: urls.map(withoutAttrs), attrs });
 }
 

@@ -110,9 +110,8 @@ type Stage = (client: Client, functions: CitusFunctions) => Promise<readonly Ste
 
 const tablesStage: Stage = async (client) => {
   const placed = await placedTables(client);
-  const missing = tables.filter((table) => !placed.has(table));
-  return missing
-    .filter((table) => table !== 'budget_alert_deliveries')
+  return tables
+    .filter((table) => !placed.has(table) && table !== 'budget_alert_deliveries')
     .map((table) => ({ name: `table ${table}`, take: (session) => inTransaction(session, placing(table)) }));
 };
 
