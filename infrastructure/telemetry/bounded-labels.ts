@@ -1,3 +1,5 @@
+import type { Label } from './label-table.ts';
+
 /** The value of a label for everything that has no value of its own. */
 export const other = 'other';
 
@@ -35,7 +37,7 @@ export class LabelSet {
   }
 
   /** These labels and one more. Only for labels with a closed list of values: nothing else bounds how many sets there are. */
-  with(label: string, value: string): LabelSet {
+  with(label: Label, value: string): LabelSet {
     let sets = this.narrower.get(label);
     if (sets === undefined) this.narrower.set(label, (sets = new Map()));
     const known = sets.get(value);

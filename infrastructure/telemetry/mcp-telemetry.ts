@@ -11,7 +11,7 @@ import { Counter, Histogram, type MetricPoints } from './instruments.ts';
 import { labelSetBounds, maxMcpServers } from './label-table.ts';
 import { mcpMetrics } from './metric-table.ts';
 import type { RequestTrace, Tracer } from './request-spans.ts';
-import type { SpanContent } from './span-attributes.ts';
+import { ifKnown, type SpanContent } from './span-attributes.ts';
 import { traceIdOf } from './trace-context.ts';
 
 export interface McpSinks {
@@ -97,11 +97,11 @@ function spanOf(call: FinishedMcpCall): SpanContent {
     'network.transport': 'tcp',
     'network.protocol.name': 'http',
     'gateway.mcp.status': call.status,
-    ...(protocolVersion === undefined ? {} : { 'mcp.protocol.version': protocolVersion }),
-    ...(serverId === undefined ? {} : { 'gateway.mcp.server_id': serverId }),
+    ...ifKnown('mcp.protocol.version', protocolVersion),
+    ...ifKnown('gateway.mcp.server_id', serverId),
     ...(tool === undefined ? {} : { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': tool }),
-    ...(caller?.apiKeyId === undefined ? {} : { 'gateway.api_key_id': caller.apiKeyId }),
-    ...(caller === undefined ? {} : { 'gateway.owner_kind': ownerOf(caller).kind }),
+    ...ifKnown('gateway.api_key_id', caller?.apiKeyId),
+    ...ifKnown('gateway.owner_kind', caller && ownerOf(caller).kind),
   };
   return { name: tool === undefined ? method : `${method} ${tool}`, attributes, errorType: errorCode };
 }
@@ -130,7 +130,7 @@ export class McpMetrics {
 
   collect(): readonly MetricPoints[] {
     return [
-      { name: 'gateway.mcp.calls', points: this.calls.points((sum) => sum) },
+      { name: 'gateway.mcp.calls', points: this.calls.points(Number) },
       { name: 'mcp.server.operation.duration', points: this.served.points() },
       { name: 'mcp.client.operation.duration', points: this.sent.points() },
     ];

@@ -18,7 +18,7 @@ import { exportTimeoutMs, metricExporter, spanExporter } from './otlp-exporters.
 import { ProcessMetrics } from './process-metrics.ts';
 import { TraceContextPropagator } from './propagator.ts';
 import { RequestMetrics } from './request-metrics.ts';
-import { Tracer } from './request-spans.ts';
+import { scope, Tracer } from './request-spans.ts';
 import { telemetryTo } from './request-telemetry.ts';
 import type { TelemetryExport } from './telemetry-export.ts';
 
@@ -28,7 +28,6 @@ const shutdownMs = 6000;
 const maxQueuedSpans = 8192;
 const spanDelayMs = 2000;
 
-const scope = { name: 'model-gateway' };
 /** The scope of the SDK's metrics of its span queue. */
 const spanQueueScope = '@opentelemetry/sdk-trace';
 
@@ -50,18 +49,12 @@ export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
     ...ofProcess.collect(),
   ]);
   const { sdk, spans } = withoutVariables(/^OTEL_/i, () => startedSdk(otel, resource, producer, log));
-  const tracer = spans && new Tracer({ ratio: otel.traceSampleRatio, processor: spans, resource });
+  const traced = spans && {
+    tracer: new Tracer({ ratio: otel.traceSampleRatio, processor: spans, resource }),
+  };
   return {
-    telemetry: telemetryTo({
-      log: requestLog(log),
-      metrics: requests,
-      ...(tracer === undefined ? {} : { tracer }),
-    }),
-    mcp: mcpTelemetryTo({
-      log: mcpCallLog(log),
-      metrics: calls,
-      ...(tracer === undefined ? {} : { tracer }),
-    }),
+    telemetry: telemetryTo({ log: requestLog(log), metrics: requests, ...traced }),
+    mcp: mcpTelemetryTo({ log: mcpCallLog(log), metrics: calls, ...traced }),
     watch: (sources) => ofProcess.watch(sources),
     close: async () => {
       // What could not be sent has been logged.

@@ -5,7 +5,7 @@ import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
 import { BoundedValues, type LabelSet, LabelSets, other } from './bounded-labels.ts';
 import { type MeasuredCall, operationOf, outputTokens, providerNameOf } from './gen-ai.ts';
 import { type AnyPoint, Counter, Histogram, inUsd, type MetricPoints } from './instruments.ts';
-import { type Label, labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
+import { labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
 import { genAiLabelNames, requestLabels, requestMetrics, tagLabels } from './metric-table.ts';
 
 /** How long the parts of a request took, in seconds. */
@@ -17,8 +17,6 @@ export interface Durations {
   /** From the first such chunk to the end of the upstream's answer. */
   readonly afterFirst: number | undefined;
 }
-
-const label = <const L extends Label>(name: L): L => name;
 
 /** The metrics of requests, with a bounded number of label sets. Nothing here waits: it runs while a caller does. */
 export class RequestMetrics {
@@ -69,10 +67,10 @@ export class RequestMetrics {
 
   finished(request: FinishedRequest, harness: string, durations: Durations): void {
     const labels = this.labelsOf(request);
-    const ended = labels.with(label('outcome'), request.outcome);
-    this.counters['gateway.requests'].add(labels.with(label('agent_harness_key'), harness), 1);
+    const ended = labels.with('outcome', request.outcome);
+    this.counters['gateway.requests'].add(labels.with('agent_harness_key', harness), 1);
     this.counters['gateway.request.outcomes'].add(
-      request.errorCode === undefined ? ended : ended.with(label('error_code'), request.errorCode),
+      request.errorCode === undefined ? ended : ended.with('error_code', request.errorCode),
       1,
     );
     this.histograms['gateway.request.duration'].record(ended, durations.request);
@@ -80,9 +78,7 @@ export class RequestMetrics {
     this.served(request, durations);
     if (request.rateLimit !== undefined)
       this.counters['gateway.rate_limit.refusals'].add(
-        labels
-          .with(label('subject_kind'), request.rateLimit.subjectKind)
-          .with(label('measure'), request.rateLimit.measure),
+        labels.with('subject_kind', request.rateLimit.subjectKind).with('measure', request.rateLimit.measure),
         1,
       );
     if (request.exposedToolCount !== undefined)
@@ -91,7 +87,7 @@ export class RequestMetrics {
       this.histograms['gateway.request.tools.invoked'].record(labels, request.invokedToolCount);
     if (request.outcome === 'client_closed' && request.attemptStatus !== undefined) {
       const upstream = request.attemptStatus === 'success' ? 'drained' : 'lost';
-      this.counters['gateway.departures'].add(labels.with(label('upstream'), upstream), 1);
+      this.counters['gateway.departures'].add(labels.with('upstream', upstream), 1);
     }
   }
 
@@ -100,12 +96,12 @@ export class RequestMetrics {
     const { provider, route } = resolved;
     const labels = this.genAiLabels(family, provider, this.upstreamModels.named(route.upstreamModel));
     this.histograms['gen_ai.client.operation.duration'].record(
-      errorType === undefined ? labels : labels.with(label('error.type'), errorType),
+      errorType === undefined ? labels : labels.with('error.type', errorType),
       seconds,
     );
     if (usage === undefined) return;
     const tokens = this.histograms['gen_ai.client.token.usage'];
-    const type = label('gen_ai.token.type');
+    const type = 'gen_ai.token.type';
     tokens.record(labels.with(type, 'input'), usage.promptTokens);
     if (family !== 'embeddings') tokens.record(labels.with(type, 'output'), outputTokens(usage));
   }
@@ -117,7 +113,7 @@ export class RequestMetrics {
     ): readonly MetricPoints[] =>
       (Object.keys(instruments) as N[]).map((name) => ({ name, points: points(instruments[name]) }));
     return [
-      ...each(this.counters, (counter) => counter.points((sum) => sum)),
+      ...each(this.counters, (counter) => counter.points(Number)),
       ...each(this.money, (counter) => counter.points(inUsd)),
       ...each(this.histograms, (histogram) => histogram.points()),
     ];
@@ -125,16 +121,16 @@ export class RequestMetrics {
 
   private accounted(labels: LabelSet, { usage, family, cost, unbilled, ...request }: FinishedRequest): void {
     if (usage !== undefined) {
-      const type = label('token_type');
+      const type = 'token_type';
       this.counters['gateway.tokens'].add(labels.with(type, 'input'), usage.promptTokens);
       if (family !== 'embeddings')
         this.counters['gateway.tokens'].add(labels.with(type, 'output'), outputTokens(usage));
     }
     if (cost !== undefined)
-      this.counters['gateway.usage.records'].add(labels.with(label('pricing_status'), cost.pricingStatus), 1);
+      this.counters['gateway.usage.records'].add(labels.with('pricing_status', cost.pricingStatus), 1);
     if (cost?.pricingStatus === 'priced') this.money['gateway.spend'].add(labels, cost.cost);
     for (const { reason, cost: money } of unbilled)
-      this.money['gateway.spend.unbilled'].add(labels.with(label('reason'), reason), money);
+      this.money['gateway.spend.unbilled'].add(labels.with('reason', reason), money);
     if (request.usageUnusable) this.counters['gateway.usage.unusable'].add(labels, 1);
     if (request.settled === 'duplicate') this.counters['gateway.duplicates'].add(labels, 1);
   }
@@ -145,7 +141,7 @@ export class RequestMetrics {
     if (resolved === undefined || modelKey === undefined) return;
     const labels = this.genAiLabels(family, resolved.provider, this.models.named(modelKey));
     this.histograms['gen_ai.server.request.duration'].record(
-      errorCode === undefined ? labels : labels.with(label('error.type'), errorCode),
+      errorCode === undefined ? labels : labels.with('error.type', errorCode),
       seconds,
     );
     if (request.outcome !== 'success' || firstToken === undefined) return;

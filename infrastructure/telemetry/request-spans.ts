@@ -34,7 +34,8 @@ export interface TracerOptions {
   readonly resource: Resource;
 }
 
-const scope = { name: 'model-gateway' };
+/** What the gateway's own metrics and spans are of. */
+export const scope = { name: 'model-gateway' };
 const ids = new RandomIdGenerator();
 
 /** The flags that W3C has defined: sampled, and random trace id. Others must not be passed on. */

@@ -32,7 +32,7 @@ export function serverSpan(
       'http.route': routeOf[family],
       'url.path': routeOf[family],
       'url.scheme': scheme,
-      ...(status === undefined ? {} : { 'http.response.status_code': status }),
+      ...ifKnown('http.response.status_code', status),
       'gateway.operation': family,
       'gateway.stream': request.stream,
       'gateway.outcome': request.outcome,
@@ -82,9 +82,9 @@ export function clientSpan(
       'gateway.provider_key': provider.id,
       'gateway.attempt_status': attempt.status,
       ...ifKnown('gateway.upstream_fault', faultCode),
-      ...(attempt.statusCode === undefined ? {} : { 'http.response.status_code': attempt.statusCode }),
+      ...ifKnown('http.response.status_code', attempt.statusCode),
       ...(usage === undefined ? {} : usageAttributes(family, usage)),
-      ...(firstToken === undefined ? {} : { 'gen_ai.response.time_to_first_chunk': firstToken }),
+      ...ifKnown('gen_ai.response.time_to_first_chunk', firstToken),
     },
     errorType,
   };
@@ -95,5 +95,5 @@ const usageAttributes = (family: ApiFamily, usage: TokenUsage): Attributes => ({
   ...(family === 'embeddings' ? {} : { 'gen_ai.usage.output_tokens': outputTokens(usage) }),
 });
 
-const ifKnown = (name: string, value: string | undefined): Attributes =>
+export const ifKnown = (name: string, value: string | number | undefined): Attributes =>
   value === undefined ? {} : { [name]: value };
