@@ -1,11 +1,12 @@
 import * as t from 'io-ts';
-import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import { type DatabasePool, sql } from 'slonik';
 import type { BudgetDryRun, SpendDays, WindowDryRun } from '../../application/ports/budgets.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { type Owner, ownershipScopeKey } from '../../domain/identity/caller.ts';
 import { timestamp, int8, orUndefined } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
+import { onSnapshot } from './snapshot.ts';
 
 const dayRow = t.type({
   day: timestamp,
@@ -106,12 +107,3 @@ const windowDryRun = (found: t.TypeOf<typeof dryRunRow>): WindowDryRun => ({
   blockedCount: Number(found.blocked_count),
   blockedCost: found.blocked_cost,
 });
-
-const onSnapshot = <A>(
-  pool: DatabasePool,
-  read: (connection: CommonQueryMethods) => Promise<A>,
-): Promise<A> =>
-  pool.transaction(async (connection) => {
-    await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
-    return read(connection);
-  });

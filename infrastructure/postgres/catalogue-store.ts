@@ -4,6 +4,7 @@ import type { StoredCatalogue } from '../providers/live-catalogue.ts';
 import { jsonColumn, nullable, timestamp } from './codecs.ts';
 import { row } from './pool.ts';
 import { limitJson, rateLimitOf } from './rate-limit-rows.ts';
+import { onSnapshot } from './snapshot.ts';
 
 const providerRow = t.type({ provider_key: t.string, config_json: jsonColumn });
 const routeRow = t.type({
@@ -19,8 +20,7 @@ const modelsAtOnce = 100;
 
 /** Of one snapshot: models of one file never stand beside providers of another. */
 export const readCatalogue = (pool: DatabasePool): Promise<StoredCatalogue> =>
-  pool.transaction(async (connection) => {
-    await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
+  onSnapshot(pool, async (connection) => {
     const providers = await connection.any(
       sql.type(row(providerRow))`select provider_key, config_json from providers where enabled`,
     );

@@ -18,6 +18,7 @@ import { type OverviewHours, overviewHours } from './overview-hours.ts';
 import * as ask from './overview-statements.ts';
 import { ownerIn } from './owner-rows.ts';
 import { moment } from './report-statements.ts';
+import { onSnapshot } from './snapshot.ts';
 
 /** Routes that are looked at for a price. */
 const mostRoutes = 5000;
@@ -31,11 +32,7 @@ export function overviewStore(
   const hours = overviewHours();
   return {
     read: () =>
-      pool.transaction(async (connection) => {
-        await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
-        await connection.query(settings);
-        return facts(connection, { insight, hours, distribution });
-      }),
+      onSnapshot(pool, (connection) => facts(connection, { insight, hours, distribution }), settings),
   };
 }
 

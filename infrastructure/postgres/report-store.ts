@@ -7,17 +7,16 @@ import type { CohortSpend } from '../../domain/reports/spend-by-day.ts';
 import { type LedgerUsage, type NamedOwner, ownerKey } from '../../domain/reports/spend-report.ts';
 import type { Distribution } from './distribution.ts';
 import * as ask from './report-statements.ts';
+import { onSnapshot } from './snapshot.ts';
 
 /** Reports over the rollups, never over whole tables. Each is read in one transaction, of one snapshot. */
 export const reportStore = (pool: DatabasePool, distribution: Distribution = 'none'): Reports => ({
   onSnapshot: (read) =>
-    pool.transaction(async (connection) => {
-      await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
-      // Groups are few, but the planner takes owners for many, and would sort half a million rows in 4 MB of memory.
-      await connection.query(sql.unsafe`set local work_mem = '32MB'`);
-      return read(await snapshot(connection, distribution));
-    }),
+    onSnapshot(pool, async (connection) => read(await snapshot(connection, distribution)), settings),
 });
+
+/** Groups are few, but the planner takes owners for many, and would sort half a million rows in 4 MB of memory. */
+const settings = sql.unsafe`set local work_mem = '32MB'`;
 
 async function snapshot(connection: CommonQueryMethods, distribution: Distribution): Promise<ReportSnapshot> {
   const { now, logs_since } = await connection.one(ask.moment());

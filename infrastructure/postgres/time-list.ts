@@ -3,7 +3,6 @@ import {
   type CommonQueryMethods,
   type DatabasePool,
   type FragmentSqlToken,
-  type QuerySqlToken,
   sql,
   StatementTimeoutError,
 } from 'slonik';
@@ -12,6 +11,7 @@ import { int8 } from './codecs.ts';
 import { instantOf } from './instants.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
+import { onSnapshot } from './snapshot.ts';
 
 /** `total` is exact up to this many (rule 40.4). */
 export const exactTotal = 10_000;
@@ -64,10 +64,10 @@ export async function readList<A>(
   read: (connection: CommonQueryMethods) => Promise<A>,
 ): Promise<A> {
   try {
-    return await reading(pool, inOrder, read);
+    return await onSnapshot(pool, read, inOrder);
   } catch (error) {
     if (!(error instanceof StatementTimeoutError)) throw error;
-    return reading(pool, asPlanned, read);
+    return onSnapshot(pool, read, asPlanned);
   }
 }
 
@@ -88,18 +88,7 @@ const asPlanned = sql.unsafe`select set_config('jit', 'off', true)`;
 export const readAsPlanned = <A>(
   pool: DatabasePool,
   read: (connection: CommonQueryMethods) => Promise<A>,
-): Promise<A> => reading(pool, asPlanned, read);
-
-const reading = <A>(
-  pool: DatabasePool,
-  settings: QuerySqlToken,
-  read: (connection: CommonQueryMethods) => Promise<A>,
-): Promise<A> =>
-  pool.transaction(async (connection) => {
-    await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
-    await connection.query(settings);
-    return read(connection);
-  });
+): Promise<A> => onSnapshot(pool, read, asPlanned);
 
 /** A list that is read in order, whatever its conditions: over several shards buckets cannot be counted from one index. */
 export const readInOrder = ({ rows, time, key }: TimeList): TimeList => ({ by: 'time', rows, time, key });
