@@ -34,8 +34,9 @@ export function behindAnswers<A>(
   };
   return {
     put: (item) => {
-      if (waiting.size >= maxWaiting) return;
-      waiting.set(JSON.stringify(keyOf(item)), item);
+      const key = JSON.stringify(keyOf(item));
+      if (waiting.size >= maxWaiting && !waiting.has(key)) return;
+      waiting.set(key, item);
       writing ??= write();
     },
     close: async (withinMs) => {

@@ -46,6 +46,14 @@ describe('what is written behind the answers', () => {
     expect(written.map((items) => [items.length, items.at(-1)?.value])).toEqual([[10_000, 9_999]]);
   });
 
+  it('takes the place of what waits with the same key also where no more may wait', async () => {
+    const { queue, written } = aQueue();
+    for (let value = 0; value < 10_000; value += 1) queue.put({ key: String(value), value });
+    queue.put({ key: '0', value: -1 });
+    await queue.close(5000);
+    expect(written.map((items) => [items.length, items[0]?.value])).toEqual([[10_000, -1]]);
+  });
+
   it('is lost with its own statement alone: what came meanwhile goes with the next', async () => {
     const { queue, written, faults } = aQueue(async ([first]) => {
       if (first?.key !== 'bad') return;
