@@ -8,11 +8,13 @@ import type { OidcConfig } from '../config/admin-auth-config.ts';
 export function identityProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
   let loaded: Promise<IdentityProvider> | undefined;
   const provider = (): Promise<IdentityProvider> => {
-    loaded ??= load(oidc, redirectUri).catch((error: unknown) => {
-      // There may have been too many open files.
-      loaded = undefined;
-      throw error;
-    });
+    loaded ??= import('./openid-provider.ts')
+      .then(({ openIdProvider }) => openIdProvider(oidc, redirectUri))
+      .catch((error: unknown) => {
+        // There may have been too many open files.
+        loaded = undefined;
+        throw error;
+      });
     return loaded;
   };
   return {
@@ -20,9 +22,4 @@ export function identityProvider(oidc: OidcConfig, redirectUri: string): Identit
     claims: async (query, keys) => (await provider()).claims(query, keys),
     endSessionUrl: async () => (await provider()).endSessionUrl(),
   };
-}
-
-async function load(oidc: OidcConfig, redirectUri: string): Promise<IdentityProvider> {
-  const { openIdProvider } = await import('./openid-provider.ts');
-  return openIdProvider(oidc, redirectUri);
 }
