@@ -26,8 +26,6 @@ const historyRow = t.type({
   deactivated_by_user_name: text,
 });
 
-const always = { from: undefined, until: undefined };
-
 /** Every budget of an owner, the newest first. */
 export const budgetHistory = (pool: DatabasePool, owner: Owner, ask: PageAsk): Promise<Page<PastBudget>> =>
   readList(pool, async (connection) => {
@@ -41,12 +39,12 @@ export const budgetHistory = (pool: DatabasePool, owner: Owner, ask: PageAsk): P
       time: sql.fragment`b.created_at`,
       key: sql.fragment`b.budget_id`,
     };
-    const total = await totalOf(connection, list, always);
+    const total = await totalOf(connection, list, {});
     const found = await connection.any(sql.type(row(historyRow))`
       select b.budget_id, b.cadence, b.amount_10000::text, b.hard_limit, b.timezone, b.created_at, b.set_by,
              b.set_by_user_id, s.name as set_by_user_name, b.deactivated_at, b.deactivated_by,
              b.deactivated_by_user_id, d.name as deactivated_by_user_name
-      from (${pageOf(list, always, ask)}) page join ${table} b on b.budget_id = page.id
+      from (${pageOf(list, {}, ask)}) page join ${table} b on b.budget_id = page.id
       left join users s on s.user_id = b.set_by_user_id
       left join users d on d.user_id = b.deactivated_by_user_id
       order by page.occurred_at desc, page.id desc

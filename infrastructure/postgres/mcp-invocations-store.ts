@@ -56,11 +56,10 @@ export const mcpInvocationsStore = (pool: DatabasePool): McpInvocations => ({
   page: (filter, ask) =>
     readList(pool, async (connection) => {
       const list = listOf(filter);
-      const range = { from: filter.from, until: filter.until };
-      const total = await totalOf(connection, list, range);
+      const total = await totalOf(connection, list, filter);
       const rows = await connection.any(sql.type(row(invocationRow))`
         select ${invocationColumns}
-        from (${pageOf(list, range, ask)}) page join mcp_tool_invocations i on i.mcp_tool_invocation_id = page.id
+        from (${pageOf(list, filter, ask)}) page join mcp_tool_invocations i on i.mcp_tool_invocation_id = page.id
         order by page.occurred_at desc, page.id desc
       `);
       return { items: rows.map(listedInvocation), ...total };
@@ -140,7 +139,4 @@ function ownerIn({ user_id, team_id }: InvocationRow): Owner | undefined {
   return team_id === undefined ? undefined : { kind: 'team', teamId: team_id };
 }
 
-const named = (id: string, displayName: string | undefined): McpName => ({
-  id,
-  displayName: displayName,
-});
+const named = (id: string, displayName: string | undefined): McpName => ({ id, displayName });

@@ -109,9 +109,8 @@ export const requestLogsStore = (pool: DatabasePool, distribution: Distribution 
   page: (filter, ask) =>
     readList(pool, async (connection) => {
       const list = distribution === 'citus' ? readInOrder(listOf(filter)) : listOf(filter);
-      const range = { from: filter.from, until: filter.until };
-      const total = await totalOf(connection, list, range);
-      const rows = await connection.any(listedLogs(pageOf(list, range, ask)));
+      const total = await totalOf(connection, list, filter);
+      const rows = await connection.any(listedLogs(pageOf(list, filter, ask)));
       return { items: rows.map(listedLog), ...total };
     }),
   find: (requestLogId) => readList(pool, (connection) => find(connection, requestLogId)),

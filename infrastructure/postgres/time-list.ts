@@ -21,8 +21,8 @@ const bucketMs = 15 * 60_000;
 
 /** Half-open; both ends may be open. */
 export interface TimeRange {
-  readonly from: Date | undefined;
-  readonly until: Date | undefined;
+  readonly from?: Date | undefined;
+  readonly until?: Date | undefined;
 }
 
 /**
