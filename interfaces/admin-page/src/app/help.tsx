@@ -9,7 +9,7 @@ const keys: readonly (readonly [keys: readonly string[], act: string])[] = [
 ];
 
 export const HelpDialog = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog title="Keyboard" open onClose={onClose}>
+  <Dialog title="Keyboard" onClose={onClose}>
     <dl className="pairs">
       {keys.map(([pressed, act]) => (
         <div key={act}>

@@ -33,7 +33,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     void navigate({ to, search });
   };
   return (
-    <Dialog title="Search" open onClose={onClose}>
+    <Dialog title="Search" onClose={onClose}>
       <div className="search-room">
         <Combobox
           label="Any id, key prefix, person, team, model or MCP server"

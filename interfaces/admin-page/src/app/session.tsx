@@ -46,24 +46,24 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     void client.invalidateQueries();
   };
   if (session.isPending) return <Waiting for="the session" />;
-  if (session.error !== null && session.data === undefined)
-    return <Unknown error={session.error} again={again} />;
+  if (session.isLoadingError) return <Unknown error={session.error} again={again} />;
   const found = session.data;
-  if (found === undefined) return null;
   if (found.role !== 'platform_admin') return <NotAnAdmin email={found.email} />;
   return (
     <SessionContext
       value={{ userId: found.user_id, email: found.email, name: found.name, expiresAt: found.expires_at }}
     >
       {children}
-      <Dialog title="Your session has ended" open={isLost} onClose={undefined}>
-        <p>What you have typed is still here. Log in again and go on.</p>
-        {mustEnrol(session.error) ? (
-          <EnrolSecondFactor onDone={again} />
-        ) : (
-          <Login onDone={again} email={found.email} keepsPage />
-        )}
-      </Dialog>
+      {isLost ? (
+        <Dialog title="Your session has ended" onClose={undefined}>
+          <p>What you have typed is still here. Log in again and go on.</p>
+          {mustEnrol(session.error) ? (
+            <EnrolSecondFactor onDone={again} />
+          ) : (
+            <Login onDone={again} email={found.email} keepsPage />
+          )}
+        </Dialog>
+      ) : null}
     </SessionContext>
   );
 }

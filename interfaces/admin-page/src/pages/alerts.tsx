@@ -91,7 +91,6 @@ export function Page() {
       {open === undefined ? null : (
         <Drawer
           title={shown === undefined ? 'Alert' : `Alert of ${shown.owner_name}`}
-          open
           onClose={() => set({ open: undefined })}
         >
           {shown !== undefined ? (

@@ -157,7 +157,6 @@ export function Page() {
       {open === undefined ? null : (
         <Drawer
           title={shown === undefined ? 'Change' : shown.action}
-          open
           onClose={() => set({ open: undefined })}
         >
           {shown !== undefined ? (

@@ -103,7 +103,7 @@ function Opened({ owner, onClose }: { readonly owner: Owner | undefined; readonl
   const done = (): void => setAct(undefined);
   if (owner === undefined)
     return (
-      <Drawer title="Budget" open onClose={onClose}>
+      <Drawer title="Budget" onClose={onClose}>
         <p>There is no owner with this id.</p>
       </Drawer>
     );

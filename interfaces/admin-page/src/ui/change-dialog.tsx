@@ -47,7 +47,7 @@ export function ChangeDialog<S, C>({
     if (taken !== undefined) onTheirs(taken);
   };
   return (
-    <Dialog title={title} open onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form className="stack" onSubmit={submit} noValidate={onTry !== undefined}>
         {theirs === undefined ? children : null}
         <ErrorLine error={change.error} />

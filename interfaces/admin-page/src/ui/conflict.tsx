@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { Badge } from './values.tsx';
 
 /** One member of what two people changed. */
@@ -16,8 +16,7 @@ export function Conflict({
   rows,
   takeTheirs,
   applyMine,
-  isPending = false,
-  children,
+  isPending,
 }: {
   /** Every member that the form has: those that are alike show that nobody disagrees. */
   readonly rows: readonly ConflictRow[];
@@ -25,9 +24,7 @@ export function Conflict({
   readonly takeTheirs: () => void;
   /** Makes my change on top of theirs. */
   readonly applyMine: () => void;
-  readonly isPending?: boolean;
-  /** More that has to be said, such as the link to who it was. */
-  readonly children?: ReactNode;
+  readonly isPending: boolean;
 }) {
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -63,7 +60,6 @@ export function Conflict({
           </tbody>
         </table>
       </div>
-      {children}
       <div className="actions">
         <button type="button" className="button" onClick={takeTheirs} disabled={isPending}>
           Take theirs

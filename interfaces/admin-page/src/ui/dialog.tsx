@@ -4,7 +4,6 @@ import { noticesIn } from './notices.tsx';
 
 interface Shown {
   readonly title: string;
-  readonly open: boolean;
   /** Undefined: it stays until what it asks for is done. */
   readonly onClose: (() => void) | undefined;
   readonly children: ReactNode;
@@ -19,13 +18,13 @@ export const Dialog = (props: Shown) => <Modal {...props} look="dialog" />;
 /** The same at the side: detail of a row, whose list stays where it is. */
 export const Drawer = (props: Shown) => <Modal {...props} look="drawer" />;
 
-function Modal({ title, open, onClose, children, look }: Shown & { readonly look: 'dialog' | 'drawer' }) {
+function Modal({ title, onClose, children, look }: Shown & { readonly look: 'dialog' | 'drawer' }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const pressedOutside = useRef(false);
   useEffect(() => {
     const element = dialog.current;
-    if (element === null || !open) return undefined;
+    if (element === null) return undefined;
     const before = document.activeElement;
     show(element, look);
     const end = noticesIn(element);
@@ -34,8 +33,7 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
       element.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
-  }, [open, look]);
-  if (!open) return null;
+  }, [look]);
   return (
     <dialog
       ref={dialog}

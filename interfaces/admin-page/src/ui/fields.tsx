@@ -49,17 +49,15 @@ export const TextField = ({
   required = false,
   autoFocus = false,
   autoComplete = 'off',
-  placeholder,
   inputMode,
   ...labelled
 }: Labelled & {
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | 'datetime-local';
+  readonly type?: 'text' | 'email' | 'password' | 'search' | 'datetime-local';
   readonly required?: boolean;
   readonly autoFocus?: boolean;
   readonly autoComplete?: HTMLInputAutoCompleteAttribute;
-  readonly placeholder?: string;
   readonly inputMode?: 'numeric' | 'decimal';
 }) => (
   <Field {...labelled}>
@@ -72,7 +70,6 @@ export const TextField = ({
         // The field is what the person has just asked for.
         autoFocus={autoFocus}
         autoComplete={autoComplete}
-        placeholder={placeholder}
         inputMode={inputMode}
         aria-invalid={labelled.fault !== undefined}
         aria-describedby={describedBy}
@@ -119,7 +116,7 @@ export function CheckField({
   hint,
   checked,
   onChange,
-}: Labelled & { readonly checked: boolean; readonly onChange: (checked: boolean) => void }) {
+}: Omit<Labelled, 'fault'> & { readonly checked: boolean; readonly onChange: (checked: boolean) => void }) {
   const id = useId();
   return (
     <div className="field check">

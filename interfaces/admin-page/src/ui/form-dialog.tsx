@@ -47,7 +47,7 @@ export function FormDialog({
     onSubmit();
   };
   return (
-    <Dialog title={title} open onClose={act.onClose}>
+    <Dialog title={title} onClose={act.onClose}>
       <form className="stack" onSubmit={submit} noValidate={checksItself}>
         {children}
         <ErrorLine error={error} />

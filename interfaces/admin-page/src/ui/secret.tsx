@@ -35,7 +35,7 @@ export function SecretDialog({
   const copied = (): void => setCopied(true);
   const close = (): void => (isCopied ? onClose() : setAsking(true));
   return (
-    <Dialog title={title} open onClose={close}>
+    <Dialog title={title} onClose={close}>
       <div className="stack" onCopy={copied}>
         <p>This is the only time that it is shown. Copy it to where it is kept.</p>
         <div className="copyable">
@@ -88,7 +88,7 @@ const LeaveUncopied = ({
   readonly onStay: () => void;
   readonly onLeave: () => void;
 }) => (
-  <Dialog title="Leave without copying it?" open onClose={onStay}>
+  <Dialog title="Leave without copying it?" onClose={onStay}>
     <div className="stack">
       <p>It has not been copied, and it cannot be shown again. Another one would have to be made.</p>
       <div className="actions">

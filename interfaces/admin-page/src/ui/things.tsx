@@ -37,15 +37,13 @@ export const inLedger = { in_ledger: 'true' } as const;
 /** To the requests that a number sums. */
 export const RequestsLink = ({
   where,
-  title,
   children,
 }: {
   /** Filters of the list of requests. */
   readonly where: Readonly<Record<string, string>>;
-  readonly title?: string;
   readonly children: ReactNode;
 }) => (
-  <Link to="/observability/request-logs" search={where} title={title} className="number">
+  <Link to="/observability/request-logs" search={where} className="number">
     {children}
   </Link>
 );

@@ -46,7 +46,7 @@ export function SecondFactor() {
         }
       </Loaded>
       {act === 'enrol' ? (
-        <Dialog title="Turn the second factor on" open onClose={done}>
+        <Dialog title="Turn the second factor on" onClose={done}>
           <EnrolSecondFactor
             onDone={() => {
               notify('The second factor is on. Your other sessions have ended.');

@@ -27,7 +27,7 @@ export function OwnerDrawer({
 }) {
   const { budget, current_window: window, alert_recipients: recipients } = owner;
   return (
-    <Drawer title={`Budget of ${owner.name}`} open onClose={onClose}>
+    <Drawer title={`Budget of ${owner.name}`} onClose={onClose}>
       <div className="actions">
         <button type="button" className="button primary" onClick={onSet} disabled={!owner.active}>
           {budget === null ? 'Set a budget' : 'Change budget'}

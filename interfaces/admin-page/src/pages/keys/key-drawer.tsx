@@ -23,7 +23,7 @@ export function KeyDrawer({
 }) {
   const found = useQuery({ queryKey: ['keys', 'one', id], queryFn: ({ signal }) => readKey(id, signal) });
   return (
-    <Drawer title={found.data === undefined ? 'Key' : `Key “${found.data.name}”`} open onClose={onClose}>
+    <Drawer title={found.data === undefined ? 'Key' : `Key “${found.data.name}”`} onClose={onClose}>
       <Loaded query={found} what="the key">
         {(key) => <Detail of={key} onRotated={onRotated} />}
       </Loaded>

@@ -30,7 +30,7 @@ export function ServerDrawer({
   const isGone = asked.error instanceof ApiError && asked.error.status === 404;
   const server = isGone ? undefined : (asked.data ?? listed);
   return (
-    <Drawer title={`MCP server ${server?.display_name ?? id}`} open onClose={onClose}>
+    <Drawer title={`MCP server ${server?.display_name ?? id}`} onClose={onClose}>
       <div className="stack detail">
         {isGone ? (
           <Empty title={`There is no MCP server ${id} in the configuration, or no longer`}>

@@ -15,7 +15,7 @@ export function ModelDrawer({ id, onClose }: { readonly id: string; readonly onC
   const model = query.data;
   return (
     <>
-      <Drawer title={`Model ${id}`} open onClose={onClose}>
+      <Drawer title={`Model ${id}`} onClose={onClose}>
         <Loaded query={query} what="the model">
           {(model) => (
             <>

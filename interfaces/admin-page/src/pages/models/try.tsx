@@ -54,7 +54,7 @@ export function TryModel({
     if (owner !== undefined) test.mutate(owner);
   };
   return (
-    <Dialog title={`Try ${model.model_key}`} open onClose={onClose}>
+    <Dialog title={`Try ${model.model_key}`} onClose={onClose}>
       <form className="stack" onSubmit={submit} noValidate>
         <Pick
           label="Who pays: a person or a team"

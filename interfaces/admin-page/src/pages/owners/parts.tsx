@@ -47,7 +47,7 @@ export function OwnerDrawer<O>({
 }) {
   const found = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) });
   return (
-    <Drawer title={found.data === undefined ? what : titleOf(found.data)} open onClose={onClose}>
+    <Drawer title={found.data === undefined ? what : titleOf(found.data)} onClose={onClose}>
       <Loaded query={found} what={what.toLowerCase()}>
         {(owner) => children(owner)}
       </Loaded>

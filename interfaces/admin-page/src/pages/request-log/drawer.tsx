@@ -14,7 +14,7 @@ export const RequestDrawer = ({
   readonly requestLogId: string;
   readonly onClose: () => void;
 }) => (
-  <Drawer title="Request" open onClose={onClose}>
+  <Drawer title="Request" onClose={onClose}>
     <p>
       <Link to="/observability/request-logs/$requestLogId" params={{ requestLogId }}>
         Open as a page
