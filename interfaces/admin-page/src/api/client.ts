@@ -1,6 +1,19 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './api.d.ts';
 
+/** The `data` that a call of this path answers with. */
+export type Got<P extends keyof paths, M extends 'get' | 'post' = 'get'> =
+  paths[P] extends Readonly<
+    Record<M, { responses: { 200: { content: { 'application/json': { data: infer D } } } } }>
+  >
+    ? D
+    : never;
+
+/** The filters that a list may be asked with. */
+export type QueryOf<P extends keyof paths> = paths[P] extends { get: { parameters: { query?: infer Q } } }
+  ? NonNullable<Q>
+  : never;
+
 /** The gateway's own API, typed by its description; the session's cookie goes with each call. */
 export const api = createClient<paths>({ baseUrl: '/' });
 

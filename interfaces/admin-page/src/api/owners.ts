@@ -1,19 +1,7 @@
 import type { Choice } from '../ui/combobox.tsx';
 import type { Search } from '../ui/use-search.ts';
-import type { paths } from './api.d.ts';
-import { api, read } from './client.ts';
+import { api, type Got, read } from './client.ts';
 import { kindTitles } from './search.ts';
-
-/** The `data` that a `GET` of this path gives. */
-type Got<P extends keyof paths> = paths[P] extends {
-  readonly get: {
-    readonly responses: { readonly 200: { readonly content: { readonly 'application/json': infer A } } };
-  };
-}
-  ? A extends { readonly data: infer D }
-    ? D
-    : never
-  : never;
 
 export type ApiKey = Got<'/api/v1/admin/api-keys/{api_key_id}'>;
 export type Person = Got<'/api/v1/admin/users/{user_id}'>;

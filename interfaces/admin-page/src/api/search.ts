@@ -1,10 +1,8 @@
 import type { Choice } from '../ui/combobox.tsx';
 import type { Search } from '../ui/use-search.ts';
-import type { paths } from './api.d.ts';
-import { api, read } from './client.ts';
+import { api, type Got, read } from './client.ts';
 
-type Found =
-  paths['/api/v1/admin/search']['get']['responses']['200']['content']['application/json']['data']['items'][number];
+type Found = Got<'/api/v1/admin/search'>['items'][number];
 
 export type HitKind = Found['kind'];
 

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, read } from '../api/client.ts';
+import { api, type Got, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { requestsColumn } from '../ui/columns.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -11,10 +11,8 @@ import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { ofWindow, RequestsLink } from '../ui/things.tsx';
 import { Time } from '../ui/values.tsx';
-import type { paths } from '../api/api.d.ts';
 
-type Usage =
-  paths['/api/v1/admin/observability/harness-usage']['get']['responses'][200]['content']['application/json']['data'];
+type Usage = Got<'/api/v1/admin/observability/harness-usage'>;
 
 /** The programs that send the requests, as their `User-Agent` says. */
 export function Page() {

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, read } from '../api/client.ts';
+import { api, type Got, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { requestsColumn, spendColumn } from '../ui/columns.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -11,10 +11,8 @@ import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { inLedger, ModelLink, ofWindow, OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Dash, NotAvailable, Time } from '../ui/values.tsx';
-import type { paths } from '../api/api.d.ts';
 
-type Board =
-  paths['/api/v1/admin/observability/leaderboard']['get']['responses'][200]['content']['application/json']['data'];
+type Board = Got<'/api/v1/admin/observability/leaderboard'>;
 type Leader = Board['leaders'][number];
 
 /** The people who spend most. */

@@ -1,9 +1,8 @@
-import type { paths } from '../../api/api.d.ts';
+import type { Got } from '../../api/client.ts';
 import { inLedger, ofOwner, ofWindow } from '../../ui/things.tsx';
 
 /** A budget alert with its mails. */
-export type Alert =
-  paths['/api/v1/admin/spend/budget-alerts']['get']['responses'][200]['content']['application/json']['data']['items'][number];
+export type Alert = Got<'/api/v1/admin/spend/budget-alerts'>['items'][number];
 
 /** The requests of the owner in the window that an alert is about. */
 export const windowRequests = (alert: Alert): Readonly<Record<string, string>> => ({

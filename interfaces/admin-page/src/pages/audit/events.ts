@@ -1,9 +1,8 @@
-import type { paths } from '../../api/api.d.ts';
+import type { Got, QueryOf } from '../../api/client.ts';
 import { wordOf } from '../../app/words.ts';
 
-type Events = paths['/api/v1/admin/events']['get'];
-type Query = NonNullable<Events['parameters']['query']>;
-export type AdminEvent = Events['responses'][200]['content']['application/json']['data']['items'][number];
+type Query = QueryOf<'/api/v1/admin/events'>;
+export type AdminEvent = Got<'/api/v1/admin/events'>['items'][number];
 
 export const actions = [
   'budget.set',

@@ -1,10 +1,9 @@
-import type { paths } from '../../api/api.d.ts';
+import type { Got } from '../../api/client.ts';
 import { Count, Dash, Money, Time } from '../../ui/values.tsx';
 import { usdOf10000 } from '../../ui/amounts.ts';
 import { type BudgetTerms, eachOf } from './owners.ts';
 
-type Found =
-  paths['/api/v1/admin/spend/budgets/teams/{team_id}/dry-run']['post']['responses']['200']['content']['application/json']['data'];
+type Found = Got<'/api/v1/admin/spend/budgets/teams/{team_id}/dry-run', 'post'>;
 
 /** What a hard budget of these terms would have blocked, in the last window and in this one. */
 export const DryRun = ({

@@ -1,11 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, read } from '../../api/client.ts';
-import type { paths } from '../../api/api.d.ts';
+import { api, type Got, read } from '../../api/client.ts';
 import { shareBps } from '../../ui/amounts.ts';
 import { inLedger, ofOwner } from '../../ui/things.tsx';
 
-type Listed =
-  paths['/api/v1/admin/spend/budgets']['get']['responses']['200']['content']['application/json']['data'];
+type Listed = Got<'/api/v1/admin/spend/budgets'>;
 
 type Standing = Pick<
   Listed['teams'][number],

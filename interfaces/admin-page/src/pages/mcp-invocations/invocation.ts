@@ -1,12 +1,10 @@
-import type { paths } from '../../api/api.d.ts';
+import type { Got, QueryOf } from '../../api/client.ts';
 import type { Filters } from '../../app/address.ts';
 import { wordOf } from '../../app/words.ts';
 import { instantsOf } from '../request-logs/ranges.ts';
 
-type ListPath = paths['/api/v1/admin/observability/mcp-invocations']['get'];
-export type McpInvocation =
-  ListPath['responses'][200]['content']['application/json']['data']['items'][number];
-type Query = NonNullable<ListPath['parameters']['query']>;
+export type McpInvocation = Got<'/api/v1/admin/observability/mcp-invocations'>['items'][number];
+type Query = QueryOf<'/api/v1/admin/observability/mcp-invocations'>;
 
 export const statuses = [
   'success',

@@ -1,11 +1,8 @@
-import type { paths } from '../../api/api.d.ts';
-import { api, read } from '../../api/client.ts';
+import { api, type Got, read } from '../../api/client.ts';
 
-export type McpServer =
-  paths['/api/v1/admin/mcp-servers']['get']['responses'][200]['content']['application/json']['data']['items'][number];
+export type McpServer = Got<'/api/v1/admin/mcp-servers'>['items'][number];
 /** A server with what it answered when it was asked. */
-export type AskedServer =
-  paths['/api/v1/admin/mcp-servers/{mcp_server_id}']['get']['responses'][200]['content']['application/json']['data'];
+export type AskedServer = Got<'/api/v1/admin/mcp-servers/{mcp_server_id}'>;
 export type McpTool = AskedServer['tools'][number];
 export type AllowedOwner = McpServer['allowed_owners'][number];
 

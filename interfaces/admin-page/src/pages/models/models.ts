@@ -1,12 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { paths } from '../../api/api.d.ts';
-import { api, read } from '../../api/client.ts';
+import { api, type Got, read } from '../../api/client.ts';
 
-export type Model =
-  paths['/api/v1/admin/models']['get']['responses']['200']['content']['application/json']['data']['items'][number];
+export type Model = Got<'/api/v1/admin/models'>['items'][number];
 export type Route = Model['routes'][number];
-export type Provider =
-  paths['/api/v1/admin/providers']['get']['responses']['200']['content']['application/json']['data']['items'][number];
+export type Provider = Got<'/api/v1/admin/providers'>['items'][number];
 export type LastDay = Model['last_day'];
 
 export const modelsKey = ['models'] as const;

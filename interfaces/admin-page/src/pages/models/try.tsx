@@ -1,8 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import type { paths } from '../../api/api.d.ts';
-import { api, read } from '../../api/client.ts';
+import { api, type Got, read } from '../../api/client.ts';
 import { type Hit, searchThings } from '../../api/search.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -116,8 +115,7 @@ export function TryModel({
   );
 }
 
-type Tested =
-  paths['/api/v1/admin/models/{model_id}/test']['post']['responses']['200']['content']['application/json']['data'];
+type Tested = Got<'/api/v1/admin/models/{model_id}/test', 'post'>;
 
 /** What it came to. */
 const Result = ({ of }: { readonly of: Tested }) => (

@@ -1,8 +1,7 @@
+import type { Got } from '../../api/client.ts';
 import { inLedger, ofWindow } from '../../ui/things.tsx';
-import type { paths } from '../../api/api.d.ts';
 
-export type Overview =
-  paths['/api/v1/admin/overview']['get']['responses'][200]['content']['application/json']['data'];
+export type Overview = Got<'/api/v1/admin/overview'>;
 export type Hour = Overview['hours'][number];
 
 const hourMs = 3_600_000;

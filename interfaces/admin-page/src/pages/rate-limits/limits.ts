@@ -1,8 +1,6 @@
-import { api, read } from '../../api/client.ts';
-import type { paths } from '../../api/api.d.ts';
+import { api, type Got, read } from '../../api/client.ts';
 
-export type Limit =
-  paths['/api/v1/admin/rate-limits']['get']['responses']['200']['content']['application/json']['data']['items'][number];
+export type Limit = Got<'/api/v1/admin/rate-limits'>['items'][number];
 export type SubjectKind = Limit['subject_kind'];
 /** Whose limit it is. */
 export type Subject = Pick<Limit, 'subject_kind' | 'subject_id'>;

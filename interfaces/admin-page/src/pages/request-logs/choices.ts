@@ -1,8 +1,8 @@
-import type { paths } from '../../api/api.d.ts';
+import type { QueryOf } from '../../api/client.ts';
 import type { Filters } from '../../app/address.ts';
 import { flagOf, wordOf } from '../../app/words.ts';
 
-type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get']['parameters']['query']>;
+type Query = QueryOf<'/api/v1/admin/observability/request-logs'>;
 
 /** What the ledger says of the price of a request, in words. */
 export const pricingWords = {

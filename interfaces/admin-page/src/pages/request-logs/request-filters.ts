@@ -1,4 +1,4 @@
-import type { paths } from '../../api/api.d.ts';
+import type { QueryOf } from '../../api/client.ts';
 import type { Filters } from '../../app/address.ts';
 import { choicesOf, choiceWords } from './choices.ts';
 import { instantsOf } from './ranges.ts';
@@ -62,7 +62,7 @@ export const requestFilters = (filters: Filters): Filters =>
     Object.entries(filters).filter(([name]) => isFilterName(name) || ['range', 'from', 'to'].includes(name)),
   );
 
-type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get']['parameters']['query']>;
+type Query = QueryOf<'/api/v1/admin/observability/request-logs'>;
 
 /** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
 export function requestQuery(filters: Filters, now: number): Query {

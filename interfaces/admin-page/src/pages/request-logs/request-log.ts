@@ -1,15 +1,9 @@
-import type { paths } from '../../api/api.d.ts';
+import type { Got } from '../../api/client.ts';
 import { fieldsOf } from '../request-log/loose-json.ts';
 
-type Answer<P extends keyof paths> = paths[P] extends {
-  get: { responses: { 200: { content: { 'application/json': { data: infer D } } } } };
-}
-  ? D
-  : never;
-
 /** A request log, as its list and its detail have it. */
-export type LoggedRow = Answer<'/api/v1/admin/observability/request-logs'>['items'][number];
-export type LoggedDetail = Answer<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
+export type LoggedRow = Got<'/api/v1/admin/observability/request-logs'>['items'][number];
+export type LoggedDetail = Got<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
 
 /** Whose request it was: the service account, else the team, else the person. */
 export function requesterOf(log: LoggedRow):

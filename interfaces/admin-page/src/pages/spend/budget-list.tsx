@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { paths } from '../../api/api.d.ts';
-import { api, read } from '../../api/client.ts';
+import { api, type Got, read } from '../../api/client.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { BudgetBar } from '../../ui/bar.tsx';
 import { shareBps } from '../../ui/amounts.ts';
@@ -102,8 +101,7 @@ export function BudgetList({ kind }: { readonly kind: string }) {
   );
 }
 
-type Budgets =
-  paths['/api/v1/admin/spend/budgets']['get']['responses'][200]['content']['application/json']['data'];
+type Budgets = Got<'/api/v1/admin/spend/budgets'>;
 
 function standings({ users, teams }: Budgets, kind: string): readonly Standing[] {
   const found = [

@@ -1,10 +1,9 @@
-import type { paths } from '../../api/api.d.ts';
+import type { Got } from '../../api/client.ts';
 import { CountedRequests } from '../../ui/things.tsx';
 import { Count } from '../../ui/values.tsx';
 import type { pricingWords } from '../request-logs/choices.ts';
 
-export type SpendReport =
-  paths['/api/v1/admin/spend/report']['get']['responses'][200]['content']['application/json']['data'];
+export type SpendReport = Got<'/api/v1/admin/spend/report'>;
 
 /** A state of rows of the ledger, as the list of requests is asked for it. */
 export type PricingState = keyof typeof pricingWords;
