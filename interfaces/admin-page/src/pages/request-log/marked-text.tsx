@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Icon } from '../../ui/icons.tsx';
-import { markedParts } from './marks.ts';
+import { markedParts, reasonOf } from './marks.ts';
 
 const shownChars = 3_000;
 
@@ -12,14 +12,7 @@ export function MarkedText({ text, code = false }: { readonly text: string; read
   return (
     <>
       <div className={code ? 'said code' : 'said'}>
-        {markedParts(shown).map((part, index) =>
-          part.kind === 'words' ? (
-            part.text
-          ) : (
-            // Parts of a text that does not change stay in their places.
-            <Mark key={index} part={part} />
-          ),
-        )}
+        <Marked text={shown} />
       </div>
       {isLong ? (
         <button type="button" className="button link" onClick={() => setWhole(!isWhole)}>
@@ -30,12 +23,19 @@ export function MarkedText({ text, code = false }: { readonly text: string; read
   );
 }
 
-export const Mark = ({ part }: { readonly part: { readonly text: string; readonly reason: string } }) => (
-  <mark className="left-out" title={part.reason}>
-    <Icon name={part.text === '[REDACTED]' ? 'hidden' : 'cut'} />
-    {part.text.slice(1, -1)}
-  </mark>
-);
+/** What was hidden or cut off stands out. */
+export const Marked = ({ text }: { readonly text: string }) =>
+  markedParts(text).map((part, index) =>
+    part.kind === 'words' ? (
+      part.text
+    ) : (
+      // Parts of a text that does not change stay in their places.
+      <mark key={index} className="left-out" title={part.reason}>
+        <Icon name={part.kind === 'redacted' ? 'hidden' : 'cut'} />
+        {part.text.slice(1, -1)}
+      </mark>
+    ),
+  );
 
 /** What marks of a payload mean: a title alone cannot be read on every device. */
 export function MarksLegend({
@@ -50,19 +50,14 @@ export function MarksLegend({
     <ul className="marks-legend muted">
       {redacted === 0 ? null : (
         <li>
-          <Icon name="hidden" /> {redacted} hidden: {reasonFor('[REDACTED]')}
+          <Icon name="hidden" /> {redacted} hidden: {reasonOf('[REDACTED]')}
         </li>
       )}
       {truncated === 0 ? null : (
         <li>
-          <Icon name="cut" /> {truncated} cut off: {reasonFor('[TRUNCATED]')}
+          <Icon name="cut" /> {truncated} cut off: {reasonOf('[TRUNCATED]')}
         </li>
       )}
     </ul>
   );
-}
-
-function reasonFor(mark: string): string {
-  const part = markedParts(mark)[0];
-  return part === undefined || part.kind === 'words' ? '' : part.reason;
 }

@@ -29,7 +29,8 @@ export function countMarks(text: string): { readonly redacted: number; readonly 
   return { redacted, truncated };
 }
 
-function reasonOf(found: string): string {
+/** What a mark says of what it stands for. */
+export function reasonOf(found: string): string {
   if (found === '[REDACTED]')
     return 'Hidden before it was stored: a credential, the value of a secret key or header, part of a URL, or a place that redaction_paths names.';
   if (found.includes('nested too deeply')) return 'Cut off: nested deeper than a payload is kept.';

@@ -1,8 +1,7 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { CopyButton } from '../../ui/values.tsx';
 import { prettyJson } from './json-text.ts';
-import { Mark } from './marked-text.tsx';
-import { markedParts } from './marks.ts';
+import { Marked } from './marked-text.tsx';
 import { maxFound, placesOf } from './search-text.ts';
 
 const shownChars = 100_000;
@@ -72,20 +71,6 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
     </section>
   );
 }
-
-/** Without a search, what was hidden or cut off stands out. */
-const Marked = ({ text }: { readonly text: string }) => (
-  <>
-    {markedParts(text).map((part, index) =>
-      part.kind === 'words' ? (
-        part.text
-      ) : (
-        // Parts of a text that does not change stay in their places.
-        <Mark key={index} part={part} />
-      ),
-    )}
-  </>
-);
 
 const foundText = (current: number | undefined, count: number): string =>
   current === undefined
