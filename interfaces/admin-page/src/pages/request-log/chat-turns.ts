@@ -1,5 +1,5 @@
 import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
-import { mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
+import { type Answered, mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** Messages of a chat request. */
 export const chatTurns = (body: Fields): readonly Turn[] =>
@@ -81,13 +81,7 @@ function callOf(call: unknown): Piece {
 }
 
 /** What the model said: of each choice one turn. */
-export function chatAnswer({
-  body,
-  events,
-}: {
-  readonly body: Fields;
-  readonly events: readonly unknown[] | undefined;
-}): readonly Turn[] {
+export function chatAnswer({ body, events }: Answered): readonly Turn[] {
   if (events !== undefined) return streamed(events);
   return itemsOf(body['choices'])
     .map((choice) => turnOf(fieldsOf(choice)['message'], 'answer'))

@@ -3,7 +3,7 @@ import { chatAnswer, chatTurns } from './chat-turns.ts';
 import { embeddingsAnswer, embeddingsTurns } from './embeddings-turns.ts';
 import { messagesAnswer, messagesTurns } from './messages-turns.ts';
 import { responsesAnswer, responsesTurns } from './responses-turns.ts';
-import type { Piece, Turn } from './turns.ts';
+import type { Answered, Piece, Turn } from './turns.ts';
 
 export interface SaidTurns {
   readonly turns: readonly Turn[];
@@ -13,11 +13,7 @@ export interface SaidTurns {
 
 interface Family {
   readonly asked: (body: Fields) => readonly Turn[];
-  /** `stream`: the events as they were sent to the caller; otherwise the body of the answer. */
-  readonly answered: (answer: {
-    readonly body: Fields;
-    readonly events: readonly unknown[] | undefined;
-  }) => readonly Turn[];
+  readonly answered: (answer: Answered) => readonly Turn[];
 }
 
 const families: Readonly<Record<string, Family>> = {

@@ -1,5 +1,5 @@
 import { fieldsOf, type Fields, itemsOf, printedJson, asText } from './loose-json.ts';
-import type { Turn } from './turns.ts';
+import type { Answered, Turn } from './turns.ts';
 
 /** Texts, or lists of tokens, that vectors are asked for. */
 export function embeddingsTurns(body: Fields): readonly Turn[] {
@@ -25,7 +25,7 @@ export function embeddingsTurns(body: Fields): readonly Turn[] {
 const shownNumbers = 4;
 
 /** Vectors, by their length and first numbers. */
-export function embeddingsAnswer({ body }: { readonly body: Fields }): readonly Turn[] {
+export function embeddingsAnswer({ body }: Answered): readonly Turn[] {
   const pieces = itemsOf(body['data']).map((each) => ({
     kind: 'other' as const,
     what: 'vector',

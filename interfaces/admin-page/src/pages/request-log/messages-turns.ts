@@ -1,6 +1,6 @@
 import { contentPieces, plainText } from './chat-turns.ts';
 import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
-import { mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
+import { type Answered, mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** The system text and the messages of a messages request. */
 export function messagesTurns(body: Fields): readonly Turn[] {
@@ -46,13 +46,7 @@ function blockPieces(block: unknown): readonly Piece[] {
 }
 
 /** What the model said. */
-export function messagesAnswer({
-  body,
-  events,
-}: {
-  readonly body: Fields;
-  readonly events: readonly unknown[] | undefined;
-}): readonly Turn[] {
+export function messagesAnswer({ body, events }: Answered): readonly Turn[] {
   const pieces =
     events === undefined ? itemsOf(body['content']).flatMap(blockPieces) : streamedPieces(events);
   return pieces.length === 0 ? [] : [{ role: 'assistant', from: 'answer', pieces }];

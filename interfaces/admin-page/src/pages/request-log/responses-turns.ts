@@ -1,6 +1,6 @@
 import { contentPieces, plainText } from './chat-turns.ts';
 import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
-import { otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
+import { type Answered, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** Instructions and input of a responses request. */
 export function responsesTurns(body: Fields): readonly Turn[] {
@@ -57,13 +57,7 @@ function reasoningPieces(fields: Fields): readonly Piece[] {
 }
 
 /** What the model said: each item a turn of its own. */
-export function responsesAnswer({
-  body,
-  events,
-}: {
-  readonly body: Fields;
-  readonly events: readonly unknown[] | undefined;
-}): readonly Turn[] {
+export function responsesAnswer({ body, events }: Answered): readonly Turn[] {
   const items = events === undefined ? itemsOf(body['output']) : streamedItems(events);
   const turns = items.map((item) => itemTurn(item, 'answer')).filter(({ pieces }) => pieces.length > 0);
   return merged(turns);

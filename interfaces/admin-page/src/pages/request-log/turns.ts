@@ -1,4 +1,4 @@
-import { fieldsOf, printedJson, asText } from './loose-json.ts';
+import { type Fields, fieldsOf, printedJson, asText } from './loose-json.ts';
 
 /** Part of a turn. */
 export type Piece =
@@ -26,6 +26,13 @@ export interface Turn {
   readonly role: string;
   readonly from: 'request' | 'answer';
   readonly pieces: readonly Piece[];
+}
+
+/** What was answered. */
+export interface Answered {
+  readonly body: Fields;
+  /** Of a stream, as they were sent to the caller. */
+  readonly events: readonly unknown[] | undefined;
 }
 
 export const textPiece = (text: string, kind: 'text' | 'reasoning' | 'refusal' = 'text'): readonly Piece[] =>
