@@ -8,11 +8,11 @@ import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
-import { FromConfig, Id, Time } from '../ui/values.tsx';
+import { Id, Time } from '../ui/values.tsx';
 import { CreateKey, type OwnerWish } from './keys/create-key.tsx';
 import { KeyDrawer } from './keys/key-drawer.tsx';
 import { KeyBadge, keyState, modelsText } from './keys/key-state.tsx';
-import { NoOwners, Total } from './owners/list-parts.tsx';
+import { nameColumn, NoOwners, Total } from './owners/list-parts.tsx';
 import { SecretShown, type ShownKey } from './keys/secret-shown.tsx';
 
 const filterNames = { owner_kind: 'Kind of owner', owner_id: 'Owner id', name: 'Name', status: 'Status' };
@@ -117,16 +117,7 @@ const KeyFilters = () => (
 );
 
 const columns: readonly Column<ApiKey>[] = [
-  {
-    key: 'name',
-    title: 'Name',
-    cell: (key) => (
-      <>
-        {key.name} <FromConfig is={key.from_config} />
-      </>
-    ),
-    text: (key) => key.name,
-  },
+  nameColumn,
   { key: 'status', title: 'Status', cell: (key) => <KeyBadge of={key} />, text: keyState },
   {
     key: 'public_id',

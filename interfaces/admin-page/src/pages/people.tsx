@@ -8,9 +8,9 @@ import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
-import { FromConfig, Id, Time } from '../ui/values.tsx';
-import { NoOwners, Total } from './owners/list-parts.tsx';
-import { ActiveBadge, activeIn, activeOptions } from './owners/parts.tsx';
+import { Id } from '../ui/values.tsx';
+import { createdColumn, nameColumn, NoOwners, stateColumn, Total } from './owners/list-parts.tsx';
+import { activeIn, activeOptions } from './owners/parts.tsx';
 import { PersonDrawer } from './people/person-drawer.tsx';
 import { CreatePerson, roles, roleWords } from './people/person-forms.tsx';
 
@@ -86,23 +86,9 @@ function askedBy({ email, name, active, role, team_id: teamId }: Filters) {
 }
 
 const columns: readonly Column<Person>[] = [
-  {
-    key: 'name',
-    title: 'Name',
-    cell: (person) => (
-      <>
-        {person.name} <FromConfig is={person.from_config} />
-      </>
-    ),
-    text: (person) => person.name,
-  },
+  nameColumn,
   { key: 'email', title: 'E-mail', cell: (person) => person.email, text: (person) => person.email },
-  {
-    key: 'active',
-    title: 'State',
-    cell: (person) => <ActiveBadge is={person.active} />,
-    text: (person) => (person.active ? 'active' : 'inactive'),
-  },
+  stateColumn,
   { key: 'role', title: 'Role', cell: (person) => roleWords[person.role], text: (person) => person.role },
   {
     key: 'logging',
@@ -128,12 +114,7 @@ const columns: readonly Column<Person>[] = [
       ),
     text: ({ teams }) => teams.map(({ team_id: id }) => id).join(' '),
   },
-  {
-    key: 'created',
-    title: 'Created',
-    cell: (person) => <Time at={person.created_at} dateOnly />,
-    text: (person) => person.created_at,
-  },
+  createdColumn,
   {
     key: 'id',
     title: 'Id',

@@ -8,9 +8,8 @@ import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
-import { FromConfig, Time } from '../ui/values.tsx';
-import { NoOwners, Total } from './owners/list-parts.tsx';
-import { ActiveBadge, activeIn, activeOptions } from './owners/parts.tsx';
+import { createdColumn, nameColumn, NoOwners, stateColumn, Total } from './owners/list-parts.tsx';
+import { activeIn, activeOptions } from './owners/parts.tsx';
 import { ServiceAccountDrawer } from './service-accounts/account-drawer.tsx';
 import { CreateServiceAccount } from './service-accounts/account-forms.tsx';
 
@@ -85,16 +84,7 @@ const askedBy = ({ name, active, team_id: teamId }: Filters) => ({
 });
 
 const columns: readonly Column<ServiceAccount>[] = [
-  {
-    key: 'name',
-    title: 'Name',
-    cell: (account) => (
-      <>
-        {account.name} <FromConfig is={account.from_config} />
-      </>
-    ),
-    text: (account) => account.name,
-  },
+  nameColumn,
   {
     key: 'id',
     title: 'Id',
@@ -111,16 +101,6 @@ const columns: readonly Column<ServiceAccount>[] = [
     ),
     text: (account) => account.team_id,
   },
-  {
-    key: 'active',
-    title: 'State',
-    cell: (account) => <ActiveBadge is={account.active} />,
-    text: (account) => (account.active ? 'active' : 'inactive'),
-  },
-  {
-    key: 'created',
-    title: 'Created',
-    cell: (account) => <Time at={account.created_at} dateOnly />,
-    text: (account) => account.created_at,
-  },
+  stateColumn,
+  createdColumn,
 ];

@@ -8,9 +8,9 @@ import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
-import { Count, FromConfig, Time } from '../ui/values.tsx';
-import { NoOwners, Total } from './owners/list-parts.tsx';
-import { ActiveBadge, activeIn, activeOptions } from './owners/parts.tsx';
+import { Count } from '../ui/values.tsx';
+import { createdColumn, nameColumn, NoOwners, stateColumn, Total } from './owners/list-parts.tsx';
+import { activeIn, activeOptions } from './owners/parts.tsx';
 import { TeamDrawer } from './teams/team-drawer.tsx';
 import { CreateTeam } from './teams/team-forms.tsx';
 
@@ -77,23 +77,9 @@ const askedBy = ({ name, active }: Filters) => ({
 });
 
 const columns: readonly Column<Team>[] = [
-  {
-    key: 'name',
-    title: 'Name',
-    cell: (team) => (
-      <>
-        {team.name} <FromConfig is={team.from_config} />
-      </>
-    ),
-    text: (team) => team.name,
-  },
+  nameColumn,
   { key: 'id', title: 'Id', cell: (team) => <code>{team.team_id}</code>, text: (team) => team.team_id },
-  {
-    key: 'active',
-    title: 'State',
-    cell: (team) => <ActiveBadge is={team.active} />,
-    text: (team) => (team.active ? 'active' : 'inactive'),
-  },
+  stateColumn,
   {
     key: 'members',
     title: 'Members',
@@ -105,10 +91,5 @@ const columns: readonly Column<Team>[] = [
     ),
     text: (team) => team.member_count,
   },
-  {
-    key: 'created',
-    title: 'Created',
-    cell: (team) => <Time at={team.created_at} dateOnly />,
-    text: (team) => team.created_at,
-  },
+  createdColumn,
 ];

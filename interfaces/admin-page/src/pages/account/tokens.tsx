@@ -13,6 +13,7 @@ import { notify } from '../../ui/notices.tsx';
 import { SecretDialog } from '../../ui/secret.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { createdColumn } from '../owners/list-parts.tsx';
 import { Badge, Copyable, Id, Time } from '../../ui/values.tsx';
 
 type Scope = AdminToken['scope'];
@@ -124,12 +125,7 @@ const columnsWith = (revoke: (token: AdminToken) => void): readonly Column<Admin
     cell: (token) => <Id of={token.public_id} />,
     text: (token) => token.public_id,
   },
-  {
-    key: 'created',
-    title: 'Created',
-    cell: (token) => <Time at={token.created_at} dateOnly />,
-    text: (token) => token.created_at,
-  },
+  createdColumn,
   {
     key: 'expires',
     title: 'Expires',

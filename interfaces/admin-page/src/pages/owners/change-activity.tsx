@@ -5,15 +5,13 @@ import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { type Effects, effectsText } from './effects.ts';
-import { useActiveKeys } from './parts.tsx';
+import { stateText, useActiveKeys } from './parts.tsx';
 
 interface Owner {
   readonly name: string;
   readonly active: boolean;
   readonly version: number;
 }
-
-const stateText = (active: boolean): string => (active ? 'active' : 'inactive');
 
 const losses = {
   user: 'The person can log in no more, and sessions end for good. Membership of teams, budget and spend stay.',

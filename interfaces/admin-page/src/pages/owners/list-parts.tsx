@@ -1,7 +1,35 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ListPage } from '../../ui/list.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Copyable, Count } from '../../ui/values.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Copyable, Count, FromConfig, Time } from '../../ui/values.tsx';
+import { ActiveBadge, stateText } from './parts.tsx';
+
+/** What something is called, and whether the configuration file has it. */
+export const nameColumn: Column<{ readonly name: string; readonly from_config: boolean }> = {
+  key: 'name',
+  title: 'Name',
+  cell: ({ name, from_config: isFromConfig }) => (
+    <>
+      {name} <FromConfig is={isFromConfig} />
+    </>
+  ),
+  text: ({ name }) => name,
+};
+
+export const stateColumn: Column<{ readonly active: boolean }> = {
+  key: 'active',
+  title: 'State',
+  cell: ({ active }) => <ActiveBadge is={active} />,
+  text: ({ active }) => stateText(active),
+};
+
+export const createdColumn: Column<{ readonly created_at: string }> = {
+  key: 'created',
+  title: 'Created',
+  cell: ({ created_at: at }) => <Time at={at} dateOnly />,
+  text: ({ created_at: at }) => at,
+};
 
 /** “31 teams”. */
 export const Total = ({

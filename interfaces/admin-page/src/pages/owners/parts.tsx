@@ -8,8 +8,11 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { Badge, CopyButton, Count } from '../../ui/values.tsx';
 import { flagOf } from '../../app/words.ts';
 
-export const ActiveBadge = ({ is }: { readonly is: boolean }) =>
-  is ? <Badge tone="good">active</Badge> : <Badge tone="warn">inactive</Badge>;
+export const stateText = (active: boolean): string => (active ? 'active' : 'inactive');
+
+export const ActiveBadge = ({ is }: { readonly is: boolean }) => (
+  <Badge tone={is ? 'good' : 'warn'}>{stateText(is)}</Badge>
+);
 
 export const activeOptions = [
   ['true', 'active'],

@@ -8,6 +8,7 @@ import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
+import { stateText } from '../owners/parts.tsx';
 
 type Role = Person['role'];
 
@@ -184,10 +185,6 @@ function rowsOf(theirs: Person, wish: Wish) {
       theirs: onOff(theirs.request_logging_enabled),
       mine: onOff(mine.request_logging_enabled),
     },
-    {
-      title: 'State',
-      theirs: theirs.active ? 'active' : 'inactive',
-      mine: theirs.active ? 'active' : 'inactive',
-    },
+    { title: 'State', theirs: stateText(theirs.active), mine: stateText(theirs.active) },
   ];
 }

@@ -15,6 +15,7 @@ import { faultOf, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { Pick } from '../../ui/pick.tsx';
+import { stateText } from '../owners/parts.tsx';
 
 const searchTeams = searchOwners('team');
 
@@ -181,7 +182,7 @@ export function ChangeServiceAccount({
 }
 
 function rowsOf(theirs: ServiceAccount, wish: Wish) {
-  const state = theirs.active ? 'active' : 'inactive';
+  const state = stateText(theirs.active);
   return [
     { title: 'Name', theirs: theirs.name, mine: wish.name ?? theirs.name },
     { title: 'Team', theirs: theirs.team_id, mine: wish.team_id ?? theirs.team_id },

@@ -8,6 +8,7 @@ import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
+import { stateText } from '../owners/parts.tsx';
 
 export function CreateTeam({
   onMade,
@@ -103,11 +104,7 @@ export function RenameTeam({ of: team, onClose }: { readonly of: Team; readonly 
       wish={name.trim() === from.name ? undefined : { name: name.trim() }}
       rows={(theirs, wish) => [
         { title: 'Name', theirs: theirs.name, mine: wish.name ?? theirs.name },
-        {
-          title: 'State',
-          theirs: theirs.active ? 'active' : 'inactive',
-          mine: theirs.active ? 'active' : 'inactive',
-        },
+        { title: 'State', theirs: stateText(theirs.active), mine: stateText(theirs.active) },
       ]}
       onTheirs={(theirs) => {
         setFrom(theirs);
