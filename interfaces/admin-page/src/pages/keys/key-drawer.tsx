@@ -1,18 +1,15 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ApiKey, ownerPaths, ownerWords, readKey } from '../../api/owners.ts';
 import { Pair } from '../../ui/pair.tsx';
-import { Drawer } from '../../ui/dialog.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
 import { Dash, FromConfig, Time } from '../../ui/values.tsx';
-import { WholeId } from '../owners/parts.tsx';
+import { OpenedDrawer, WholeId } from '../owners/parts.tsx';
 import { ChangeKey, RevokeKey, RotateKey } from './change-key.tsx';
 import { KeyBadge, keyState } from './key-state.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
 /** A key: what it is, what it may do, and what can be done to it. */
-export function KeyDrawer({
+export const KeyDrawer = ({
   id,
   onRotated,
   onClose,
@@ -20,16 +17,17 @@ export function KeyDrawer({
   readonly id: string;
   readonly onRotated: (made: ShownKey) => void;
   readonly onClose: () => void;
-}) {
-  const found = useQuery({ queryKey: ['keys', 'one', id], queryFn: ({ signal }) => readKey(id, signal) });
-  return (
-    <Drawer title={found.data === undefined ? 'Key' : `Key “${found.data.name}”`} onClose={onClose}>
-      <Loaded query={found} what="the key">
-        {(key) => <Detail of={key} onRotated={onRotated} />}
-      </Loaded>
-    </Drawer>
-  );
-}
+}) => (
+  <OpenedDrawer
+    what="Key"
+    queryKey={['keys', 'one', id]}
+    load={(signal) => readKey(id, signal)}
+    titleOf={({ name }) => `Key “${name}”`}
+    onClose={onClose}
+  >
+    {(key) => <Detail of={key} onRotated={onRotated} />}
+  </OpenedDrawer>
+);
 
 type Act = 'change' | 'rotate' | 'revoke';
 

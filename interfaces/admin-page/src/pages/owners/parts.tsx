@@ -32,8 +32,8 @@ export const WholeId = ({ of }: { readonly of: string }) => (
   </>
 );
 
-/** One owner, whom the address names. */
-export function OwnerDrawer<O>({
+/** The owner or the key that the address names. */
+export function OpenedDrawer<O>({
   what,
   queryKey,
   load,
@@ -51,8 +51,8 @@ export function OwnerDrawer<O>({
   const found = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) });
   return (
     <Drawer title={found.data === undefined ? what : titleOf(found.data)} onClose={onClose}>
-      <Loaded query={found} what={what.toLowerCase()}>
-        {(owner) => children(owner)}
+      <Loaded query={found} what={`the ${what.toLowerCase()}`}>
+        {children}
       </Loaded>
     </Drawer>
   );

@@ -1,14 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { type Person, readPerson } from '../../api/owners.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { FromConfig, Time } from '../../ui/values.tsx';
-import { ChangeActivity } from '../owners/change-activity.tsx';
-import { ActiveBadge, Elsewhere, OwnerDrawer, WholeId } from '../owners/parts.tsx';
+import { OwnerActs } from '../owners/owner-acts.tsx';
+import { ActiveBadge, Elsewhere, OpenedDrawer, WholeId } from '../owners/parts.tsx';
 import { ChangePerson, patchPerson, roleWords } from './person-forms.tsx';
 
 export const PersonDrawer = ({ id, onClose }: { readonly id: string; readonly onClose: () => void }) => (
-  <OwnerDrawer
+  <OpenedDrawer
     what="Person"
     queryKey={['people', 'one', id]}
     load={(signal) => readPerson(id, signal)}
@@ -16,43 +15,24 @@ export const PersonDrawer = ({ id, onClose }: { readonly id: string; readonly on
     onClose={onClose}
   >
     {(person) => <Detail of={person} />}
-  </OwnerDrawer>
+  </OpenedDrawer>
 );
 
 function Detail({ of: person }: { readonly of: Person }) {
-  const [act, setAct] = useState<'change' | 'activity'>();
-  const done = (): void => setAct(undefined);
   const id = person.user_id;
   return (
     <>
-      <div className="actions">
-        <button type="button" className="button" onClick={() => setAct('change')}>
-          Change…
-        </button>
-        <Link className="button" to="/keys" search={{ owner_kind: 'user', owner_id: id }}>
-          Keys
-        </Link>
-        <button
-          type="button"
-          className={person.active ? 'button danger' : 'button'}
-          onClick={() => setAct('activity')}
-        >
-          {person.active ? 'Deactivate…' : 'Activate…'}
-        </button>
-      </div>
+      <OwnerActs
+        kind="user"
+        id={id}
+        of={person}
+        word="Change…"
+        form={(done) => <ChangePerson of={person} onClose={done} />}
+        change={(active, ifMatch) => patchPerson(id, ifMatch, { active })}
+        present={() => readPerson(id)}
+      />
       <Facts of={person} />
       <Elsewhere kind="user" id={id} payer={{ kind: 'user', id }} />
-      {act === 'change' ? <ChangePerson of={person} onClose={done} /> : null}
-      {act === 'activity' ? (
-        <ChangeActivity
-          kind="user"
-          id={id}
-          of={person}
-          change={(active, ifMatch) => patchPerson(id, ifMatch, { active })}
-          present={() => readPerson(id)}
-          onClose={done}
-        />
-      ) : null}
     </>
   );
 }

@@ -1,10 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { readServiceAccount, type ServiceAccount } from '../../api/owners.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { FromConfig, Time } from '../../ui/values.tsx';
-import { ChangeActivity } from '../owners/change-activity.tsx';
-import { ActiveBadge, Elsewhere, OwnerDrawer, WholeId } from '../owners/parts.tsx';
+import { OwnerActs } from '../owners/owner-acts.tsx';
+import { ActiveBadge, Elsewhere, OpenedDrawer, WholeId } from '../owners/parts.tsx';
 import { ChangeServiceAccount, patchServiceAccount } from './account-forms.tsx';
 
 export const ServiceAccountDrawer = ({
@@ -14,7 +13,7 @@ export const ServiceAccountDrawer = ({
   readonly id: string;
   readonly onClose: () => void;
 }) => (
-  <OwnerDrawer
+  <OpenedDrawer
     what="Service account"
     queryKey={['service-accounts', 'one', id]}
     load={(signal) => readServiceAccount(id, signal)}
@@ -22,30 +21,22 @@ export const ServiceAccountDrawer = ({
     onClose={onClose}
   >
     {(account) => <Detail of={account} />}
-  </OwnerDrawer>
+  </OpenedDrawer>
 );
 
 function Detail({ of: account }: { readonly of: ServiceAccount }) {
-  const [act, setAct] = useState<'change' | 'activity'>();
-  const done = (): void => setAct(undefined);
   const id = account.service_account_id;
   return (
     <>
-      <div className="actions">
-        <button type="button" className="button" onClick={() => setAct('change')}>
-          Change…
-        </button>
-        <Link className="button" to="/keys" search={{ owner_kind: 'service_account', owner_id: id }}>
-          Keys
-        </Link>
-        <button
-          type="button"
-          className={account.active ? 'button danger' : 'button'}
-          onClick={() => setAct('activity')}
-        >
-          {account.active ? 'Deactivate…' : 'Activate…'}
-        </button>
-      </div>
+      <OwnerActs
+        kind="service_account"
+        id={id}
+        of={account}
+        word="Change…"
+        form={(done) => <ChangeServiceAccount of={account} onClose={done} />}
+        change={(active, ifMatch) => patchServiceAccount(id, ifMatch, { active })}
+        present={() => readServiceAccount(id)}
+      />
       <dl className="pairs">
         <Pair name="State">
           <ActiveBadge is={account.active} /> <FromConfig is={account.from_config} />
@@ -63,17 +54,6 @@ function Detail({ of: account }: { readonly of: ServiceAccount }) {
         </Pair>
       </dl>
       <Elsewhere kind="service_account" id={id} payer={{ kind: 'team', id: account.team_id }} />
-      {act === 'change' ? <ChangeServiceAccount of={account} onClose={done} /> : null}
-      {act === 'activity' ? (
-        <ChangeActivity
-          kind="service_account"
-          id={id}
-          of={account}
-          change={(active, ifMatch) => patchServiceAccount(id, ifMatch, { active })}
-          present={() => readServiceAccount(id)}
-          onClose={done}
-        />
-      ) : null}
     </>
   );
 }

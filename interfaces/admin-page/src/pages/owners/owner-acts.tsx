@@ -1,4 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
 import type { OwnerKind } from '../../api/owners.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
@@ -27,22 +29,59 @@ function keysText(name: string, count: number | undefined): string {
   return `${name} has ${keys}: calls with ${count === 1 ? 'it' : 'them'} are refused within 5 seconds.`;
 }
 
+interface Terms<O extends Owner> {
+  readonly kind: OwnerKind;
+  readonly id: string;
+  readonly of: O;
+  readonly change: (active: boolean, ifMatch: string) => Promise<{ readonly effects: Effects }>;
+  readonly present: () => Promise<O>;
+}
+
+/** What can be done to an owner: the change of its fields, its keys, and the end of its activity. */
+export function OwnerActs<O extends Owner>({
+  word,
+  form,
+  ...terms
+}: Terms<O> & {
+  /** What the button says that opens the form. */
+  readonly word: string;
+  readonly form: (onClose: () => void) => ReactNode;
+}) {
+  const [act, setAct] = useState<'change' | 'activity'>();
+  const done = (): void => setAct(undefined);
+  const { kind, id, of: owner } = terms;
+  return (
+    <>
+      <div className="actions">
+        <button type="button" className="button" onClick={() => setAct('change')}>
+          {word}
+        </button>
+        <Link className="button" to="/keys" search={{ owner_kind: kind, owner_id: id }}>
+          Keys
+        </Link>
+        <button
+          type="button"
+          className={owner.active ? 'button danger' : 'button'}
+          onClick={() => setAct('activity')}
+        >
+          {owner.active ? 'Deactivate…' : 'Activate…'}
+        </button>
+      </div>
+      {act === 'change' ? form(done) : null}
+      {act === 'activity' ? <ChangeActivity {...terms} onClose={done} /> : null}
+    </>
+  );
+}
+
 /** Ends an owner's activity, or begins it again; nobody is deleted. */
-export function ChangeActivity<O extends Owner>({
+function ChangeActivity<O extends Owner>({
   kind,
   id,
   of: owner,
   change: act,
   present,
   onClose,
-}: {
-  readonly kind: OwnerKind;
-  readonly id: string;
-  readonly of: O;
-  readonly change: (active: boolean, ifMatch: string) => Promise<{ readonly effects: Effects }>;
-  readonly present: () => Promise<O>;
-  readonly onClose: () => void;
-}) {
+}: Terms<O> & { readonly onClose: () => void }) {
   const client = useQueryClient();
   const keys = useActiveKeys(kind, id);
   const wanted = !owner.active;
