@@ -1,4 +1,5 @@
 import { ApiError, errorOf } from './client.ts';
+import { asText, fieldsOf, itemsOf } from './loose-json.ts';
 
 /** What an answer came to. */
 export interface Streamed {
@@ -83,13 +84,11 @@ interface Chunk {
 }
 
 function chunkOf(data: string): Chunk {
-  const { choices, error } = membersOf(parsed(data));
-  const first = membersOf(Array.isArray(choices) ? choices[0] : undefined);
-  const { content } = membersOf(first['delta']);
-  const finish = first['finish_reason'];
+  const { choices, error } = fieldsOf(parsed(data));
+  const { delta, finish_reason: finish } = fieldsOf(itemsOf(choices)[0]);
   return {
-    text: typeof content === 'string' ? content : '',
-    finishReason: typeof finish === 'string' ? finish : undefined,
+    text: asText(fieldsOf(delta)['content']) ?? '',
+    finishReason: asText(finish),
     error: error ?? undefined,
   };
 }
@@ -101,6 +100,3 @@ function parsed(data: string): unknown {
     throw new ApiError({ status: 0, code: 'unreadable', message: 'The answer broke off in the middle.' });
   }
 }
-
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? { ...value } : {};

@@ -1,5 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './api.d.ts';
+import { asText, fieldsOf } from './loose-json.ts';
 
 /** The `data` that a call of this path answers with. */
 export type Got<P extends keyof paths, M extends 'get' | 'post' = 'get'> =
@@ -98,14 +99,10 @@ export function errorOf(body: unknown, response: Response): ApiError {
   const { message, code, param } = fieldsOf(error);
   return new ApiError({
     status: response.status,
-    code: textOf(code) ?? 'unknown',
-    message: textOf(message) ?? `The gateway answered ${response.status}.`,
-    param: textOf(param),
+    code: asText(code) ?? 'unknown',
+    message: asText(message) ?? `The gateway answered ${response.status}.`,
+    param: asText(param),
     requestId: response.headers.get('x-request-id') ?? undefined,
     present: data,
   });
 }
-
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? { ...value } : {};
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

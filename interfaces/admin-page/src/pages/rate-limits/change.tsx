@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
+import { fieldsOf, wholeOf } from '../../api/loose-json.ts';
 import { type Hit, type HitKind, searchThings } from '../../api/search.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
@@ -121,18 +122,13 @@ function useLimitChange<C, R>(
 
 /** What there is in the meantime; without one the limit is gone, which is as good as version 0. */
 function presentOf(limit: Limit, told: unknown): Limit {
-  const fields: Readonly<Record<string, unknown>> =
-    typeof told === 'object' && told !== null ? { ...told } : {};
-  const whole = (name: string): number | null => {
-    const value = fields[name];
-    return typeof value === 'number' ? value : null;
-  };
+  const fields = fieldsOf(told);
   return {
     ...limit,
-    requests_per_minute: whole('requests_per_minute'),
-    tokens_per_minute: whole('tokens_per_minute'),
-    requests_in_flight: whole('requests_in_flight'),
-    version: whole('version') ?? 0,
+    requests_per_minute: wholeOf(fields['requests_per_minute']) ?? null,
+    tokens_per_minute: wholeOf(fields['tokens_per_minute']) ?? null,
+    requests_in_flight: wholeOf(fields['requests_in_flight']) ?? null,
+    version: wholeOf(fields['version']) ?? 0,
   };
 }
 

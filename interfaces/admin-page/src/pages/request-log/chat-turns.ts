@@ -1,4 +1,4 @@
-import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from '../../api/loose-json.ts';
 import { type Answered, mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** Messages of a chat request. */

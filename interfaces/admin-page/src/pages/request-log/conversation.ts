@@ -1,4 +1,4 @@
-import { fieldsOf, type Fields, itemsOf, printedJson, asText } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText } from '../../api/loose-json.ts';
 import { chatAnswer, chatTurns } from './chat-turns.ts';
 import { embeddingsAnswer, embeddingsTurns } from './embeddings-turns.ts';
 import { messagesAnswer, messagesTurns } from './messages-turns.ts';

@@ -1,3 +1,4 @@
+import { fieldsOf, parsedJson } from '../../api/loose-json.ts';
 import { memberText } from './json-text.ts';
 
 const paths: Readonly<Record<string, string>> = {
@@ -41,19 +42,10 @@ export function curlOf({
 }
 
 function headersOf(requestText: string): readonly (readonly [string, string])[] {
-  const text = memberText(requestText, 'headers');
-  const headers: unknown = text === undefined ? {} : parsed(text);
-  return Object.entries(typeof headers === 'object' && headers !== null ? headers : {}).filter(
+  const headers = fieldsOf(parsedJson(memberText(requestText, 'headers') ?? ''));
+  return Object.entries(headers).filter(
     (entry): entry is [string, string] => toldHeaders.test(entry[0]) && typeof entry[1] === 'string',
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }
 
 /** One word of a POSIX shell. */

@@ -4,7 +4,7 @@ import { Part } from '../../ui/part.tsx';
 import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
 import { accountingNotes, Cost, FirstToken, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
-import { fieldsOf, asText } from './loose-json.ts';
+import { fieldsOf, asText } from '../../api/loose-json.ts';
 import type { LoadedDetail } from './load.ts';
 import { McpCalls } from './mcp-calls.tsx';
 import { More } from './more.tsx';

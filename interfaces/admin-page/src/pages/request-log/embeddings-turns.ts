@@ -1,4 +1,4 @@
-import { fieldsOf, type Fields, itemsOf, printedJson, asText } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText } from '../../api/loose-json.ts';
 import type { Answered, Turn } from './turns.ts';
 
 /** Texts, or lists of tokens, that vectors are asked for. */

@@ -1,5 +1,5 @@
 import { contentPieces, plainText } from './chat-turns.ts';
-import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from '../../api/loose-json.ts';
 import { type Answered, mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** The system text and the messages of a messages request. */

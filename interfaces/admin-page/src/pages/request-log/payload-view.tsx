@@ -4,7 +4,7 @@ import { isStream } from '../request-logs/request-log.ts';
 import { saidOf } from './conversation.ts';
 import { ConversationView } from './conversation-view.tsx';
 import { curlOf } from './curl.ts';
-import { fieldsOf } from './loose-json.ts';
+import { fieldsOf } from '../../api/loose-json.ts';
 import type { LoadedDetail } from './load.ts';
 import { countMarks } from './marks.ts';
 import { MarksLegend } from './marked-text.tsx';

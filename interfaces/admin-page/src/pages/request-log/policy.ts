@@ -1,5 +1,5 @@
 import type { LoggedRow } from '../request-logs/request-log.ts';
-import { fieldsOf, asText, wholeOf } from './loose-json.ts';
+import { fieldsOf, asText, wholeOf } from '../../api/loose-json.ts';
 
 type Kept = Pick<LoggedRow, 'metadata' | 'has_payload'>;
 

@@ -1,5 +1,5 @@
 import { contentPieces, plainText } from './chat-turns.ts';
-import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from '../../api/loose-json.ts';
 import { type Answered, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** Instructions and input of a responses request. */

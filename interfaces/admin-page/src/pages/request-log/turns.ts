@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, printedJson, asText } from './loose-json.ts';
+import { type Fields, fieldsOf, printedJson, asText } from '../../api/loose-json.ts';
 
 /** Part of a turn. */
 export type Piece =

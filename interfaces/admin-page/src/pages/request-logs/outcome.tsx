@@ -1,5 +1,5 @@
 import { Badge, Dash, Duration, Money } from '../../ui/values.tsx';
-import { fieldsOf, asText } from '../request-log/loose-json.ts';
+import { fieldsOf, asText } from '../../api/loose-json.ts';
 import { pricingWords } from './choices.ts';
 import { isStream, type LoggedRow } from './request-log.ts';
 

@@ -1,5 +1,5 @@
 import type { Got } from '../../api/client.ts';
-import { fieldsOf } from '../request-log/loose-json.ts';
+import { fieldsOf } from '../../api/loose-json.ts';
 
 /** A request log, as its list and its detail have it. */
 export type LoggedRow = Got<'/api/v1/admin/observability/request-logs'>['items'][number];

@@ -1,3 +1,4 @@
+import { fieldsOf, itemsOf, parsedJson } from '../../api/loose-json.ts';
 import type { Filters } from '../../app/address.ts';
 
 /** A name for a set of filters. */
@@ -10,27 +11,18 @@ const maxViews = 30;
 export const maxViewNameChars = 60;
 
 /** Views as the browser keeps them; what is no view is left out. */
-export function viewsOf(kept: string | null): readonly SavedView[] {
-  const list = kept === null ? [] : parsed(kept);
-  return Array.isArray(list) ? list.flatMap(viewOf).slice(0, maxViews) : [];
-}
+export const viewsOf = (kept: string | null): readonly SavedView[] =>
+  itemsOf(parsedJson(kept ?? ''))
+    .flatMap(viewOf)
+    .slice(0, maxViews);
 
 function viewOf(value: unknown): readonly SavedView[] {
-  if (typeof value !== 'object' || value === null || !('name' in value) || !('filters' in value)) return [];
-  const { name, filters } = value;
+  const { name, filters } = fieldsOf(value);
   if (typeof name !== 'string' || typeof filters !== 'object' || filters === null) return [];
   const texts = Object.entries(filters).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
   return [{ name, filters: Object.fromEntries(texts) }];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** With this view; it takes the place of one of the same name. The oldest makes room. */

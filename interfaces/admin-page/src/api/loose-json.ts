@@ -12,5 +12,14 @@ export const asText = (value: unknown): string | undefined => (typeof value === 
 export const wholeOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 
+/** What a JSON text says; undefined where it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** JSON on several lines. */
 export const printedJson = (value: unknown): string => JSON.stringify(value, null, 2) ?? '';
