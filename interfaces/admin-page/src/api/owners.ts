@@ -10,6 +10,7 @@ export type ServiceAccount = Got<'/api/v1/admin/service-accounts/{service_accoun
 export type AdminToken = Got<'/api/v1/admin/tokens'>['items'][number];
 
 export type OwnerKind = ApiKey['owner_kind'];
+export const ownerKinds = ['user', 'team', 'service_account'] as const satisfies readonly OwnerKind[];
 
 /** What kinds of owners are called. */
 export const ownerWords: Readonly<Record<OwnerKind, string>> = {
@@ -17,13 +18,6 @@ export const ownerWords: Readonly<Record<OwnerKind, string>> = {
   team: 'team',
   service_account: 'service account',
 };
-
-/** Where an owner's page is. */
-export const ownerPaths = {
-  user: '/people',
-  team: '/teams',
-  service_account: '/service-accounts',
-} as const satisfies Record<OwnerKind, string>;
 
 export const readKey = (id: string, signal?: AbortSignal): Promise<ApiKey> =>
   read(

@@ -24,6 +24,16 @@ export const kindTitles: Readonly<Record<HitKind, string>> = {
   mcp_server: 'MCP servers',
 };
 
+/** Where each kind of thing has its page, on which `open` names one of them. */
+export const kindPaths = {
+  user: '/people',
+  team: '/teams',
+  service_account: '/service-accounts',
+  api_key: '/keys',
+  model: '/models',
+  mcp_server: '/mcp-servers',
+} as const satisfies Partial<Record<HitKind, string>>;
+
 /**
  * What has this id or name, by kind, in the order in which the first of each was found; nothing before anything is
  * typed.

@@ -1,24 +1,17 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Hit, type HitKind, searchThings } from '../api/search.ts';
+import { type Hit, kindPaths, searchThings } from '../api/search.ts';
 import { Combobox } from '../ui/combobox.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Failed } from '../ui/states.tsx';
 import { useSearch } from '../ui/use-search.ts';
 
 /** Where a thing is shown. */
-const placeOf: Readonly<
-  Record<HitKind, (hit: Hit) => readonly [path: string, search: Record<string, string>]>
-> = {
-  user: ({ id }) => ['/people', { open: id }],
-  team: ({ id }) => ['/teams', { open: id }],
-  service_account: ({ id }) => ['/service-accounts', { open: id }],
-  api_key: ({ id }) => ['/keys', { open: id }],
-  model: ({ id }) => ['/models', { open: id }],
-  provider: ({ id }) => ['/models', { provider: id }],
-  request_log: ({ title }) => ['/observability/request-logs', { request_id: title }],
-  mcp_server: ({ id }) => ['/mcp-servers', { open: id }],
-};
+function placeOf({ kind, id, title }: Hit) {
+  if (kind === 'provider') return { to: '/models', search: { provider: id } };
+  if (kind === 'request_log') return { to: '/observability/request-logs', search: { request_id: title } };
+  return { to: kindPaths[kind], search: { open: id } };
+}
 
 const searchAll = searchThings();
 
@@ -28,9 +21,8 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const hits = useSearch('things', text, searchAll);
   const choose = (hit: Hit): void => {
-    const [to, search] = placeOf[hit.kind](hit);
     onClose();
-    void navigate({ to, search });
+    void navigate(placeOf(hit));
   };
   return (
     <Dialog title="Search" onClose={onClose}>

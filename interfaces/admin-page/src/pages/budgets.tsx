@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ownerWords } from '../api/owners.ts';
 import { useAddress } from '../app/address.ts';
 import { BudgetBar } from '../ui/bar.tsx';
 import { Drawer } from '../ui/dialog.tsx';
@@ -188,7 +189,7 @@ const columns: readonly Column<Owner>[] = [
   {
     key: 'kind',
     title: 'Kind',
-    cell: ({ kind }) => (kind === 'user' ? 'person' : kind),
+    cell: ({ kind }) => ownerWords[kind],
     text: ({ kind }) => kind,
   },
   {

@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../api/client.ts';
-import { type ApiKey, ownerChoice, type OwnerKind, ownerPaths, ownerWords } from '../api/owners.ts';
+import { type ApiKey, ownerChoice, ownerKinds, ownerWords } from '../api/owners.ts';
+import { kindPaths } from '../api/search.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { filtersNamed, wordOf } from '../app/words.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
@@ -17,7 +18,6 @@ import { SecretShown, type ShownKey } from './keys/secret-shown.tsx';
 
 const filterNames = { owner_kind: 'Kind of owner', owner_id: 'Owner id', name: 'Name', status: 'Status' };
 
-const kinds = ['user', 'team', 'service_account'] as const;
 const statuses = ['active', 'revoked', 'expired'] as const;
 
 /** API keys: who has them, what they may do, and their whole life. */
@@ -83,7 +83,7 @@ export function Page() {
 
 /** The filters that the address has. */
 function askedBy({ owner_kind: kind, owner_id: ownerId, name, status }: Filters) {
-  const ownerKind = wordOf('owner_kind', kinds, kind);
+  const ownerKind = wordOf('owner_kind', ownerKinds, kind);
   const isOf = wordOf('status', statuses, status);
   return {
     ...(ownerKind === undefined ? {} : { owner_kind: ownerKind }),
@@ -95,7 +95,7 @@ function askedBy({ owner_kind: kind, owner_id: ownerId, name, status }: Filters)
 
 /** A list of one owner's keys makes keys of that owner. */
 function ownerIn(filters: Filters): OwnerWish {
-  const kind: OwnerKind = kinds.find((each) => each === filters['owner_kind']) ?? 'user';
+  const kind = ownerKinds.find((each) => each === filters['owner_kind']) ?? 'user';
   const id = filters['owner_id'];
   return {
     kind,
@@ -110,7 +110,7 @@ const KeyFilters = () => (
     <ChoiceFilter
       name="owner_kind"
       label="Kind of owner"
-      options={kinds.map((each) => [each, ownerWords[each]])}
+      options={ownerKinds.map((each) => [each, ownerWords[each]])}
     />
     <TextFilter name="owner_id" label="Owner id" width="wide" />
   </>
@@ -130,7 +130,7 @@ const columns: readonly Column<ApiKey>[] = [
     title: 'Owner',
     cell: (key) => (
       <>
-        <Link to={ownerPaths[key.owner_kind]} search={{ open: key.owner_id }}>
+        <Link to={kindPaths[key.owner_kind]} search={{ open: key.owner_id }}>
           {key.owner_name}
         </Link>{' '}
         <span className="muted">{ownerWords[key.owner_kind]}</span>

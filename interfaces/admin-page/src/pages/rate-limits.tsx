@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../api/client.ts';
+import { kindPaths, kindTitles } from '../api/search.ts';
 import { useAddress } from '../app/address.ts';
 import { wordOf } from '../app/words.ts';
 import { ChoiceFilter, FilterChips } from '../ui/filters.tsx';
@@ -14,14 +15,12 @@ import { ChangeLimit, NewLimit, RemoveLimit } from './rate-limits/change.tsx';
 import {
   keyOf,
   kindNames,
-  kindTitles,
   type Limit,
   limitsKey,
   type Measure,
   measures,
   measureTitles,
   nameOf,
-  placeOf,
   subjectKinds,
   takenOf,
 } from './rate-limits/limits.ts';
@@ -140,7 +139,7 @@ const columnsWith = (act: (act: Act) => void): readonly Column<Limit>[] => [
     key: 'subject',
     title: 'Limit of',
     cell: (limit) => (
-      <Link to={placeOf[limit.subject_kind]} search={{ open: limit.subject_id }}>
+      <Link to={kindPaths[limit.subject_kind]} search={{ open: limit.subject_id }}>
         {nameOf(limit)}
       </Link>
     ),

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { kindPaths } from '../api/search.ts';
 import { Count } from './values.tsx';
 
 export interface Owner {
@@ -10,7 +11,7 @@ export interface Owner {
 
 /** To a person or a team. */
 export const OwnerLink = ({ owner }: { readonly owner: Owner }) => (
-  <Link to={owner.owner_kind === 'user' ? '/people' : '/teams'} search={{ open: owner.owner_id }}>
+  <Link to={kindPaths[owner.owner_kind]} search={{ open: owner.owner_id }}>
     {owner.owner_name}
   </Link>
 );

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { api, read } from '../../api/client.ts';
+import { readPerson } from '../../api/owners.ts';
 import { Badge, Id } from '../../ui/values.tsx';
 import type { AdminEvent } from './events.ts';
 
@@ -18,8 +18,7 @@ export const Actor = ({ of: { actor_user_id: id, admin_token_id: token } }: { re
 function Person({ id }: { readonly id: string }) {
   const person = useQuery({
     queryKey: ['user', id, 'name'],
-    queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/users/{user_id}', { params: { path: { user_id: id } }, signal })),
+    queryFn: ({ signal }) => readPerson(id, signal),
     staleTime: 300_000,
     retry: false,
   });

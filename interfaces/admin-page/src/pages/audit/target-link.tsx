@@ -1,16 +1,10 @@
 import { Link } from '@tanstack/react-router';
+import { kindPaths } from '../../api/search.ts';
 import { Id } from '../../ui/values.tsx';
 import type { AdminEvent } from './events.ts';
 
 /** The page of each kind. */
-const pageOf: Readonly<Record<string, string>> = {
-  user: '/people',
-  team: '/teams',
-  service_account: '/service-accounts',
-  api_key: '/keys',
-  admin_token: '/account',
-  model: '/models',
-};
+const pageOf: Readonly<Record<string, string>> = { ...kindPaths, admin_token: '/account' };
 
 /** Of budgets and rate limits the target is whose they are. */
 const pageOfAction: Readonly<Record<string, string>> = { budget: '/budgets', rate_limit: '/rate-limits' };

@@ -1,5 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { ownerWords } from '../../api/owners.ts';
+import { kindPaths } from '../../api/search.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { picoOf, usdOf } from '../../ui/amounts.ts';
@@ -37,12 +39,8 @@ export function OwnerDrawer({
             Deactivate budget
           </button>
         )}
-        <Link
-          className="button"
-          to={owner.kind === 'user' ? '/people' : '/teams'}
-          search={{ open: owner.id }}
-        >
-          {owner.kind === 'user' ? 'The person' : 'The team'}
+        <Link className="button" to={kindPaths[owner.kind]} search={{ open: owner.id }}>
+          The {ownerWords[owner.kind]}
         </Link>
       </div>
       {owner.active ? null : (
@@ -98,7 +96,7 @@ export function OwnerDrawer({
         </Pair>
         <Pair name="Alerts go to">{recipients.length === 0 ? 'nobody' : recipients.join(', ')}</Pair>
         <Pair name="Owner">
-          {owner.kind === 'user' ? 'person' : 'team'} <Id of={owner.id} />
+          {ownerWords[owner.kind]} <Id of={owner.id} />
         </Pair>
       </dl>
       <SpendByDay owner={owner} />

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { type OwnerChoice, type OwnerKind, ownerWords, searchOwners } from '../../api/owners.ts';
+import { type OwnerChoice, type OwnerKind, ownerKinds, ownerWords, searchOwners } from '../../api/owners.ts';
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { InstantField, instantOf } from '../../ui/instant-field.tsx';
@@ -14,10 +14,7 @@ export interface OwnerWish {
   readonly chosen: OwnerChoice | undefined;
 }
 
-const kinds = (['user', 'team', 'service_account'] as const).map((value) => ({
-  value,
-  label: ownerWords[value],
-}));
+const kindOptions = ownerKinds.map((value) => ({ value, label: ownerWords[value] }));
 
 /** Makes a key; its secret is handed on to be shown. */
 export function CreateKey({
@@ -80,7 +77,7 @@ export function CreateKey({
         label="Kind of owner"
         value={owner.kind}
         onChange={(kind) => setOwner({ kind, chosen: undefined })}
-        options={kinds}
+        options={kindOptions}
         fault={faultOf(create.error, 'owner_kind')}
       />
       <Pick

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type ApiKey, ownerPaths, ownerWords, readKey } from '../../api/owners.ts';
+import { type ApiKey, ownerWords, readKey } from '../../api/owners.ts';
+import { kindPaths } from '../../api/search.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { Dash, FromConfig, Time } from '../../ui/values.tsx';
 import { OpenedDrawer, WholeId } from '../owners/parts.tsx';
@@ -78,7 +79,7 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
       <KeyBadge of={key} /> <FromConfig is={key.from_config} />
     </Pair>
     <Pair name={`Owner (${ownerWords[key.owner_kind]})`}>
-      <Link to={ownerPaths[key.owner_kind]} search={{ open: key.owner_id }}>
+      <Link to={kindPaths[key.owner_kind]} search={{ open: key.owner_id }}>
         {key.owner_name}
       </Link>
     </Pair>

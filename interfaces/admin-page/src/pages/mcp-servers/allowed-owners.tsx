@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
-import { ownerPaths, ownerWords } from '../../api/owners.ts';
+import { ownerWords } from '../../api/owners.ts';
+import { kindPaths } from '../../api/search.ts';
 import type { AllowedOwner } from './server.ts';
 
 export const ownerText = ({ owner_kind: kind, owner }: AllowedOwner): string =>
@@ -35,7 +36,7 @@ function OwnerOf({ owner }: { readonly owner: AllowedOwner }) {
   return (
     <>
       {ownerWords[kind]}{' '}
-      <Link to={ownerPaths[kind]} search={kind === 'user' ? { email: id } : { open: id }}>
+      <Link to={kindPaths[kind]} search={kind === 'user' ? { email: id } : { open: id }}>
         {id}
       </Link>
     </>

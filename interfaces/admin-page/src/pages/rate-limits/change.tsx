@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { fieldsOf, wholeOf } from '../../api/loose-json.ts';
-import { type Hit, type HitKind, searchThings } from '../../api/search.ts';
+import { type Hit, searchThings } from '../../api/search.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
@@ -21,14 +21,10 @@ import {
   removeLimit,
   setLimit,
   type Subject,
-  type SubjectKind,
+  subjectKinds,
 } from './limits.ts';
 
-const subjectKindOf = (kind: HitKind): SubjectKind | undefined =>
-  kind === 'api_key' || kind === 'user' || kind === 'team' || kind === 'model' ? kind : undefined;
-
-const pickable = ['api_key', 'user', 'team', 'model'] as const satisfies readonly SubjectKind[];
-const searchPickable = searchThings(pickable);
+const searchSubjects = searchThings(subjectKinds);
 
 /** Says what has changed, and asks for the list again. */
 function useDone(onClose: () => void) {
@@ -50,7 +46,7 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
   const [texts, setTexts] = useState<Texts>(textsOf());
   const [isTried, setTried] = useState(false);
   const done = useDone(onClose);
-  const kind = hit === undefined ? undefined : subjectKindOf(hit.kind);
+  const kind = subjectKinds.find((each) => each === hit?.kind);
   const read = termsIn(texts);
   const save = useMutation({
     mutationFn: ({ subject, terms }: { readonly subject: Subject; readonly terms: LimitTerms }) =>
@@ -75,7 +71,7 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
       <Pick
         label="Key, person, team or model"
         of="limited"
-        search={searchPickable}
+        search={searchSubjects}
         autoFocus
         chosen={hit}
         onChoose={setHit}

@@ -1,4 +1,5 @@
 import { api, type Got, read } from '../../api/client.ts';
+import { ownerWords } from '../../api/owners.ts';
 
 export type Limit = Got<'/api/v1/admin/rate-limits'>['items'][number];
 export type SubjectKind = Limit['subject_kind'];
@@ -16,17 +17,9 @@ export const measureTitles: Readonly<Record<Measure, string>> = {
   requests_in_flight: 'Requests in flight',
 };
 
-export const kindTitles: Readonly<Record<SubjectKind, string>> = {
-  api_key: 'Keys',
-  user: 'People',
-  team: 'Teams',
-  model: 'Models',
-};
-
 export const kindNames: Readonly<Record<SubjectKind, string>> = {
+  ...ownerWords,
   api_key: 'key',
-  user: 'person',
-  team: 'team',
   model: 'model',
 };
 
@@ -44,14 +37,6 @@ export const takenOf = (limit: Limit, measure: Measure): number =>
     tokens_per_minute: limit.current_window.tokens,
     requests_in_flight: limit.in_flight,
   })[measure];
-
-/** Where the thing itself is shown. */
-export const placeOf: Readonly<Record<SubjectKind, string>> = {
-  api_key: '/keys',
-  user: '/people',
-  team: '/teams',
-  model: '/models',
-};
 
 const root = '/api/v1/admin/rate-limits';
 const ifMatch = (version: string | undefined) => (version === undefined ? {} : { 'If-Match': version });
