@@ -72,7 +72,7 @@ export function EventDetail({ event }: { readonly event: AdminEvent }) {
 }
 
 const Fields = ({ label, fields }: { readonly label: string; readonly fields: readonly FieldChange[] }) => (
-  <div className="table-scroll plain" tabIndex={0} role="region" aria-label={label}>
+  <div className="table-scroll fit" tabIndex={0} role="region" aria-label={label}>
     <table className="difference">
       <thead>
         <tr>

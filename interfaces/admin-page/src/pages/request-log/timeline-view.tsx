@@ -29,7 +29,7 @@ function Step({ step, totalMs }: { readonly step: TimelineStep; readonly totalMs
         {what}
         {detail === undefined ? null : <span className="error-text"> {detail}</span>}
       </span>
-      <span className="number muted timeline-when">
+      <span className="number muted">
         {durationText(fromMs)}
         {untilMs === fromMs ? '' : ` to ${durationText(untilMs)} (${durationText(untilMs - fromMs)})`}
       </span>
