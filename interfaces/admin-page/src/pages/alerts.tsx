@@ -7,10 +7,10 @@ import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { ownerColumn } from '../ui/columns.tsx';
 import type { Column } from '../ui/table.tsx';
 import { RequestsLink } from '../ui/things.tsx';
-import { Count, Money, Time } from '../ui/values.tsx';
+import { Money, Time } from '../ui/values.tsx';
 import { AlertDetail, Mails } from './alerts/detail.tsx';
-import type { Alert } from './alerts/window.ts';
-import { requestsThen } from './alerts/window.ts';
+import { type Alert, requestsThen } from './alerts/window.ts';
+import { Total } from './owners/list-parts.tsx';
 
 const columns: readonly Column<Alert>[] = [
   {
@@ -68,9 +68,8 @@ export function Page() {
       facts={
         alerts.data === undefined ? undefined : (
           <>
-            <Count of={alerts.data.total} /> {alerts.data.total === 1 ? 'alert' : 'alerts'}
-            {alerts.data.total_is_lower_bound ? ' and more' : ''}. One is made when 20 % or less of a budget
-            is left, once in a window.
+            <Total of={alerts} one="alert" many="alerts" />. One is made when 20 % or less of a budget is
+            left, once in a window.
           </>
         )
       }

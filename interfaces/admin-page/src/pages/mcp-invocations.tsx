@@ -18,6 +18,7 @@ import {
   statuses,
 } from './mcp-invocations/invocation.ts';
 import { loadInvocation } from './mcp-invocations/load.ts';
+import { Total } from './owners/list-parts.tsx';
 import { TimeFilter } from './request-logs/time-range.tsx';
 
 const typed = [
@@ -69,9 +70,7 @@ export function Page() {
       facts={
         list.data === undefined ? null : (
           <>
-            {list.data.total_is_lower_bound ? 'More than ' : ''}
-            {list.data.total.toLocaleString('en')} {list.data.total === 1 ? 'call' : 'calls'} of MCP tools,
-            newest first
+            <Total of={list} one="call" many="calls" /> of MCP tools, newest first
           </>
         )
       }

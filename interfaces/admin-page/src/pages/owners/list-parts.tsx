@@ -31,7 +31,7 @@ export const createdColumn: Column<{ readonly created_at: string }> = {
   text: ({ created_at: at }) => at,
 };
 
-/** “31 teams”. */
+/** “31 teams”; a sentence may go on behind it. */
 export const Total = ({
   of: { data: list, isPlaceholderData: isStale },
   one,
@@ -45,7 +45,7 @@ export const Total = ({
     <>
       {list.total_is_lower_bound ? 'More than ' : ''}
       <Count of={list.total} /> {list.total === 1 ? one : many}
-      {isStale ? '; reading again…' : ''}
+      {isStale ? ' (reading again…)' : ''}
     </>
   );
 
