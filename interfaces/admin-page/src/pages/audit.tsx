@@ -117,8 +117,8 @@ export function Page() {
         <>
           <ChoiceFilter name="action" label="Action" options={actions.map((each) => [each, each])} />
           <ChoiceFilter name="target_kind" label="Kind" options={targetKinds.map((each) => [each, each])} />
-          <TextFilter name="target_id" label="Id of what was changed" width="wide" error={events.error} />
-          <TextFilter name="actor_user_id" label="Actor's user id" width="wide" error={events.error} />
+          <TextFilter name="target_id" label="Id of what was changed" isWide error={events.error} />
+          <TextFilter name="actor_user_id" label="Actor's user id" isWide error={events.error} />
           <InstantFilter name="from" label="From (UTC)" fault={fault('from')} />
           <InstantFilter name="to" label="To (UTC)" fault={fault('to')} />
         </>

@@ -43,7 +43,7 @@ export function Page() {
       facts={owners.data === undefined ? null : <Facts owners={owners.data} />}
       filters={
         <>
-          <TextFilter name="q" label="Name, e-mail or id" width="wide" />
+          <TextFilter name="q" label="Name, e-mail or id" isWide />
           <ChoiceFilter
             name="kind"
             label="Owner"

@@ -112,7 +112,7 @@ const KeyFilters = () => (
       label="Kind of owner"
       options={ownerKinds.map((each) => [each, ownerWords[each]])}
     />
-    <TextFilter name="owner_id" label="Owner id" width="wide" />
+    <TextFilter name="owner_id" label="Owner id" isWide />
   </>
 );
 

@@ -61,7 +61,7 @@ export function Page() {
       name={name}
       label={invocationFilterNames[name]}
       error={list.error}
-      {...(wide.has(name) ? { width: 'wide' as const } : {})}
+      isWide={wide.has(name)}
     />
   );
   return (

@@ -90,7 +90,7 @@ function Models({
   return (
     <>
       <div className="filters">
-        <TextFilter name="model" label="Whole model id" width="wide" />
+        <TextFilter name="model" label="Whole model id" isWide />
         <ChoiceFilter
           name="provider"
           label="Provider"

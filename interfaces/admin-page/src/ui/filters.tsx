@@ -10,13 +10,13 @@ const asText: Spelling = { shown: (value = '') => value, meant: (typed) => typed
 export function TextFilter({
   name,
   label,
-  width,
+  isWide = false,
   error = null,
   known = [],
 }: {
   readonly name: string;
   readonly label: string;
-  readonly width?: 'wide';
+  readonly isWide?: boolean;
   /** What came of the list; the fault of this filter stands beneath it. */
   readonly error?: Error | null;
   /** Values to choose from; others may be typed. */
@@ -31,7 +31,7 @@ export function TextFilter({
         <span>{label}</span>
         <input
           type="search"
-          className={width}
+          className={isWide ? 'wide' : undefined}
           value={typed}
           onChange={({ target }) => type(target.value)}
           autoComplete="off"

@@ -42,7 +42,7 @@ export function RequestFilters({
       label={requestFilterNames[name]}
       error={error}
       known={knownOf(name, rows)}
-      {...(wide.has(name) ? { width: 'wide' as const } : {})}
+      isWide={wide.has(name)}
     />
   );
   const halfATag = (filters['tag_key'] === undefined) !== (filters['tag_value'] === undefined);
