@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read } from '../api/client.ts';
+import { api, type QueryOf, read } from '../api/client.ts';
 import { type ApiKey, ownerChoice, ownerKinds, ownerWords } from '../api/owners.ts';
 import { kindPaths } from '../api/search.ts';
 import { type Filters, useAddress } from '../app/address.ts';
@@ -82,13 +82,12 @@ export function Page() {
 }
 
 /** The filters that the address has. */
-function askedBy({ owner_kind: kind, owner_id: ownerId, name, status }: Filters) {
+function askedBy({ owner_kind: kind, status, ...texts }: Filters): QueryOf<'/api/v1/admin/api-keys'> {
   const ownerKind = wordOf('owner_kind', ownerKinds, kind);
   const isOf = wordOf('status', statuses, status);
   return {
+    ...texts,
     ...(ownerKind === undefined ? {} : { owner_kind: ownerKind }),
-    ...(ownerId === undefined ? {} : { owner_id: ownerId }),
-    ...(name === undefined ? {} : { name }),
     ...(isOf === undefined ? {} : { status: isOf }),
   };
 }

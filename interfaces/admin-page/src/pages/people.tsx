@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read } from '../api/client.ts';
+import { api, type QueryOf, read } from '../api/client.ts';
 import type { Person } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { filtersNamed, wordOf } from '../app/words.ts';
@@ -74,15 +74,9 @@ export function Page() {
   );
 }
 
-function askedBy({ email, name, active, role, team_id: teamId }: Filters) {
+function askedBy({ active, role, ...texts }: Filters): QueryOf<'/api/v1/admin/users'> {
   const wanted = wordOf('role', roles, role);
-  return {
-    ...(email === undefined ? {} : { email }),
-    ...(name === undefined ? {} : { name }),
-    ...activeIn(active),
-    ...(wanted === undefined ? {} : { role: wanted }),
-    ...(teamId === undefined ? {} : { team_id: teamId }),
-  };
+  return { ...texts, ...activeIn(active), ...(wanted === undefined ? {} : { role: wanted }) };
 }
 
 const columns: readonly Column<Person>[] = [

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read } from '../api/client.ts';
+import { api, type QueryOf, read } from '../api/client.ts';
 import { ownerChoice, type ServiceAccount } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { filtersNamed } from '../app/words.ts';
@@ -77,10 +77,9 @@ export function Page() {
   );
 }
 
-const askedBy = ({ name, active, team_id: teamId }: Filters) => ({
-  ...(name === undefined ? {} : { name }),
+const askedBy = ({ active, ...texts }: Filters): QueryOf<'/api/v1/admin/service-accounts'> => ({
+  ...texts,
   ...activeIn(active),
-  ...(teamId === undefined ? {} : { team_id: teamId }),
 });
 
 const columns: readonly Column<ServiceAccount>[] = [

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read } from '../api/client.ts';
+import { api, type QueryOf, read } from '../api/client.ts';
 import type { Team } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { filtersNamed } from '../app/words.ts';
@@ -71,8 +71,8 @@ export function Page() {
   );
 }
 
-const askedBy = ({ name, active }: Filters) => ({
-  ...(name === undefined ? {} : { name }),
+const askedBy = ({ active, ...texts }: Filters): QueryOf<'/api/v1/admin/teams'> => ({
+  ...texts,
   ...activeIn(active),
 });
 
