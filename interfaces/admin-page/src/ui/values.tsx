@@ -44,13 +44,10 @@ export function Time({
   const local = new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
   return (
     <time dateTime={at} title={`${local} (local time)`} className="number">
-      {utcText(at, dateOnly)}
+      {dateOnly ? at.slice(0, 10) : at.slice(0, 19).replace('T', ' ')}
     </time>
   );
 }
-
-const utcText = (at: string, dateOnly = false): string =>
-  dateOnly ? at.slice(0, 10) : at.slice(0, 19).replace('T', ' ');
 
 /** A state, never by colour alone. */
 export function Badge({
@@ -88,7 +85,7 @@ export function CopyButton({
   onCopied,
 }: {
   readonly text: string;
-  readonly label?: string;
+  readonly label?: string | undefined;
   readonly onCopied?: (() => void) | undefined;
 }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');

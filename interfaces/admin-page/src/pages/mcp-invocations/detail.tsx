@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { Pair } from '../../ui/pair.tsx';
 import { McpServerLink } from '../../ui/things.tsx';
-import { Badge, CopyButton, Dash, Duration, Time } from '../../ui/values.tsx';
+import { Badge, Dash, Duration, Time } from '../../ui/values.tsx';
+import { WholeId } from '../owners/parts.tsx';
 import { countMarks } from '../request-log/marks.ts';
 import { MarksLegend } from '../request-log/marked-text.tsx';
 import { RawJson } from '../request-log/raw-json.tsx';
@@ -55,12 +56,10 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
           )}
         </Pair>
         <Pair name="Request id" isBroad>
-          <code>{call.request_id.length > 200 ? `${call.request_id.slice(0, 200)}…` : call.request_id}</code>
-          <CopyButton text={call.request_id} label="Copy request id" />
+          <WholeId of={call.request_id} label="Copy request id" />
         </Pair>
         <Pair name="Call id" isBroad>
-          <code>{call.mcp_tool_invocation_id}</code>
-          <CopyButton text={call.mcp_tool_invocation_id} label="Copy call id" />
+          <WholeId of={call.mcp_tool_invocation_id} label="Copy call id" />
         </Pair>
       </dl>
       <nav className="row gap" aria-label="What belongs to it">

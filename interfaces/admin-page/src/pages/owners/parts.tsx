@@ -25,12 +25,15 @@ export function activeIn(text: string | undefined): { readonly active?: boolean 
   return active === undefined ? {} : { active };
 }
 
-/** An id in full, and a way to copy it. */
-export const WholeId = ({ of }: { readonly of: string }) => (
+/** An id in full, and a way to copy it; one that a caller has chosen may be as long as its headers. */
+export const WholeId = ({ of, label }: { readonly of: string; readonly label?: string }) => (
   <>
-    <code>{of}</code> <CopyButton text={of} />
+    <code>{of.length > maxShownChars ? `${of.slice(0, maxShownChars)}…` : of}</code>{' '}
+    <CopyButton text={of} label={label} />
   </>
 );
+
+const maxShownChars = 200;
 
 /** The owner or the key that the address names. */
 export function OpenedDrawer<O>({

@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { Pair } from '../../ui/pair.tsx';
 import { Part } from '../../ui/part.tsx';
-import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
+import { Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
+import { WholeId } from '../owners/parts.tsx';
 import { accountingNotes, Cost, FirstToken, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
 import { fieldsOf, asText } from '../../api/loose-json.ts';
@@ -82,12 +83,10 @@ function Figures({ log }: { readonly log: LoggedRow }) {
         <Time at={log.occurred_at} />
       </Pair>
       <Pair name="Request id" isBroad>
-        <code>{log.request_id.length > 200 ? `${log.request_id.slice(0, 200)}…` : log.request_id}</code>
-        <CopyButton text={log.request_id} label="Copy request id" />
+        <WholeId of={log.request_id} label="Copy request id" />
       </Pair>
       <Pair name="Request log id" isBroad>
-        <code>{log.request_log_id}</code>
-        <CopyButton text={log.request_log_id} label="Copy request log id" />
+        <WholeId of={log.request_log_id} label="Copy request log id" />
       </Pair>
     </dl>
   );
@@ -186,11 +185,15 @@ function Caller({ log }: { readonly log: LoggedRow }) {
   const { service, component, env, bespoke } = log.request_tags;
   return (
     <dl className="pairs">
-      <Pair name="Service">{service === null ? <Dash /> : <Only name="service" value={service} />}</Pair>
-      <Pair name="Component">
-        {component === null ? <Dash /> : <Only name="component" value={component} />}
+      <Pair name="Service">
+        <Only name="service" value={service} />
       </Pair>
-      <Pair name="Environment">{env === null ? <Dash /> : <Only name="env" value={env} />}</Pair>
+      <Pair name="Component">
+        <Only name="component" value={component} />
+      </Pair>
+      <Pair name="Environment">
+        <Only name="env" value={env} />
+      </Pair>
       {bespoke.map(({ key, value }) => (
         <Pair key={key} name={`Tag ${key}`}>
           <Link to={list} search={{ tag_key: key, tag_value: value }}>
@@ -200,11 +203,7 @@ function Caller({ log }: { readonly log: LoggedRow }) {
       ))}
       <Pair name="Key">{log.api_key_name ?? log.api_key_id ?? <Dash />}</Pair>
       <Pair name="Harness">
-        {log.agent_harness_key === null ? (
-          <Dash />
-        ) : (
-          <Only name="agent_harness_key" value={log.agent_harness_key} says={log.agent_harness_label} />
-        )}
+        <Only name="agent_harness_key" value={log.agent_harness_key} says={log.agent_harness_label} />
       </Pair>
       <Pair name="User-Agent" isBroad>
         {log.user_agent_raw ?? <Dash />}
@@ -219,10 +218,13 @@ const Only = ({
   says = null,
 }: {
   readonly name: string;
-  readonly value: string;
+  readonly value: string | null;
   readonly says?: string | null;
-}) => (
-  <Link to={list} search={{ [name]: value }}>
-    {says ?? value}
-  </Link>
-);
+}) =>
+  value === null ? (
+    <Dash />
+  ) : (
+    <Link to={list} search={{ [name]: value }}>
+      {says ?? value}
+    </Link>
+  );
