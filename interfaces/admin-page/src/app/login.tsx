@@ -34,7 +34,7 @@ export function Login({
       read(api.POST('/api/v1/auth/login', { body: { email, password, ...(code === '' ? {} : { code }) } })),
     onSuccess: onDone,
     onError: (error) => {
-      if (error instanceof ApiError && error.code === 'second_factor_required') setWantsCode(true);
+      if (isAskedForCode(error)) setWantsCode(true);
       else setCode('');
     },
   });

@@ -1,5 +1,5 @@
 import { Link, Outlet } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { HelpDialog } from './help.tsx';
@@ -69,27 +69,13 @@ const Group = ({
         .filter(({ group }) => group === title)
         .map(({ path, title: name }) => (
           <li key={path}>
-            <RailLink path={path} onFollow={onFollow}>
+            <Link to={path} activeOptions={{ exact: path === '/', includeSearch: false }} onClick={onFollow}>
               {name}
-            </RailLink>
+            </Link>
           </li>
         ))}
     </ul>
   </div>
-);
-
-const RailLink = ({
-  path,
-  onFollow,
-  children,
-}: {
-  readonly path: string;
-  readonly onFollow: () => void;
-  readonly children: ReactNode;
-}) => (
-  <Link to={path} activeOptions={{ exact: path === '/', includeSearch: false }} onClick={onFollow}>
-    {children}
-  </Link>
 );
 
 /**

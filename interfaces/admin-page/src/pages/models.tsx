@@ -68,8 +68,7 @@ function Models({
 }) {
   const { filters } = useAddress();
   const providers = useProviders();
-  const { model, provider } = filters;
-  const { enabled } = filters;
+  const { model, provider, enabled } = filters;
   const models = useList([...modelsKey, model, provider, enabled], (page, signal) => {
     const isEnabled = flagOf('enabled', enabled);
     return read(

@@ -26,11 +26,7 @@ interface Props {
 }
 
 /** Both states of a key, after `wish` on theirs. */
-const rowsOf = (
-  theirs: ApiKey,
-  wish: KeyWish,
-  mineIs = keyState(theirs) as string,
-): readonly ConflictRow[] => {
+const rowsOf = (theirs: ApiKey, wish: KeyWish, mineIs: string = keyState(theirs)): readonly ConflictRow[] => {
   const mine = { ...theirs, ...wish };
   return [
     { title: 'Name', theirs: theirs.name, mine: mine.name },

@@ -46,12 +46,11 @@ export const capabilitiesOf = ({ capabilities }: Route) =>
 export const priceText = ({ price }: Route): string | undefined =>
   price === null ? undefined : `${price.input_usd_per_million} in, ${price.output_usd_per_million} out`;
 
-export const useModel = (id: string | undefined) =>
+export const useModel = (id: string) =>
   useQuery({
     queryKey: [...modelsKey, 'one', id],
     queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/models/{model_id}', { params: { path: { model_id: id ?? '' } }, signal })),
-    enabled: id !== undefined,
+      read(api.GET('/api/v1/admin/models/{model_id}', { params: { path: { model_id: id } }, signal })),
   });
 
 /** The first page of the providers: what a filter can choose from. */

@@ -13,19 +13,17 @@ export function Providers() {
     read(api.GET('/api/v1/admin/providers', { params: { query: { page } }, signal })),
   );
   return (
-    <>
-      <ListTable
-        caption="Providers"
-        columns={columns}
-        list={providers}
-        rowKey={({ provider_key: key }) => key}
-        empty={
-          <Empty title="There is no provider">
-            <p>Providers are in the configuration file, under providers.</p>
-          </Empty>
-        }
-      />
-    </>
+    <ListTable
+      caption="Providers"
+      columns={columns}
+      list={providers}
+      rowKey={({ provider_key: key }) => key}
+      empty={
+        <Empty title="There is no provider">
+          <p>Providers are in the configuration file, under providers.</p>
+        </Empty>
+      }
+    />
   );
 }
 

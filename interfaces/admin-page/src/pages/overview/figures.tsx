@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { CountedRequests, ofWindow, RequestsLink } from '../../ui/things.tsx';
-import { Count, Duration, durationText, Money, NotAvailable } from '../../ui/values.tsx';
+import { Count, Duration, durationText, Money } from '../../ui/values.tsx';
 import { HourBars } from './hour-bars.tsx';
 import { errorsOf, type Hour, hourText, ledgerWindowOf, type Overview } from './overview-data.ts';
 
@@ -72,7 +72,7 @@ export function Figures({ of }: { readonly of: Overview }) {
           </>
         }
         label="Errors in each of the last 24 hours"
-        tone="bad"
+        isBad
         bars={barsOf(errorsOf, (hour) => `${errorsOf(hour)} errors of ${hour.logged_count} logged`)}
       />
       <Times title="Latency" of={of} measure="latency_ms" barsOf={barsOf} />
@@ -131,18 +131,18 @@ const Figure = ({
   more,
   label,
   bars,
-  tone = 'plain',
+  isBad = false,
 }: {
   readonly title: string;
   readonly value: ReactNode;
   readonly more: ReactNode;
   readonly label: string;
   readonly bars: Parameters<typeof HourBars>[0]['bars'];
-  readonly tone?: 'plain' | 'bad';
+  readonly isBad?: boolean;
 }) => (
-  <div className={`figure ${tone}`}>
+  <div className={isBad ? 'figure bad' : 'figure'}>
     <h2>{title}</h2>
-    <p className="figure-value">{value ?? <NotAvailable />}</p>
+    <p className="figure-value">{value}</p>
     <p className="muted">{more}</p>
     <HourBars label={label} bars={bars} />
   </div>
