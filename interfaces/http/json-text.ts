@@ -38,6 +38,3 @@ export function printedData(data: { readonly [key: string]: AdminData }): string
 /** The text of a column that may be empty. */
 export const storedJsonText = (text: string | undefined): JsonText | null =>
   text === undefined ? null : new JsonText(text);
-
-/** What is missing is a real null. */
-export const nullIfMissing = <A>(value: A | undefined): A | null => value ?? null;

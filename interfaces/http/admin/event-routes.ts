@@ -5,7 +5,7 @@ import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-e
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from '../answers.ts';
 import { optionalInput } from './inputs.ts';
-import { nullIfMissing, storedJsonText } from '../json-text.ts';
+import { storedJsonText } from '../json-text.ts';
 import { instantParam, nameParam, oneOf, uuid } from './query.ts';
 
 export interface EventRoutePorts {
@@ -60,13 +60,13 @@ function presentEvent(event: AdminEvent): t.TypeOf<typeof adminEvent> {
   return {
     admin_event_id: event.adminEventId,
     occurred_at: event.occurredAt.toISOString(),
-    actor_user_id: nullIfMissing(event.actorUserId),
+    actor_user_id: event.actorUserId ?? null,
     action: event.action,
     target_kind: event.targetKind,
     target_id: event.targetId,
     before_json: storedJsonText(event.before),
     after_json: storedJsonText(event.after),
-    remote_address: nullIfMissing(event.remoteAddress),
-    admin_token_id: nullIfMissing(event.adminTokenId),
+    remote_address: event.remoteAddress ?? null,
+    admin_token_id: event.adminTokenId ?? null,
   };
 }

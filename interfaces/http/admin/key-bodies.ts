@@ -13,7 +13,6 @@ import {
   textValue,
   uuidValue,
 } from '../answers.ts';
-import { nullIfMissing } from '../json-text.ts';
 
 /** Who made something. */
 export const creator = objectOf({ user_id: uuidValue, name: textValue });
@@ -60,8 +59,8 @@ export const presentKey = (key: StoredKey): t.TypeOf<typeof apiKeyBody> => ({
   expires_at: key.expiresAt?.toISOString() ?? null,
   previous_expires_at: key.previousExpiresAt?.toISOString() ?? null,
   revoked_at: key.revokedAt?.toISOString() ?? null,
-  revoked_by: nullIfMissing(key.revokedBy),
-  last_used_on: nullIfMissing(key.lastUsedOn),
+  revoked_by: key.revokedBy ?? null,
+  last_used_on: key.lastUsedOn ?? null,
   from_config: key.fromConfig,
   created_at: key.createdAt.toISOString(),
   created_by: key.createdBy === undefined ? null : presentCreator(key.createdBy),

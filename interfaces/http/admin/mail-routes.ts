@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { sendTestMail, type TestMailPorts } from '../../../application/admin/send-test-mail.ts';
 import { flagValue, objectOf, orNull, textValue } from '../answers.ts';
-import { nullIfMissing } from '../json-text.ts';
 import { type AdminRoute, adminRoute } from './admin-route.ts';
 
 /** Whether mails arrive. */
@@ -16,7 +15,7 @@ export const mailRoutes = (ports: TestMailPorts): readonly AdminRoute[] => [
       const result = await sendTestMail(ports)(admin);
       if (E.isLeft(result)) return result;
       const { to, failure } = result.right;
-      return E.right({ to, sent: failure === undefined, failure: nullIfMissing(failure) });
+      return E.right({ to, sent: failure === undefined, failure: failure ?? null });
     },
   }),
 ];

@@ -17,7 +17,7 @@ import {
 } from '../answers.ts';
 import { detailRoute } from './detail-route.ts';
 import { optionalInput } from './inputs.ts';
-import { nullIfMissing, storedJsonText } from '../json-text.ts';
+import { storedJsonText } from '../json-text.ts';
 import { instantParam, nameParam, oneOf, requestIdText, sha256, uuid } from './query.ts';
 
 export interface McpRoutePorts {
@@ -109,17 +109,17 @@ function presentInvocation(found: ListedInvocation): t.TypeOf<typeof invocation>
   return {
     mcp_tool_invocation_id: found.invocationId,
     request_id: found.requestId,
-    request_log_id: nullIfMissing(found.requestLogId),
-    api_key_id: nullIfMissing(found.apiKeyId),
+    request_log_id: found.requestLogId ?? null,
+    api_key_id: found.apiKeyId ?? null,
     ...ownerFields(found.owner),
     server_id: found.server.id,
-    server_display_name: nullIfMissing(found.server.displayName),
+    server_display_name: found.server.displayName ?? null,
     tool_id: found.tool.id,
-    tool_display_name: nullIfMissing(found.tool.displayName),
+    tool_display_name: found.tool.displayName ?? null,
     status: found.status,
     policy_result: found.policyResult,
     latency_ms: found.latencyMs,
-    error_code: nullIfMissing(found.errorCode),
+    error_code: found.errorCode ?? null,
     arguments_json: storedJsonText(found.arguments),
     result_json: storedJsonText(found.result),
     arguments_truncated: found.argumentsTruncated,

@@ -4,7 +4,6 @@ import type { InspectedTool, Inspection } from '../../../application/mcp/inspect
 import type { McpServer } from '../../../application/ports/mcp-upstreams.ts';
 import type { AllowedOwner } from '../../../domain/mcp/server-policy.ts';
 import { arrayOf, choiceValue, countValue, flagValue, objectOf, orNull, textValue } from '../answers.ts';
-import { nullIfMissing } from '../json-text.ts';
 import { type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.ts';
 
 /** A configured server, as far as admins may see it: no credential is in it. */
@@ -90,10 +89,10 @@ export const mcpServerRoutes = ({
       return E.right({
         ...presentServer(found),
         healthy: error === undefined,
-        error_code: nullIfMissing(error?.code),
-        error_message: nullIfMissing(error?.message),
+        error_code: error?.code ?? null,
+        error_message: error?.message ?? null,
         latency_ms: latencyMs,
-        protocol_version: nullIfMissing(revision),
+        protocol_version: revision ?? null,
         tools: tools.map(presentTool),
       });
     },
@@ -107,7 +106,7 @@ const presentServer = (server: ShownMcpServer): t.TypeOf<typeof listed> => ({
   transport: 'streamable_http',
   auth_mode: server.auth.mode,
   allowed_owners: server.policy.allowedOwners.map(presentOwner),
-  allowed_tools: nullIfMissing(server.policy.allowedTools),
+  allowed_tools: server.policy.allowedTools ?? null,
   denied_tools: server.policy.deniedTools,
   timeout_ms: server.timeoutMs,
   max_result_bytes: server.maxResultBytes,
@@ -120,7 +119,7 @@ function presentOwner(allowed: AllowedOwner): t.TypeOf<typeof owner> {
 
 const presentTool = ({ name, title, unionName, isOpen }: InspectedTool): t.TypeOf<typeof tool> => ({
   name,
-  title: nullIfMissing(title),
+  title: title ?? null,
   union_name: unionName,
   open: isOpen,
 });

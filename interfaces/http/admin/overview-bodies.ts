@@ -23,7 +23,6 @@ import {
   textValue,
   usdValue,
 } from '../answers.ts';
-import { nullIfMissing } from '../json-text.ts';
 import { ownerIds } from './budget-bodies.ts';
 
 const spent = { request_count: countValue, ...moneyValues('spend') };
@@ -92,7 +91,7 @@ export const presentOverview = (overview: Overview): t.TypeOf<typeof overviewBod
   now: overview.now.toISOString(),
   window_start: overview.window.from.toISOString(),
   window_end: overview.window.until.toISOString(),
-  logs_since: nullIfMissing(overview.logsSince?.toISOString()),
+  logs_since: overview.logsSince?.toISOString() ?? null,
   today: { day: overview.now.toISOString().slice(0, 'YYYY-MM-DD'.length), ...spentFields(overview.today) },
   last_day: usageFields(overview.lastDay),
   hours: overview.hours.map((hour) => ({ hour_start: hour.hourStart.toISOString(), ...usageFields(hour) })),
@@ -145,7 +144,7 @@ const standingFields = (standing: BudgetStanding): t.TypeOf<typeof budgetStandin
   window_start: standing.window.from.toISOString(),
   window_end: standing.window.until.toISOString(),
   ...moneyFields('spend', standing.spent),
-  share_bps: nullIfMissing(shareBps(standing.spent, fromAmount10000(standing.amount10000))),
+  share_bps: shareBps(standing.spent, fromAmount10000(standing.amount10000)) ?? null,
   blocked_answer_count: standing.blockedAnswers,
 });
 

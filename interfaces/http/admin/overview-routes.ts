@@ -2,7 +2,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import { hitKinds, type Search } from '../../../application/ports/search.ts';
 import { type OverviewPorts, reportOverview } from '../../../application/reports/report-overview.ts';
 import { arrayOf, choiceValue, objectOf, orNull, textValue } from '../answers.ts';
-import { nullIfMissing } from '../json-text.ts';
 import { type AdminRoute, adminRoute } from './admin-route.ts';
 import { overviewBody, presentOverview } from './overview-bodies.ts';
 import { textUpTo } from './query.ts';
@@ -50,7 +49,7 @@ export const searchRoutes = ({ search }: SearchRoutePorts): readonly AdminRoute[
           kind,
           id,
           title,
-          detail: nullIfMissing(detail),
+          detail: detail ?? null,
         })),
       });
     },

@@ -5,7 +5,6 @@ import type { StoredLimit } from '../../../application/ports/rate-limits.ts';
 import { type LimitTerms, subjectKinds } from '../../../domain/limits/rate-limit.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { choiceValue, countValue, flagValue, instantValue, objectOf, orNull, textValue } from '../answers.ts';
-import { nullIfMissing } from '../json-text.ts';
 import { optionalInput, orNullInput, type ValuesOf, wholeInput } from './inputs.ts';
 
 const most = optionalInput(orNullInput(wholeInput(1, Number.MAX_SAFE_INTEGER)));
@@ -70,10 +69,10 @@ export function presentLimit({
   return {
     subject_kind: limit.subject.kind,
     subject_id: limit.subject.id,
-    subject_name: nullIfMissing(name),
-    requests_per_minute: nullIfMissing(limit.terms.requests),
-    tokens_per_minute: nullIfMissing(limit.terms.tokens),
-    requests_in_flight: nullIfMissing(limit.terms.inFlight),
+    subject_name: name ?? null,
+    requests_per_minute: limit.terms.requests ?? null,
+    tokens_per_minute: limit.terms.tokens ?? null,
+    requests_in_flight: limit.terms.inFlight ?? null,
     current_window: {
       start: window.from.toISOString(),
       end: window.until.toISOString(),

@@ -24,7 +24,7 @@ import {
   uuidValue,
   choiceValue,
 } from '../answers.ts';
-import { JsonText, nullIfMissing, storedJsonText } from '../json-text.ts';
+import { JsonText, storedJsonText } from '../json-text.ts';
 
 /** The states of a row of the ledger, as the API calls them. */
 export const pricingStatuses = [
@@ -120,28 +120,28 @@ export const presentLog = (log: ListedRequestLog): t.TypeOf<typeof requestLogBod
   request_log_id: log.requestLogId,
   request_id: log.requestId,
   ...ownerFields(log),
-  model_key: nullIfMissing(log.modelKey),
-  resolved_model_key: nullIfMissing(log.resolvedModelKey),
-  provider_key: nullIfMissing(log.providerKey),
+  model_key: log.modelKey ?? null,
+  resolved_model_key: log.resolvedModelKey ?? null,
+  provider_key: log.providerKey ?? null,
   ...resultFields(log),
   has_payload: log.hasPayload,
   request_payload_truncated: log.requestPayloadTruncated,
   response_payload_truncated: log.responsePayloadTruncated,
   request_tags: {
-    service: nullIfMissing(log.service),
-    component: nullIfMissing(log.component),
-    env: nullIfMissing(log.env),
+    service: log.service ?? null,
+    component: log.component ?? null,
+    env: log.env ?? null,
     bespoke: log.bespokeTags.map(({ key, value }) => ({ key, value })),
   },
   tool_cardinality: {
-    exposed_tool_count: nullIfMissing(log.exposedToolCount),
-    invoked_tool_count: nullIfMissing(log.invokedToolCount),
-    referenced_mcp_server_count: nullIfMissing(log.referencedMcpServerCount),
-    filtered_tool_count: nullIfMissing(log.filteredToolCount),
+    exposed_tool_count: log.exposedToolCount ?? null,
+    invoked_tool_count: log.invokedToolCount ?? null,
+    referenced_mcp_server_count: log.referencedMcpServerCount ?? null,
+    filtered_tool_count: log.filteredToolCount ?? null,
   },
-  user_agent_raw: nullIfMissing(log.userAgent),
-  agent_harness_key: nullIfMissing(log.agentHarnessKey),
-  agent_harness_label: nullIfMissing(log.agentHarnessLabel),
+  user_agent_raw: log.userAgent ?? null,
+  agent_harness_key: log.agentHarnessKey ?? null,
+  agent_harness_label: log.agentHarnessLabel ?? null,
   metadata: new JsonText(log.metadata),
   occurred_at: log.occurredAt.toISOString(),
 });
@@ -157,20 +157,20 @@ type NamedFields<N extends string> = { readonly [K in `${N}_id` | `${N}_name`]: 
 
 const namedFields = <N extends string>(what: N, named: NamedRow | undefined): NamedFields<N> =>
   ({
-    [`${what}_id`]: nullIfMissing(named?.id),
-    [`${what}_name`]: nullIfMissing(named?.name),
+    [`${what}_id`]: named?.id ?? null,
+    [`${what}_name`]: named?.name ?? null,
   }) as NamedFields<N>;
 
 const resultFields = (log: ListedRequestLog) => ({
   status_code: log.statusCode,
-  error_code: nullIfMissing(log.errorCode),
+  error_code: log.errorCode ?? null,
   latency_ms: log.latencyMs,
-  first_token_ms: nullIfMissing(log.firstTokenMs),
-  prompt_tokens: nullIfMissing(log.promptTokens),
-  completion_tokens: nullIfMissing(log.completionTokens),
-  total_tokens: nullIfMissing(log.totalTokens),
-  pricing_status: nullIfMissing(log.charge?.pricingStatus),
-  unpriced_reason: nullIfMissing(log.charge?.unpricedReason),
+  first_token_ms: log.firstTokenMs ?? null,
+  prompt_tokens: log.promptTokens ?? null,
+  completion_tokens: log.completionTokens ?? null,
+  total_tokens: log.totalTokens ?? null,
+  pricing_status: log.charge?.pricingStatus ?? null,
+  unpriced_reason: log.charge?.unpricedReason ?? null,
   ...costFields(log.charge?.cost),
 });
 
@@ -194,9 +194,9 @@ const presentAttempt = (stored: StoredAttempt): t.TypeOf<typeof attempt> => ({
   provider_key: stored.providerKey,
   upstream_model: stored.upstreamModel,
   status: stored.status,
-  status_code: nullIfMissing(stored.statusCode),
-  error_code: nullIfMissing(stored.errorCode),
-  error_detail: nullIfMissing(stored.errorDetail),
+  status_code: stored.statusCode ?? null,
+  error_code: stored.errorCode ?? null,
+  error_detail: stored.errorDetail ?? null,
   stream: stored.stream,
   started_at: stored.startedAt.toISOString(),
   completed_at: stored.completedAt.toISOString(),
@@ -208,11 +208,11 @@ const presentOverhead = (overhead: McpTokenOverhead | undefined): t.TypeOf<typeo
     ? null
     : {
         request_id: overhead.requestId,
-        request_log_id: nullIfMissing(overhead.requestLogId),
+        request_log_id: overhead.requestLogId ?? null,
         server_count: overhead.serverCount,
         tool_count: overhead.toolCount,
-        tool_definition_bytes: nullIfMissing(overhead.toolDefinitionBytes),
-        tool_definition_tokens: nullIfMissing(overhead.toolDefinitionTokens),
-        tool_result_tokens: nullIfMissing(overhead.toolResultTokens),
+        tool_definition_bytes: overhead.toolDefinitionBytes ?? null,
+        tool_definition_tokens: overhead.toolDefinitionTokens ?? null,
+        tool_result_tokens: overhead.toolResultTokens ?? null,
         occurred_at: overhead.occurredAt.toISOString(),
       };

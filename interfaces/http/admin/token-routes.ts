@@ -15,7 +15,6 @@ import {
   uuidValue,
 } from '../answers.ts';
 import { choiceInput, optionalInput, orNullInput } from './inputs.ts';
-import { nullIfMissing } from '../json-text.ts';
 import { creator, presentCreator } from './key-bodies.ts';
 import { displayNameInput } from './object-inputs.ts';
 import { instantInput } from './query.ts';
@@ -91,7 +90,7 @@ function presentToken(token: StoredToken): t.TypeOf<typeof tokenBody> {
     created_by: presentCreator(token.createdBy),
     created_at: token.createdAt.toISOString(),
     expires_at: token.expiresAt?.toISOString() ?? null,
-    last_used_on: nullIfMissing(token.lastUsedOn),
+    last_used_on: token.lastUsedOn ?? null,
     revoked_at: token.revokedAt?.toISOString() ?? null,
     active: token.active,
   };
