@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { optionalInput, otherwise } from '../../interfaces/http/admin/inputs.ts';
+import { choiceInput, optionalInput, otherwise } from '../../interfaces/http/admin/inputs.ts';
 import {
   instantParam,
-  oneOf,
   readPage,
   readQuery,
   requestIdText,
@@ -12,13 +11,12 @@ import {
   nameParam,
   uuid,
   wholeIn,
-  word,
 } from '../../interfaces/http/admin/query.ts';
 
 const shape = {
   days: otherwise(wholeIn(1, 366), 30),
-  owner_kind: word(['all', 'user', 'team'], 'all'),
-  status: optionalInput(oneOf(['success', 'timeout'])),
+  owner_kind: otherwise(choiceInput(['all', 'user', 'team']), 'all'),
+  status: optionalInput(choiceInput(['success', 'timeout'])),
   user_id: uuid,
   team_id: nameParam,
   request_id: requestIdText,
@@ -128,7 +126,7 @@ describe('a page', () => {
   const page = (query: string) => readPage(new URLSearchParams(query), { status: nameParam });
 
   it('begins at 1 and has 50 items', () => {
-    expect(readPage(new URLSearchParams())).toEqual(E.right({ page: 1, pageSize: 50 }));
+    expect(readPage(new URLSearchParams(), {})).toEqual(E.right({ page: 1, pageSize: 50 }));
     expect(page('status=x')).toEqual(E.right({ page: 1, pageSize: 50, status: 'x' }));
   });
 

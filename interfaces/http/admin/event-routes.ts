@@ -4,9 +4,9 @@ import type { AdminEvent, AdminEvents } from '../../../application/ports/admin-e
 import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-event.ts';
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from '../answers.ts';
-import { optionalInput } from './inputs.ts';
+import { choiceInput, optionalInput } from './inputs.ts';
 import { storedJsonText } from '../json-text.ts';
-import { instantParam, nameParam, oneOf, uuid } from './query.ts';
+import { instantParam, nameParam, uuid } from './query.ts';
 
 export interface EventRoutePorts {
   readonly adminEvents: AdminEvents;
@@ -14,8 +14,8 @@ export interface EventRoutePorts {
 
 const filters = {
   actor_user_id: uuid,
-  action: optionalInput(oneOf(adminActions)),
-  target_kind: optionalInput(oneOf(adminTargetKinds)),
+  action: optionalInput(choiceInput(adminActions)),
+  target_kind: optionalInput(choiceInput(adminTargetKinds)),
   target_id: nameParam,
   from: instantParam,
   to: instantParam,

@@ -76,7 +76,7 @@ export const wholeInput = (from: number, to: number): Input<number> =>
         : undefined,
   );
 
-/** One of these words. */
+/** One of these words, of a body or of a query. */
 export const choiceInput = <const W extends string>(words: readonly [W, ...W[]]): Input<W> =>
   input(`must be one of ${words.join(', ')}`, { enum: words }, (given) =>
     words.find((each) => each === given),

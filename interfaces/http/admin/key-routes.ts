@@ -10,7 +10,7 @@ import { detailRoute } from './detail-route.ts';
 import { choiceInput, optionalInput, orNullInput, otherwise, textInput, wholeInput } from './inputs.ts';
 import { apiKeyBody, presentKey, presentShownKey, shownKeyBody } from './key-bodies.ts';
 import { displayNameInput, modelsInput, versionInput } from './object-inputs.ts';
-import { instantInput, nameParam, oneOf, uuidIn } from './query.ts';
+import { instantInput, nameParam, uuidIn } from './query.ts';
 
 const root = '/api/v1/admin/api-keys';
 const param = 'api_key_id';
@@ -29,10 +29,10 @@ export const keyRoutes = (ports: KeyPorts): readonly AdminRoute[] => [
     path: root,
     summary: 'API keys, newest first.',
     query: {
-      owner_kind: optionalInput(oneOf(ownerKinds)),
+      owner_kind: optionalInput(choiceInput(ownerKinds)),
       owner_id: nameParam,
       name: nameParam,
-      status: optionalInput(oneOf(keyStatuses)),
+      status: optionalInput(choiceInput(keyStatuses)),
     },
     item: apiKeyBody,
     find: async ({ owner_kind: ownerKind, owner_id: ownerId, name, status }, page) =>

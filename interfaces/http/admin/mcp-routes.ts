@@ -16,9 +16,9 @@ import {
   choiceValue,
 } from '../answers.ts';
 import { detailRoute } from './detail-route.ts';
-import { optionalInput } from './inputs.ts';
+import { choiceInput, optionalInput } from './inputs.ts';
 import { storedJsonText } from '../json-text.ts';
-import { instantParam, nameParam, oneOf, requestIdText, sha256, uuid } from './query.ts';
+import { instantParam, nameParam, requestIdText, sha256, uuid } from './query.ts';
 
 export interface McpRoutePorts {
   readonly mcpInvocations: McpInvocations;
@@ -36,8 +36,8 @@ const filters = {
   team_id: nameParam,
   server_id: nameParam,
   tool_id: nameParam,
-  status: optionalInput(oneOf(invocationStatuses)),
-  policy_result: optionalInput(oneOf(policyResults)),
+  status: optionalInput(choiceInput(invocationStatuses)),
+  policy_result: optionalInput(choiceInput(policyResults)),
   from: instantParam,
   to: instantParam,
 };

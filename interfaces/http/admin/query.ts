@@ -31,14 +31,6 @@ export const wholeIn = (from: number, to: number): Input<number> =>
 const whole = (from: number, to: number, unasked: number): Input<number> =>
   otherwise(wholeIn(from, to), unasked);
 
-/** One of these words. */
-export const oneOf = <const W extends string>(words: readonly [W, ...W[]]): Input<W> =>
-  param(`must be one of ${words.join(', ')}`, { enum: words }, (text) => words.find((each) => each === text));
-
-/** The same, and the one that is meant where none is given. */
-export const word = <const W extends string>(words: readonly [W, ...W[]], unasked: W): Input<W> =>
-  otherwise(oneOf(words), unasked);
-
 /** Characters of an id or a name to look for: longer ones are in no table. */
 const maxTextChars = 1024;
 /** A request id is the caller's, and may fill the headers of its request (rule 33.17). */
@@ -146,14 +138,12 @@ const maxReach = 100_000;
 
 export const pageShape = { page: whole(1, maxReach, 1), page_size: whole(1, 200, 50) };
 
-/** The page that is asked for. */
-export function readPage(query: URLSearchParams): Either<GatewayError, QueryPage>;
 /** The page that is asked for, and the other parameters of the list. */
 export function readPage<S extends Inputs>(
   query: URLSearchParams,
   shape: S,
 ): Either<GatewayError, ValuesOf<S> & QueryPage>;
-export function readPage(query: URLSearchParams, shape: Inputs = {}): Either<GatewayError, QueryPage> {
+export function readPage(query: URLSearchParams, shape: Inputs): Either<GatewayError, QueryPage> {
   const read = readQuery(query, { ...shape, ...pageShape });
   if (E.isLeft(read)) return read;
   const { page, page_size: pageSize, ...others } = read.right;

@@ -10,8 +10,8 @@ import {
   listRoute,
   notFound,
 } from './admin-route.ts';
-import { isStorable, optionalInput } from './inputs.ts';
-import { oneOf, uuidIn, wholeIn } from './query.ts';
+import { choiceInput, isStorable, optionalInput } from './inputs.ts';
+import { uuidIn, wholeIn } from './query.ts';
 import { limitBody, limitTerms, presentLimit, rateLimit, removedLimit } from './rate-limit-bodies.ts';
 
 export interface RateLimitRoutePorts {
@@ -45,7 +45,7 @@ export const rateLimitRoutes = (ports: RateLimitRoutePorts): readonly AdminRoute
   listRoute({
     path: root,
     summary: 'Rate limits with what is taken of them, by the kind and the id of what is limited.',
-    query: { subject_kind: optionalInput(oneOf(subjectKinds)) },
+    query: { subject_kind: optionalInput(choiceInput(subjectKinds)) },
     item: rateLimit,
     find: async ({ subject_kind }, page) => E.right(await ports.rateLimits.page(subject_kind, page)),
     present: presentLimit,

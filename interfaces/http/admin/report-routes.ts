@@ -5,7 +5,7 @@ import { reportLeaderboard } from '../../../application/reports/report-leaderboa
 import { reportSpend } from '../../../application/reports/report-spend.ts';
 import { reportSpendByDay } from '../../../application/reports/report-spend-by-day.ts';
 import { type AdminRoute, adminRoute } from './admin-route.ts';
-import { word } from './query.ts';
+import { choiceInput, otherwise } from './inputs.ts';
 import {
   harnessUsageBody,
   leaderboardBody,
@@ -26,12 +26,12 @@ const root = '/api/v1/admin';
 const daysOf = { '7': 7, '30': 30 } as const;
 
 const spendShape = {
-  days: word(['7', '30'], '7'),
-  owner_kind: word(['all', 'user', 'team'], 'all'),
+  days: otherwise(choiceInput(['7', '30']), '7'),
+  owner_kind: otherwise(choiceInput(['all', 'user', 'team']), 'all'),
 };
-const rangeShape = { range: word(['7d', '31d'], '7d') };
+const rangeShape = { range: otherwise(choiceInput(['7d', '31d']), '7d') };
 
-/** Spend report, leaderboardBody and harness usage; the shortest report over everybody is what is asked for by default. */
+/** Spend report, leaderboard and harness usage; the shortest report over everybody is what is asked for by default. */
 export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',

@@ -4,8 +4,8 @@ import type { RequestLogFilter, RequestLogs } from '../../../application/ports/r
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { detailRoute } from './detail-route.ts';
-import { optionalInput, type ValuesOf } from './inputs.ts';
-import { flagParam, instantParam, nameParam, oneOf, requestIdText, sha256, uuid, wholeIn } from './query.ts';
+import { choiceInput, optionalInput, type ValuesOf } from './inputs.ts';
+import { flagParam, instantParam, nameParam, requestIdText, sha256, uuid, wholeIn } from './query.ts';
 import {
   presentDetail,
   presentLog,
@@ -34,9 +34,9 @@ const filters = {
   error_code: nameParam,
   not_error_code: nameParam,
   failed: flagParam,
-  pricing_status: optionalInput(oneOf(pricingStatuses)),
+  pricing_status: optionalInput(choiceInput(pricingStatuses)),
   in_ledger: flagParam,
-  owner_kind: optionalInput(oneOf(['user', 'team'])),
+  owner_kind: optionalInput(choiceInput(['user', 'team'])),
   user_id: uuid,
   not_user_id: uuid,
   team_id: nameParam,

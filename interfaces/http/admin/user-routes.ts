@@ -7,7 +7,7 @@ import { detailRoute } from './detail-route.ts';
 import { choiceInput, flagInput, optionalInput, otherwise } from './inputs.ts';
 import { displayNameInput, emailInput, versionInput } from './object-inputs.ts';
 import { changedUser, presentEffects, presentUser, userBody } from './owner-bodies.ts';
-import { flagParam, nameParam, oneOf } from './query.ts';
+import { flagParam, nameParam } from './query.ts';
 
 export interface UserRoutePorts {
   readonly users: Users;
@@ -26,7 +26,7 @@ export const userRoutes = ({ users }: UserRoutePorts): readonly AdminRoute[] => 
       email: nameParam,
       name: nameParam,
       active: flagParam,
-      role: optionalInput(oneOf(userRoles)),
+      role: optionalInput(choiceInput(userRoles)),
       team_id: nameParam,
     },
     item: userBody,
