@@ -8,7 +8,6 @@ import { isObject, type Json } from '../../../domain/shared/json.ts';
 import { pageValue } from '../answers.ts';
 import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import type { AdminData } from '../json-text.ts';
-import { presentPage } from './page-body.ts';
 import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
 
 /** Who is logged in; the role was read at this request. */
@@ -171,7 +170,15 @@ export const listRoute = <Q extends Inputs, C extends t.Mixed, A>({
     if (E.isLeft(read)) return read;
     const { page, pageSize } = read.right;
     const found = await find(read.right, { page, pageSize }, call.params);
-    return E.isLeft(found) ? found : E.right(presentPage({ page, pageSize }, found.right, present));
+    if (E.isLeft(found)) return found;
+    const { items, total, totalIsLowerBound } = found.right;
+    return E.right({
+      items: items.map(present),
+      page,
+      page_size: pageSize,
+      total,
+      total_is_lower_bound: totalIsLowerBound,
+    });
   },
 });
 

@@ -1,6 +1,6 @@
 import { foldEmail, isEmail } from '../../../domain/identity/password.ts';
 import { idShape, isDisplayName, maxIdChars, maxNameChars } from '../../../domain/identity/owner-names.ts';
-import { type Input, input } from './inputs.ts';
+import { type Input, input, isStorable } from './inputs.ts';
 
 /** A name for people. */
 export const displayNameInput: Input<string> = input(
@@ -36,11 +36,7 @@ const maxModels = 10_000;
 const maxModelChars = 256;
 
 const isModelId = (given: unknown): given is string =>
-  typeof given === 'string' &&
-  given !== '' &&
-  given.length <= maxModelChars &&
-  given.isWellFormed() &&
-  !given.includes('\0');
+  typeof given === 'string' && given !== '' && given.length <= maxModelChars && isStorable(given);
 
 /** Models that a key may use. */
 export const modelsInput: Input<readonly string[]> = input(
