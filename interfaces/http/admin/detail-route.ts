@@ -6,8 +6,10 @@ import { uuidIn } from './query.ts';
 interface Detail<C extends t.Mixed, A> {
   /** The path of the list. */
   readonly root: string;
-  /** The parameter that names the row, by its UUID. */
+  /** The parameter that names the row. */
   readonly param: string;
+  /** How its text is read; undefined: nothing can be called so. By default it is a UUID. */
+  readonly idIn?: (text: string) => string | undefined;
   /** What there is none of, as in `request log`. */
   readonly what: string;
   readonly summary: string;
@@ -18,17 +20,23 @@ interface Detail<C extends t.Mixed, A> {
 }
 
 /** One row by its id. Strict: a row that was purged or never was is no empty row. */
-export const detailRoute = <C extends t.Mixed, A>(of: Detail<C, A>): AdminRoute =>
+export const detailRoute = <C extends t.Mixed, A>({
+  root,
+  param,
+  idIn = uuidIn,
+  what,
+  find,
+  present,
+  ...declared
+}: Detail<C, A>): AdminRoute =>
   adminRoute({
+    ...declared,
     method: 'GET',
-    path: `${of.root}/:${of.param}`,
-    summary: of.summary,
-    answer: of.answer,
+    path: `${root}/:${param}`,
     errors: ['not_found'],
-    ...(of.fromReplica === true ? { fromReplica: true } : {}),
     handle: async ({ params }) => {
-      const id = uuidIn(params[of.param] ?? '');
-      const found = id === undefined ? undefined : await of.find(id);
-      return found === undefined ? E.left(notFound(of.what, of.param)) : E.right(of.present(found));
+      const id = idIn(params[param] ?? '');
+      const found = id === undefined ? undefined : await find(id);
+      return found === undefined ? E.left(notFound(what, param)) : E.right(present(found));
     },
   });

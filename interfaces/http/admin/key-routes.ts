@@ -44,12 +44,10 @@ export const keyRoutes = (ports: KeyPorts): readonly AdminRoute[] => [
   creation(ports),
   detailRoute({
     root,
-    param,
-    what: named.what,
+    ...named,
     summary: 'An API key, without its secret.',
     answer: apiKeyBody,
     find: (id) => ports.keys.find(id),
-    present: presentKey,
   }),
   change(ports),
   revocation(ports),

@@ -6,7 +6,8 @@ import type { AdminActor } from '../../../application/ports/admin-events.ts';
 import type { ModelList } from '../../../application/ports/model-list.ts';
 import type { Owner } from '../../../domain/identity/caller.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.ts';
+import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
+import { detailRoute } from './detail-route.ts';
 import { choiceInput, optionalInput, textInput, wholeInput } from './inputs.ts';
 import {
   modelItem,
@@ -16,7 +17,7 @@ import {
   providerItem,
   testedModel,
 } from './model-bodies.ts';
-import { flagParam, nameParam, uuidIn } from './query.ts';
+import { anyId, flagParam, nameParam, uuidIn } from './query.ts';
 
 export interface ModelRoutePorts {
   readonly modelList: ModelList;
@@ -52,16 +53,15 @@ export const modelRoutes = ({ modelList, testModel }: ModelRoutePorts): readonly
       E.right(await modelList.page({ modelKey, providerKey, enabled }, page)),
     present: presentModelItem,
   }),
-  adminRoute({
-    method: 'GET',
-    path: `${root}/:${param}`,
+  detailRoute({
+    root,
+    param,
+    idIn: anyId,
+    what: 'model',
     summary: 'One model; slashes in its id are percent-encoded.',
     answer: modelItem,
-    errors: ['not_found'],
-    handle: async ({ params }) => {
-      const found = await modelList.find(params[param] ?? '');
-      return found === undefined ? E.left(notFound('model', param)) : E.right(presentModelItem(found));
-    },
+    find: (id) => modelList.find(id),
+    present: presentModelItem,
   }),
   adminRoute({
     method: 'POST',

@@ -65,6 +65,9 @@ const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export const uuidIn = (given: string): string | undefined =>
   uuidShape.test(given) ? given.toLowerCase() : undefined;
 
+/** An id that may be any text: what no table can hold was refused with the path. */
+export const anyId = (given: string): string => given;
+
 /** A UUID; may be left out. */
 export const uuid: Input<string | undefined> = optionalInput(
   param('must be a UUID', { type: 'string', format: 'uuid' }, uuidIn),

@@ -10,8 +10,8 @@ import {
   listRoute,
   notFound,
 } from './admin-route.ts';
-import { choiceInput, isStorable, optionalInput } from './inputs.ts';
-import { uuidIn, wholeIn } from './query.ts';
+import { choiceInput, optionalInput } from './inputs.ts';
+import { anyId, uuidIn, wholeIn } from './query.ts';
 import { limitBody, limitTerms, presentLimit, rateLimit, removedLimit } from './rate-limit-bodies.ts';
 
 export interface RateLimitRoutePorts {
@@ -27,8 +27,6 @@ interface Named {
   readonly what: string;
   readonly idIn: (text: string) => string | undefined;
 }
-
-const anyId = (text: string): string | undefined => (isStorable(text) ? text : undefined);
 
 const namedBy: Readonly<Record<SubjectKind, Named>> = {
   api_key: { segment: 'api-keys', param: 'api_key_id', what: 'API key', idIn: uuidIn },

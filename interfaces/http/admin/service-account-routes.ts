@@ -1,12 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ServiceAccounts } from '../../../application/ports/owners.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.ts';
+import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
 import { taken, unchanged } from './change-answer.ts';
+import { detailRoute } from './detail-route.ts';
 import { flagInput, optionalInput } from './inputs.ts';
 import { displayNameInput, ownerIdInput, versionInput } from './object-inputs.ts';
 import { accountBody, changedAccount, presentAccount, presentEffects } from './owner-bodies.ts';
-import { flagParam, nameParam } from './query.ts';
+import { anyId, flagParam, nameParam } from './query.ts';
 
 export interface ServiceAccountRoutePorts {
   readonly serviceAccounts: ServiceAccounts;
@@ -31,16 +32,13 @@ export const serviceAccountRoutes = ({
       E.right(await serviceAccounts.page({ ...filter, teamId }, page)),
     present: presentAccount,
   }),
-  adminRoute({
-    method: 'GET',
-    path: `${root}/:${param}`,
+  detailRoute({
+    root,
+    idIn: anyId,
+    ...named,
     summary: 'A service account.',
     answer: accountBody,
-    errors: ['not_found'],
-    handle: async ({ params }) => {
-      const found = await serviceAccounts.find(params[param] ?? '');
-      return found === undefined ? E.left(notFound(named.what, param)) : E.right(presentAccount(found));
-    },
+    find: (id) => serviceAccounts.find(id),
   }),
   creation(serviceAccounts),
   change(serviceAccounts),

@@ -3,6 +3,7 @@ import type { NoMembership, Teams } from '../../../application/ports/owners.ts';
 import { teamRoles } from '../../../domain/identity/owner-names.ts';
 import { type AdminFailure, type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.ts';
 import { taken, unchanged } from './change-answer.ts';
+import { detailRoute } from './detail-route.ts';
 import { choiceInput, flagInput, optionalInput } from './inputs.ts';
 import { displayNameInput, ownerIdInput, versionInput } from './object-inputs.ts';
 import {
@@ -14,7 +15,7 @@ import {
   removedMember,
   teamBody,
 } from './owner-bodies.ts';
-import { flagParam, nameParam } from './query.ts';
+import { anyId, flagParam, nameParam } from './query.ts';
 
 export interface TeamRoutePorts {
   readonly teams: Teams;
@@ -35,16 +36,13 @@ export const teamRoutes = ({ teams }: TeamRoutePorts): readonly AdminRoute[] => 
     find: async (filter, page) => E.right(await teams.page(filter, page)),
     present: presentTeam,
   }),
-  adminRoute({
-    method: 'GET',
-    path,
+  detailRoute({
+    root,
+    idIn: anyId,
+    ...named,
     summary: 'A team.',
     answer: teamBody,
-    errors: ['not_found'],
-    handle: async ({ params }) => {
-      const found = await teams.find(params[param] ?? '');
-      return found === undefined ? E.left(notFound(named.what, param)) : E.right(presentTeam(found));
-    },
+    find: (id) => teams.find(id),
   }),
   creation(teams),
   change(teams),

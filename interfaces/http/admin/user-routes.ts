@@ -36,12 +36,10 @@ export const userRoutes = ({ users }: UserRoutePorts): readonly AdminRoute[] => 
   }),
   detailRoute({
     root,
-    param,
-    what: named.what,
+    ...named,
     summary: 'A user with the teams that the user is a member of.',
     answer: userBody,
     find: (id) => users.find(id),
-    present: presentUser,
   }),
   creation(users),
   change(users),
