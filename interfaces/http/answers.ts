@@ -31,6 +31,7 @@ export const uuidValue = new Value('uuid', isText, { type: 'string', format: 'uu
 export const instantValue = new Value('instant', isText, { type: 'string', format: 'date-time' });
 /** A UTC day, as in `2026-01-31`. */
 export const dayValue = new Value('day', isText, { type: 'string', format: 'date' });
+export const dayText = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-DD'.length);
 export const flagValue = new Value('flag', (given): given is boolean => typeof given === 'boolean', {
   type: 'boolean',
 });

@@ -24,9 +24,15 @@ import {
   uuidValue,
   choiceValue,
 } from '../answers.ts';
+import { uuidIn } from './query.ts';
 
 const cadence = choiceValue(['daily', 'weekly', 'monthly']);
-const ownerKind = choiceValue(['user', 'team']);
+
+/** The members that {@link ownerIds} gives. */
+export const ownerIdValues = { owner_kind: choiceValue(['user', 'team']), owner_id: textValue };
+
+/** The same with what the owner is called. */
+export const ownerValues = { ...ownerIdValues, owner_name: textValue };
 
 const budgetFields = {
   budget_id: uuidValue,
@@ -62,13 +68,12 @@ const currentWindow = objectOf({
 
 /** The budget of an owner as it is after a change. */
 export const setBudget = objectOf({
-  owner_kind: ownerKind,
-  owner_id: textValue,
+  ...ownerIdValues,
   budget: orNull(budget),
   current_window: currentWindow,
 });
 
-export const removedBudget = objectOf({ owner_kind: ownerKind, owner_id: textValue, deactivated: flagValue });
+export const removedBudget = objectOf({ ...ownerIdValues, deactivated: flagValue });
 
 const ofOwner = {
   active: flagValue,
@@ -84,9 +89,7 @@ export const allBudgets = objectOf({
 
 export const budgetAlert = objectOf({
   budget_alert_id: uuidValue,
-  owner_kind: ownerKind,
-  owner_id: textValue,
-  owner_name: textValue,
+  ...ownerValues,
   cadence,
   threshold_bps: numberValue,
   window_start: instantValue,
@@ -111,6 +114,13 @@ export const ownerIds = (owner: Owner) => ({
   owner_kind: owner.kind,
   owner_id: owner.kind === 'user' ? owner.userId : owner.teamId,
 });
+
+/** The other way round; undefined: nobody can be called so. */
+export function ownerNamed(kind: Owner['kind'], id: string): Owner | undefined {
+  if (kind === 'team') return { kind, teamId: id };
+  const userId = uuidIn(id);
+  return userId === undefined ? undefined : { kind, userId };
+}
 
 const presentBudget = (stored: StoredBudget): t.TypeOf<typeof budget> => ({
   budget_id: stored.budgetId,

@@ -6,6 +6,7 @@ import {
   allBudgets,
   budgetAlert,
   ownerIds,
+  ownerNamed,
   pastBudget,
   presentAlert,
   presentOwners,
@@ -15,7 +16,6 @@ import {
   setBudget,
 } from './budget-bodies.ts';
 import { budgetBody, budgetTerms } from './budget-input.ts';
-import { uuidIn } from './query.ts';
 
 export interface BudgetRoutePorts {
   readonly budgets: Budgets;
@@ -28,16 +28,11 @@ const root = '/api/v1/admin/spend';
 
 export const budgetsRoot = `${root}/budgets`;
 
-/** How a path names an owner; undefined: nobody can be called so. */
+/** How a path names an owner. */
 export const ownersOf = {
-  users: { param: 'user_id', of: "user's", owner: userOf },
-  teams: { param: 'team_id', of: "team's", owner: (id: string): Owner => ({ kind: 'team', teamId: id }) },
+  users: { kind: 'user', param: 'user_id', of: "user's" },
+  teams: { kind: 'team', param: 'team_id', of: "team's" },
 } as const;
-
-function userOf(id: string): Owner | undefined {
-  const userId = uuidIn(id);
-  return userId === undefined ? undefined : { kind: 'user', userId };
-}
 
 /** Budgets and their alerts. Any changed field closes the old row into history; an identical PUT changes nothing. */
 export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => [
@@ -56,16 +51,16 @@ export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => 
     find: async (_asked, page) => E.right(await ports.budgetAlerts.page(page)),
     present: presentAlert,
   }),
-  ...(['users', 'teams'] as const).flatMap((kind) => ownerRoutes(ports, kind)),
+  ...(['users', 'teams'] as const).flatMap((segment) => ownerRoutes(ports, segment)),
 ];
 
 function ownerRoutes(
   { budgets, isTimeZone }: BudgetRoutePorts,
-  kind: keyof typeof ownersOf,
+  segment: keyof typeof ownersOf,
 ): readonly AdminRoute[] {
-  const { param, of, owner } = ownersOf[kind];
-  const path = `${budgetsRoot}/${kind}/:${param}`;
-  const ownerIn = (params: AdminCall['params']): Owner | undefined => owner(params[param] ?? '');
+  const { kind, param, of } = ownersOf[segment];
+  const path = `${budgetsRoot}/${segment}/:${param}`;
+  const ownerIn = (params: AdminCall['params']): Owner | undefined => ownerNamed(kind, params[param] ?? '');
   const noOwner = E.left(notFound('owner', param));
   const noActiveOwner = E.left(notFound('active owner', param));
   return [

@@ -6,17 +6,16 @@ import { type GatewayError, storeUnavailable } from '../../../domain/shared/gate
 import { type AdminRoute, adminRoute, notFound } from './admin-route.ts';
 import {
   arrayOf,
-  choiceValue,
   countValue,
+  dayText,
   dayValue,
   instantValue,
   moneyFields,
   moneyValues,
   objectOf,
   orNull,
-  textValue,
 } from '../answers.ts';
-import { ownerIds } from './budget-bodies.ts';
+import { ownerIds, ownerIdValues, ownerNamed } from './budget-bodies.ts';
 import { dryRunBody } from './budget-input.ts';
 import { budgetsRoot, ownersOf } from './budget-routes.ts';
 import { otherwise } from './inputs.ts';
@@ -31,10 +30,8 @@ export interface BudgetSpendRoutePorts {
 const maxDays = 92;
 const daysShape = { days: otherwise(wholeIn(1, maxDays), 30) };
 
-const ofOwner = { owner_kind: choiceValue(['user', 'team']), owner_id: textValue };
-
 const spendDays = objectOf({
-  ...ofOwner,
+  ...ownerIdValues,
   window_days: countValue,
   window_start: instantValue,
   window_end: instantValue,
@@ -56,18 +53,18 @@ const windowDryRun = objectOf({
   ...moneyValues('blocked_cost'),
 });
 
-const budgetDryRun = objectOf({ ...ofOwner, last_window: windowDryRun, current_window: windowDryRun });
+const budgetDryRun = objectOf({ ...ownerIdValues, last_window: windowDryRun, current_window: windowDryRun });
 
 /** What owners spent by day, and what another amount would have blocked. */
 export const budgetSpendRoutes = (ports: BudgetSpendRoutePorts): readonly AdminRoute[] =>
-  (['users', 'teams'] as const).flatMap((kind) => ownerRoutes(ports, kind));
+  (['users', 'teams'] as const).flatMap((segment) => ownerRoutes(ports, segment));
 
 function ownerRoutes(
   { budgets, isTimeZone }: BudgetSpendRoutePorts,
-  kind: keyof typeof ownersOf,
+  segment: keyof typeof ownersOf,
 ): readonly AdminRoute[] {
-  const { param, of, owner } = ownersOf[kind];
-  const path = `${budgetsRoot}/${kind}/:${param}`;
+  const { kind, param, of } = ownersOf[segment];
+  const path = `${budgetsRoot}/${segment}/:${param}`;
   const noOwner = E.left(notFound('owner', param));
   return [
     adminRoute({
@@ -78,7 +75,7 @@ function ownerRoutes(
       answer: spendDays,
       errors: ['not_found'],
       handle: async ({ params, query }) => {
-        const named = owner(params[param] ?? '');
+        const named = ownerNamed(kind, params[param] ?? '');
         const found = named === undefined ? undefined : await budgets.spendByDay(named, query.days);
         return named === undefined || found === undefined ? noOwner : E.right(presentDays(named, found));
       },
@@ -92,7 +89,7 @@ function ownerRoutes(
       errors: ['not_found'],
       isRead: true,
       handle: async ({ params, body: { cadence, amount_10000 } }) => {
-        const named = owner(params[param] ?? '');
+        const named = ownerNamed(kind, params[param] ?? '');
         const terms = { cadence, amount10000: BigInt(amount_10000) };
         const found = named === undefined ? undefined : await budgets.dryRun(named, terms);
         if (found === 'too_long') return E.left(tooLong);
@@ -115,7 +112,7 @@ const presentDays = (owner: Owner, { from, until, days }: SpendDays): t.TypeOf<t
   window_start: from.toISOString(),
   window_end: until.toISOString(),
   days: days.map(({ day, requestCount, spent, blockedAnswers: { count, cost } }) => ({
-    day: day.toISOString().slice(0, 'YYYY-MM-DD'.length),
+    day: dayText(day),
     request_count: requestCount,
     ...moneyFields('spend', spent),
     blocked_answers: { count, ...moneyFields('cost', cost) },

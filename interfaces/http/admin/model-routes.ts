@@ -4,9 +4,9 @@ import type { TestAsk, TestResult } from '../../../application/models/test-model
 import { testedFamilies } from '../../../application/models/tiny-request.ts';
 import type { AdminActor } from '../../../application/ports/admin-events.ts';
 import type { ModelList } from '../../../application/ports/model-list.ts';
-import type { Owner } from '../../../domain/identity/caller.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
+import { ownerNamed } from './budget-bodies.ts';
 import { detailRoute } from './detail-route.ts';
 import { choiceInput, optionalInput, textInput, wholeInput } from './inputs.ts';
 import {
@@ -17,7 +17,7 @@ import {
   providerItem,
   testedModel,
 } from './model-bodies.ts';
-import { anyId, flagParam, nameParam, uuidIn } from './query.ts';
+import { anyId, flagParam, nameParam } from './query.ts';
 
 export interface ModelRoutePorts {
   readonly modelList: ModelList;
@@ -88,9 +88,3 @@ export const modelRoutes = ({ modelList, testModel }: ModelRoutePorts): readonly
     present: presentProviderItem,
   }),
 ];
-
-function ownerNamed(kind: 'user' | 'team', id: string): Owner | undefined {
-  if (kind === 'team') return { kind, teamId: id };
-  const userId = uuidIn(id);
-  return userId === undefined ? undefined : { kind, userId };
-}

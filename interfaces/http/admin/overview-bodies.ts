@@ -13,6 +13,7 @@ import {
   arrayOf,
   choiceValue,
   countValue,
+  dayText,
   dayValue,
   flagValue,
   instantValue,
@@ -23,7 +24,7 @@ import {
   textValue,
   usdValue,
 } from '../answers.ts';
-import { ownerIds } from './budget-bodies.ts';
+import { ownerIds, ownerValues } from './budget-bodies.ts';
 
 const spent = { request_count: countValue, ...moneyValues('spend') };
 const quantiles = orNull(objectOf({ median: countValue, p95: countValue }));
@@ -36,10 +37,8 @@ const usage = {
   first_token_ms: quantiles,
 };
 
-const owner = { owner_kind: choiceValue(['user', 'team']), owner_id: textValue, owner_name: textValue };
-
 const budgetStanding = objectOf({
-  ...owner,
+  ...ownerValues,
   cadence: choiceValue(['daily', 'weekly', 'monthly']),
   amount_10000: countValue,
   amount_usd: usdValue,
@@ -69,7 +68,7 @@ export const overviewBody = objectOf({
   last_day: objectOf(usage),
   hours: arrayOf(objectOf({ hour_start: instantValue, ...usage })),
   top_models: arrayOf(objectOf({ model_key: textValue, ...spent })),
-  top_owners: arrayOf(objectOf({ ...owner, ...spent })),
+  top_owners: arrayOf(objectOf({ ...ownerValues, ...spent })),
   budgets: objectOf({
     total: countValue,
     above_80_percent: countValue,
@@ -92,7 +91,7 @@ export const presentOverview = (overview: Overview): t.TypeOf<typeof overviewBod
   window_start: overview.window.from.toISOString(),
   window_end: overview.window.until.toISOString(),
   logs_since: overview.logsSince?.toISOString() ?? null,
-  today: { day: overview.now.toISOString().slice(0, 'YYYY-MM-DD'.length), ...spentFields(overview.today) },
+  today: { day: dayText(overview.now), ...spentFields(overview.today) },
   last_day: usageFields(overview.lastDay),
   hours: overview.hours.map((hour) => ({ hour_start: hour.hourStart.toISOString(), ...usageFields(hour) })),
   top_models: overview.topModels.map((model) => ({ model_key: model.modelKey, ...spentFields(model) })),

@@ -9,6 +9,7 @@ import type { DayCut } from '../../../domain/reports/spend-by-day.ts';
 import type { OwnerKind, SpendReport, Tally } from '../../../domain/reports/spend-report.ts';
 import {
   countValue,
+  dayText,
   dayValue,
   instantValue,
   arrayOf,
@@ -21,6 +22,7 @@ import {
   uuidValue,
   choiceValue,
 } from '../answers.ts';
+import { ownerValues } from './budget-bodies.ts';
 
 const windowMembers = { window_start: instantValue, window_end: instantValue };
 
@@ -39,14 +41,7 @@ export const spendReportBody = objectOf({
   ...windowMembers,
   totals: objectOf(tally),
   daily: arrayOf(objectOf({ day: dayValue, request_count: countValue, ...moneyValues('spend') })),
-  owners: arrayOf(
-    objectOf({
-      owner_kind: choiceValue(['user', 'team']),
-      owner_id: textValue,
-      owner_name: textValue,
-      ...tally,
-    }),
-  ),
+  owners: arrayOf(objectOf({ ...ownerValues, ...tally })),
   models: arrayOf(objectOf({ model_key: textValue, ...tally })),
 });
 
@@ -60,14 +55,7 @@ export const spendByDayBody = objectOf({
   window_days: countValue,
   owner_kind: choiceValue(['all', 'user', 'team']),
   ...windowMembers,
-  chart_owners: arrayOf(
-    objectOf({
-      owner_kind: choiceValue(['user', 'team']),
-      owner_id: textValue,
-      owner_name: textValue,
-      ...moneyValues('spend'),
-    }),
-  ),
+  chart_owners: arrayOf(objectOf({ ...ownerValues, ...moneyValues('spend') })),
   chart_models: arrayOf(objectOf({ model_key: textValue, ...moneyValues('spend') })),
   days: arrayOf(objectOf({ day: dayValue, ...moneyValues('spend'), owners: dayCut, models: dayCut })),
 });
@@ -127,12 +115,12 @@ export const harnessUsageBody = objectOf({
   leaders: arrayOf(harness),
 });
 
-/** The bodies of reports (rules 40.13, 40.14, 40.18). */
 const windowFields = ({ from, until }: Window) => ({
   window_start: from.toISOString(),
   window_end: until.toISOString(),
 });
 
+/** The bodies of reports (rules 40.13, 40.14, 40.18). */
 export const presentSpendReport = (
   days: ReportDays,
   ownerKind: OwnerKind,
@@ -143,7 +131,7 @@ export const presentSpendReport = (
   ...windowFields(report.window),
   totals: tallyFields(report.totals),
   daily: report.daily.map(({ day, requestCount, spend }) => ({
-    day: day.toISOString().slice(0, 'YYYY-MM-DD'.length),
+    day: dayText(day),
     request_count: requestCount,
     ...moneyFields('spend', spend),
   })),
@@ -175,7 +163,7 @@ export const presentSpendByDay = (
     ...moneyFields('spend', spend),
   })),
   days: found.map(({ day, spend, owners, models }) => ({
-    day: day.toISOString().slice(0, 'YYYY-MM-DD'.length),
+    day: dayText(day),
     ...moneyFields('spend', spend),
     owners: cutFields(owners),
     models: cutFields(models),
