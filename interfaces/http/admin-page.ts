@@ -5,20 +5,19 @@ import path from 'node:path';
 import { acceptsCoding } from './accepted-coding.ts';
 import { header, idHeaders, type RequestContext } from './request-context.ts';
 
-/** A built file, and the same as the build compressed it, by content coding. */
+/** A built file, and the same as the build compressed it, in the order in which its codings are preferred. */
 interface PageFile {
   readonly type: string;
   readonly etag: string;
   readonly plain: Buffer;
-  readonly coded: ReadonlyMap<Coding, Buffer>;
+  readonly coded: readonly { readonly coding: string; readonly bytes: Buffer }[];
 }
 
 /** The files by their path under `/admin/`; none where the page was not built. */
 type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** In the order in which they are preferred, with what the build puts behind the names of files. */
+/** In that order, with what the build puts behind the names of files. */
 const codings = { br: '.br', gzip: '.gz' } as const;
-type Coding = keyof typeof codings;
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -38,9 +37,9 @@ async function readPage(folder: string): Promise<PageFiles> {
     const type = types[path.extname(file)];
     if (type === undefined) continue;
     const plain = await readFile(file);
-    const coded = new Map<Coding, Buffer>();
-    for (const coding of ['br', 'gzip'] as const)
-      if (paths.has(file + codings[coding])) coded.set(coding, await readFile(file + codings[coding]));
+    const coded = [];
+    for (const [coding, ending] of Object.entries(codings))
+      if (paths.has(file + ending)) coded.push({ coding, bytes: await readFile(file + ending) });
     const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
     files.set(path.relative(folder, file).split(path.sep).join('/'), { type, etag, plain, coded });
   }
@@ -113,15 +112,13 @@ function sendFile(context: RequestContext, file: PageFile, headers: Readonly<Rec
     return;
   }
   const accepted = header(req, 'accept-encoding') ?? '';
-  const coding = (['br', 'gzip'] as const).find(
-    (each) => file.coded.has(each) && acceptsCoding(accepted, each),
-  );
-  const body = (coding === undefined ? undefined : file.coded.get(coding)) ?? file.plain;
+  const coded = file.coded.find(({ coding }) => acceptsCoding(accepted, coding));
+  const body = coded?.bytes ?? file.plain;
   res.writeHead(200, {
     ...all,
     'content-type': file.type,
     'content-length': body.length,
-    ...(coding === undefined ? {} : { 'content-encoding': coding }),
+    ...(coded === undefined ? {} : { 'content-encoding': coded.coding }),
   });
   res.end(req.method === 'HEAD' ? undefined : body);
 }

@@ -10,7 +10,7 @@ import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } fro
 import { arrayOf, choiceValue, flagValue, objectOf, textValue } from '../answers.ts';
 import { type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
-import { codeInput, passwordInput } from './session-routes.ts';
+import { codeInput, passwordInput, sessionOf } from './session-routes.ts';
 
 export interface OwnAccessRoutesPorts extends AdminEndpointPorts {
   /** Also a session that can only enrol. */
@@ -123,15 +123,6 @@ const passwordRoute = (ports: OwnAccessRoutesPorts): OpenRoute =>
 const underItsName = (error: GatewayError): GatewayError =>
   error.code === 'invalid_credentials' ? { ...error, param: 'current_password' } : error;
 
-async function sessionOf<S extends CurrentSession>(
-  { token, record }: OpenCall,
-  find: (token: string | undefined) => Promise<Either<GatewayError, S>>,
-): Promise<Either<GatewayError, S>> {
-  const current = await find(token);
-  if (E.isRight(current)) record.userId = current.right.person.userId;
-  return current;
-}
-
 /** Who calls, but for what proves it. */
 type Self = Omit<OwnLogin, 'password' | 'code'>;
 
@@ -152,7 +143,7 @@ const asOneself =
     if (body.right === undefined) return E.left(invalidRequest('The body must be a JSON object.', 'body'));
     const given = readInputs(body.right, members, (name) => `This call has no \`${name}\`.`);
     if (E.isLeft(given)) return given;
-    const whenGone = (callback: () => void): void => context.link.whenLost(() => callback());
     const { email } = current.right.person;
+    const { whenLost: whenGone } = context.link;
     return act({ email, token, remoteAddress: record.address, ...origin, whenGone }, given.right);
   };

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { type RequestContext, idHeaders } from '../request-context.ts';
 import { everyAnswer } from '../send-json.ts';
 import { Value } from '../answers.ts';
@@ -22,7 +21,7 @@ export const redirectValue = new Value(
 
 /** Where it leads is between the browser and us: the next page is not told this address, which may hold a code. */
 export function sendRedirect(context: RequestContext, { location }: Redirect): void {
-  const res: ServerResponse = context.res;
+  const { res } = context;
   res.writeHead(302, {
     ...idHeaders(context),
     ...everyAnswer,

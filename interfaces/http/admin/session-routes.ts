@@ -66,13 +66,19 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
     summary: 'Whose session it is, and when it ends.',
     answer: session,
     errors: ['session_required', 'enrolment_required'],
-    handle: async (call) => {
-      const current = await ports.currentSession(call.token);
-      if (E.isRight(current)) call.record.userId = current.right.person.userId;
-      return pipe(current, E.map(presentSession));
-    },
+    handle: async (call) => pipe(await sessionOf(call, ports.currentSession), E.map(presentSession)),
   }),
 ];
+
+/** Whose session a call has, which its record says, too. */
+export async function sessionOf<S extends CurrentSession>(
+  { token, record }: OpenCall,
+  find: (token: string | undefined) => Promise<Either<GatewayError, S>>,
+): Promise<Either<GatewayError, S>> {
+  const current = await find(token);
+  if (E.isRight(current)) record.userId = current.right.person.userId;
+  return current;
+}
 
 const login =
   (ports: SessionRoutesPorts) =>
@@ -84,8 +90,7 @@ const login =
     recorded.email = loggedEmail(body.right ?? {});
     const given = readCredentials(body.right ?? {});
     if (E.isLeft(given)) return given;
-    const whenGone = (callback: () => void): void => context.link.whenLost(() => callback());
-    const loggedIn = await ports.logIn({ ...given.right, ...origin, whenGone });
+    const loggedIn = await ports.logIn({ ...given.right, ...origin, whenGone: context.link.whenLost });
     if (E.isLeft(loggedIn)) return loggedIn;
     recorded.userId = loggedIn.right.person.userId;
     setSessionCookie(context.res, loggedIn.right.token, isSecure(ports, context.req));
