@@ -1,16 +1,12 @@
-import { performance } from 'node:perf_hooks';
 import { type DatabasePool, sql } from 'slonik';
 import type { Owner } from '../domain/identity/caller.ts';
 import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
+import { quietest } from './quietest.ts';
 
 /** At the 95th percentile. */
 const limitMs = 2000;
 const runs = 12;
-/** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 2;
-
-const percentile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 
 /** The dry run of a monthly budget, for the person with the most requests and for one in the middle. */
 export async function measureDryRuns(pool: DatabasePool, out: (line: string) => void): Promise<boolean> {
@@ -36,20 +32,11 @@ export async function measureDryRuns(pool: DatabasePool, out: (line: string) => 
 
 async function dryRuns(pool: DatabasePool, owner: Owner, amount10000: bigint) {
   const budgets = budgetsStore(pool, () => false);
-  let quietest = { p50: Number.POSITIVE_INFINITY, p95: Number.POSITIVE_INFINITY, blocked: 0 };
-  for (let round = 0; round < rounds; round += 1) {
-    const times: number[] = [];
-    let blocked = 0;
-    for (let run = 0; run < runs; run += 1) {
-      const began = performance.now();
-      const found = await budgets.dryRun(owner, { cadence: 'monthly', amount10000 });
-      times.push(performance.now() - began);
-      if (found === undefined || found === 'too_long') throw new Error(`the dry run is ${found}`);
-      blocked = found.lastWindow.blockedCount + found.currentWindow.blockedCount;
-    }
-    times.sort((one, other) => one - other);
-    const p95 = percentile(times, 0.95);
-    if (p95 < quietest.p95) quietest = { p50: percentile(times, 0.5), p95, blocked };
-  }
-  return quietest;
+  let blocked = 0;
+  const took = await quietest(rounds, runs, async () => {
+    const found = await budgets.dryRun(owner, { cadence: 'monthly', amount10000 });
+    if (found === undefined || found === 'too_long') throw new Error(`the dry run is ${found}`);
+    blocked = found.lastWindow.blockedCount + found.currentWindow.blockedCount;
+  });
+  return { ...took, blocked };
 }

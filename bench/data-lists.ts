@@ -1,14 +1,11 @@
-import { performance } from 'node:perf_hooks';
-import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
-import { printedData } from '../interfaces/http/json-text.ts';
 import { requestLogRoutes } from '../interfaces/http/admin/request-log-routes.ts';
+import { answerOf, quietest } from './quietest.ts';
 
 /** At the 95th percentile. */
 const limitMs = 200;
 const runs = 20;
-/** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 2;
 
 /** The first page, and the one that is furthest back. */
@@ -132,45 +129,12 @@ async function queries(pool: DatabasePool): Promise<Queries> {
   return { usual, unusual };
 }
 
-const percentile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-
-/** From the query to the JSON text. */
-async function answer(pool: DatabasePool, query: string): Promise<string> {
-  const [list] = requestLogRoutes({ requestLogs: requestLogsStore(pool) });
-  if (list === undefined) throw new Error('there is no list');
-  const admin = { userId: '', email: '', address: '' };
-  const body = await list.handle({
-    admin,
-    params: {},
-    query: new URLSearchParams(query),
-    body: undefined,
-    ifMatch: undefined,
-  });
-  if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
-  return printedData({ data: body.right });
-}
-
-async function round(pool: DatabasePool, query: string) {
-  const times: number[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    const began = performance.now();
-    await answer(pool, query);
-    times.push(performance.now() - began);
-  }
-  times.sort((one, other) => one - other);
-  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
-}
-
-/** How long a list takes, at the quietest. */
-async function measure(pool: DatabasePool, query: string) {
-  let quietest = await round(pool, query);
-  for (let more = 1; more < rounds; more += 1) {
-    const next = await round(pool, query);
-    if (next.p95 < quietest.p95) quietest = next;
-  }
-  return quietest;
-}
+const answer = (pool: DatabasePool, query: string): Promise<string> =>
+  answerOf(
+    requestLogRoutes({ requestLogs: requestLogsStore(pool) }),
+    '/api/v1/admin/observability/request-logs',
+    query,
+  );
 
 /** Prints how long each list takes, its first page and its deepest; true when all that should be are quick enough. */
 export async function measureLists(pool: DatabasePool, out: (line: string) => void): Promise<boolean> {
@@ -181,7 +145,8 @@ export async function measureLists(pool: DatabasePool, out: (line: string) => vo
     const total = /"total":(\d+)/.exec(await answer(pool, query))?.[1];
     const measured: string[] = [];
     for (const page of pages) {
-      const { p50, p95 } = await measure(pool, `${query}&${page}`.replace(/^&|&$/g, ''));
+      const asked = `${query}&${page}`.replace(/^&|&$/g, '');
+      const { p50, p95 } = await quietest(rounds, runs, () => answer(pool, asked));
       const slow = limited && p95 >= limitMs;
       quickEnough &&= !slow;
       measured.push(

@@ -1,8 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
-import { performance } from 'node:perf_hooks';
-import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import type { Reports } from '../application/ports/reports.ts';
 import { reportLeaderboard } from '../application/reports/report-leaderboard.ts';
@@ -20,6 +18,7 @@ import { givenNumber } from '../test/support/given-number.ts';
 import { measureDryRuns } from './data-dry-runs.ts';
 import { measureLists, showSizes } from './data-lists.ts';
 import { fill, grow } from './data-rows.ts';
+import { answerOf, quietest } from './quietest.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 /**
@@ -32,7 +31,6 @@ const sizes =
     ? process.argv.slice(2).map((_, index) => givenNumber(index + 1, 500_000))
     : [500_000, 5_000_000];
 const runs = 60;
-/** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 3;
 /** At the 95th percentile. */
 const limitMs = 300;
@@ -52,46 +50,12 @@ const cases: readonly (readonly [path: string, query: string])[] = [
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const percentile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-
-async function answer(reports: Reports, wanted: string, query: string): Promise<string> {
-  const route = reportRoutes({ reports }).find(({ path }) => path === wanted);
-  if (route === undefined) throw new Error(`there is no ${wanted}`);
-  const admin = { userId: '', email: '', address: '' };
-  const body = await route.handle({
-    admin,
-    params: {},
-    query: new URLSearchParams(query),
-    body: undefined,
-    ifMatch: undefined,
-  });
-  if (E.isLeft(body)) throw new Error(body.left.message);
-  return JSON.stringify(body.right);
-}
-
-/** The times of one round, sorted, and how long the answer is. */
-async function round(reports: Reports, wanted: string, query: string) {
-  const times: number[] = [];
-  let bytes = 0;
-  for (let run = 0; run < runs; run += 1) {
-    const began = performance.now();
-    bytes = (await answer(reports, wanted, query)).length;
-    times.push(performance.now() - began);
-  }
-  times.sort((one, other) => one - other);
-  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95), bytes };
-}
-
 async function measure(reports: Reports): Promise<boolean> {
   let quickEnough = true;
   for (const [wanted, query] of cases) {
-    let quietest = await round(reports, wanted, query);
-    for (let more = 1; more < rounds; more += 1) {
-      const next = await round(reports, wanted, query);
-      if (next.p95 < quietest.p95) quietest = next;
-    }
-    const { p50, p95, bytes } = quietest;
+    const ask = () => answerOf(reportRoutes({ reports }), wanted, query);
+    const { p50, p95 } = await quietest(rounds, runs, ask);
+    const bytes = (await ask()).length;
     quickEnough &&= p95 < limitMs;
     const verdict = p95 < limitMs ? '' : `  MORE THAN ${limitMs} ms`;
     out(`  ${wanted}?${query}: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, ${bytes} bytes${verdict}`);
@@ -103,7 +67,7 @@ async function measure(reports: Reports): Promise<boolean> {
 const overviewLimitMs = 100;
 
 async function measureOverview(pool: DatabasePool): Promise<boolean> {
-  const [route] = overviewRoutes({
+  const routes = overviewRoutes({
     overview: overviewStore(pool, {
       ofRoute: () => {
         throw new TypeError('there are no routes');
@@ -115,28 +79,12 @@ async function measureOverview(pool: DatabasePool): Promise<boolean> {
     journalRecords: async () => ({ count: 0, isLowerBound: false, items: [] }),
     configuredSetup: () => ({ mailConfigured: false, telemetryConfigured: false, ownDatabase: false }),
   });
-  const admin = { userId: '', email: '', address: '' };
-  if (route === undefined) throw new Error('there is no overview');
-  const times: number[] = [];
-  for (let run = 0; run <= runs; run += 1) {
-    const began = performance.now();
-    const body = await route.handle({
-      admin,
-      params: {},
-      query: new URLSearchParams(),
-      body: undefined,
-      ifMatch: undefined,
-    });
-    if (E.isLeft(body)) throw new Error(body.left.message);
-    JSON.stringify(body.right);
-    times.push(performance.now() - began);
-  }
-  const [first = 0, ...others] = times;
-  others.sort((one, other) => one - other);
-  const p95 = percentile(others, 0.95);
+  const ask = () => answerOf(routes, '/api/v1/admin/overview', '');
+  const first = await quietest(1, 1, ask);
+  const { p50, p95 } = await quietest(1, runs, ask);
   const verdict = p95 < overviewLimitMs ? '' : `  MORE THAN ${overviewLimitMs} ms`;
   out(
-    `  overview: first ${first.toFixed(0)} ms, p50 ${percentile(others, 0.5).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms${verdict}`,
+    `  overview: first ${first.p50.toFixed(0)} ms, p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms${verdict}`,
   );
   return p95 < overviewLimitMs;
 }

@@ -1,8 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
-import { performance } from 'node:perf_hooks';
-import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { systemClock } from '../infrastructure/clock.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
@@ -15,8 +13,6 @@ import { searchStore } from '../infrastructure/postgres/search-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
-import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
-import { printedData } from '../interfaces/http/json-text.ts';
 import { keyRoutes } from '../interfaces/http/admin/key-routes.ts';
 import { searchRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { serviceAccountRoutes } from '../interfaces/http/admin/service-account-routes.ts';
@@ -24,6 +20,8 @@ import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';
 import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
 import { runAll } from '../test/support/test-server.ts';
 import { givenNumber } from '../test/support/given-number.ts';
+import { percentile } from './load.ts';
+import { answerOf, quietest } from './quietest.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 /**
@@ -33,15 +31,13 @@ import { sweptFolder } from '../test/support/swept-folder.ts';
  */
 const users = givenNumber(1, 100_000);
 const runs = 12;
-/** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 5;
 /** At the 95th percentile. */
 const limitMs = 100;
 
-const out = (line: string): void => void process.stdout.write(`${line}\n`);
+const root = '/api/v1/admin';
 
-const percentile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** The secret of each key is its public id twice. */
 const fill = (count: number): readonly string[] => [
@@ -115,37 +111,6 @@ async function queriesOf(pool: DatabasePool): Promise<readonly (readonly [list: 
   ];
 }
 
-async function answer(routes: readonly AdminRoute[], list: string, query: string): Promise<string> {
-  const route = routes.find(({ method, path: at }) => method === 'GET' && at === `/api/v1/admin/${list}`);
-  if (route === undefined) throw new Error(`there is no list of ${list}`);
-  const admin = { userId: '', email: '', address: '' };
-  const body = await route.handle({
-    admin,
-    params: {},
-    query: new URLSearchParams(query),
-    body: undefined,
-    ifMatch: undefined,
-  });
-  if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
-  return printedData({ data: body.right });
-}
-
-async function p95Of(ask: () => Promise<unknown>): Promise<{ readonly p50: number; readonly p95: number }> {
-  let quietest = { p50: Number.POSITIVE_INFINITY, p95: Number.POSITIVE_INFINITY };
-  for (let round = 0; round < rounds; round += 1) {
-    const times: number[] = [];
-    for (let each = 0; each < runs; each += 1) {
-      const began = performance.now();
-      await ask();
-      times.push(performance.now() - began);
-    }
-    times.sort((one, other) => one - other);
-    const p95 = percentile(times, 0.95);
-    if (p95 < quietest.p95) quietest = { p50: percentile(times, 0.5), p95 };
-  }
-  return quietest;
-}
-
 async function measureLists(pool: DatabasePool): Promise<boolean> {
   const routes = [
     ...keyRoutes({ keys: keysStore(pool), secrets, clock: systemClock() }),
@@ -155,16 +120,17 @@ async function measureLists(pool: DatabasePool): Promise<boolean> {
   ];
   let quickEnough = true;
   for (const [list, query] of await queriesOf(pool)) {
+    const at = `${root}/${list}`;
     const measured: string[] = [];
     for (const page of ['', 'page=500&page_size=200']) {
       const asked = `${query}&${page}`.replace(/^&|&$/g, '');
-      const { p50, p95 } = await p95Of(() => answer(routes, list, asked));
+      const { p50, p95 } = await quietest(rounds, runs, () => answerOf(routes, at, asked));
       quickEnough &&= p95 < limitMs;
       measured.push(
         `p50 ${p50.toFixed(1)} p95 ${p95.toFixed(1)} ms${p95 < limitMs ? '' : ` MORE THAN ${limitMs} ms`}`,
       );
     }
-    const total = /"total":(\d+)/.exec(await answer(routes, list, query))?.[1];
+    const total = /"total":(\d+)/.exec(await answerOf(routes, at, query))?.[1];
     out(`  ${list}?${query} (${total}): ${measured.join(', deepest ')}`);
   }
   return quickEnough;
@@ -193,9 +159,9 @@ async function measureSearch(pool: DatabasePool): Promise<boolean> {
   let quickEnough = true;
   for (const text of texts) {
     const query = `q=${encodeURIComponent(text)}`;
-    const { p50, p95 } = await p95Of(() => answer(routes, 'search', query));
+    const { p50, p95 } = await quietest(rounds, runs, () => answerOf(routes, `${root}/search`, query));
     quickEnough &&= p95 < limitMs;
-    const hits = [...(await answer(routes, 'search', query)).matchAll(/"kind"/g)].length;
+    const hits = [...(await answerOf(routes, `${root}/search`, query)).matchAll(/"kind"/g)].length;
     const verdict = p95 < limitMs ? '' : ` MORE THAN ${limitMs} ms`;
     out(`  search?q=${text} (${hits}): p50 ${p50.toFixed(1)} p95 ${p95.toFixed(1)} ms${verdict}`);
   }
@@ -221,7 +187,6 @@ async function measureAuthentication(pool: DatabasePool, keys: number): Promise<
       await accounts.authenticate(presented(n));
       times.push(performance.now() - began);
     }
-    times.sort((one, other) => one - other);
     return percentile(times, 0.5) * 1000;
   };
   const cold = await time(true);

@@ -9,7 +9,7 @@ import { Pool } from 'undici';
 import { isTrueWithin, launchBrowser, preparePage } from '../test/support/browser.ts';
 import { logInAt, startStage, type Stage } from '../test/page/stage.ts';
 import { numbersOf } from '../test/support/given-number.ts';
-import { median, post } from './load.ts';
+import { median, percentile, post } from './load.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,9 +29,6 @@ const clickEveryMs = 1000;
 
 const dist = path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist');
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
-
-const percentile = (values: readonly number[], part: number): number =>
-  values.toSorted((one, other) => one - other)[Math.floor(values.length * part)] ?? Number.NaN;
 
 /** The scripts of a page that has loaded, by name, with their bytes as gzip has them. */
 async function scriptsOf(page: Page): Promise<readonly (readonly [name: string, bytes: number])[]> {

@@ -8,7 +8,7 @@ import { Pool } from 'undici';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
-import { post, type Target } from './load.ts';
+import { percentile, post, type Target } from './load.ts';
 import { start } from './processes.ts';
 import { aftermath, fillLogs, sizesOf } from './purge-rows.ts';
 import { givenNumber } from '../test/support/given-number.ts';
@@ -89,13 +89,8 @@ async function loadFor(target: Target, seconds: number): Promise<Times> {
   return times;
 }
 
-function percentile({ ms }: Times, part: number): number {
-  const sorted = ms.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-}
-
 function tell(what: string, times: Times): void {
-  const [p50, p99, max] = [0.5, 0.99, 1].map((part) => percentile(times, part).toFixed(1));
+  const [p50, p99, max] = [0.5, 0.99, 1].map((part) => percentile(times.ms, part).toFixed(1));
   out(
     `${what}: ${times.ms.length} requests, ${times.failed} failed, p50 ${p50} ms, p99 ${p99} ms, longest ${max} ms, ` +
       `load average ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} processors`,
@@ -181,9 +176,8 @@ try {
     tell('after the purge', after);
     out(`sizes: ${await sizesOf(database.url)}`);
     // A purge that drops whole days is over before it is held.
-    const without = new Times();
-    without.ms.push(...(between.ms.length > 0 ? between.ms : [...before.ms, ...after.ms]));
-    const ratio = percentile(beside, 0.99) / percentile(without, 0.99);
+    const without = between.ms.length > 0 ? between.ms : [...before.ms, ...after.ms];
+    const ratio = percentile(beside.ms, 0.99) / percentile(without, 0.99);
     const failed = [before, beside, between, after].reduce((sum, each) => sum + each.failed, 0);
     const good = ratio <= limit && failed === 0 && deleted === Math.floor(rows / 2);
     out(`p99 beside the purge is ${ratio.toFixed(2)} × that without${good ? '' : ': NOT GOOD ENOUGH'}`);
