@@ -23,9 +23,9 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import { type CitusCluster, startCitus, whyNoCitus } from '../test/torture/citus/cluster.ts';
 import { numbersOf } from '../test/support/given-number.ts';
 import { askOf, recordOf } from './ledger-records.ts';
-import { makeUsers, root } from './ledger-scene.ts';
+import { makeUsers } from './ledger-scene.ts';
 import { median } from './load.ts';
-import { treeMicros } from './processes.ts';
+import { root, treeMicros } from './processes.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({

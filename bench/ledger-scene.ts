@@ -13,9 +13,8 @@ import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { type PayloadStore, payloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
+import { root } from './processes.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
-
-export const root = path.join(import.meta.dirname, '..');
 
 export interface LedgerScene {
   readonly url: string;

@@ -8,9 +8,9 @@ import { Client } from 'pg';
 import { type Caller, scopeOf } from '../domain/identity/caller.ts';
 import { payloads as payloadsOf, type Payloads, proxiedBody } from './ledger-payloads.ts';
 import { askOf, recordOf } from './ledger-records.ts';
-import { ledgerScene, makeUsers, root } from './ledger-scene.ts';
+import { ledgerScene, makeUsers } from './ledger-scene.ts';
 import { closedLoop, median } from './load.ts';
-import { start } from './processes.ts';
+import { root, start, startUpstream } from './processes.ts';
 
 const concurrent = 200;
 const requests = 10_000;
@@ -106,8 +106,7 @@ async function bytesPerRow(): Promise<readonly string[]> {
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const gateway = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
-const upstream = await start([gateway, 'simulate-upstream', '--port', '0']);
+const upstream = await startUpstream();
 const bare = await start([path.join(root, 'bench', 'bare-proxy.mjs'), upstream.url]);
 try {
   const callers = await users();

@@ -1,14 +1,14 @@
 // npm run bench:limits: one owner with rate limits beside one without, interleaved in one run: requests per second, and
 // CPU of the database and of the gateway per request, as medians.
-import { randomBytes } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { aKey } from '../test/support/a-key.ts';
 import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, type Target } from './load.ts';
-import { start, treeMicros } from './processes.ts';
+import { databaseMicros, gatewayScript, start, startUpstream } from './processes.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
@@ -19,9 +19,6 @@ const { values } = parseArgs({
   },
 });
 const { rounds, requests, callers } = numbersOf(values, 'rounds', 'requests', 'callers');
-
-const root = path.join(import.meta.dirname, '..');
-const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 
 /** Limits that are counted at each request and never reached. */
 const most = Number.MAX_SAFE_INTEGER;
@@ -37,7 +34,7 @@ const owners = Object.entries(kinds).map(([name, limits]) => ({
   name,
   limits,
   email: `${name}@example.com`,
-  key: `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`,
+  key: aKey(),
 }));
 
 const config = (upstreamUrl: string) => ({
@@ -59,10 +56,8 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 const folder = await sweptFolder('bench');
 const dataDir = path.join(folder, 'database');
 const database = await startEmbeddedPostgres({ dataDir });
-const postmaster = Number(
-  (await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
-);
-const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
+const databaseCpu = databaseMicros(dataDir);
+const upstream = await startUpstream();
 const configFile = path.join(folder, 'gateway.yaml');
 await writeFile(configFile, stringify(config(upstream.url)));
 const gateway = await start([gatewayScript, 'serve'], {
@@ -78,11 +73,11 @@ interface Round {
 
 async function measured(key: string): Promise<Round> {
   const target: Target = { url: gateway.url, headers: { authorization: `Bearer ${key}` } };
-  const before = { database: treeMicros(postmaster), gateway: gateway.cpuMicros(), at: performance.now() };
+  const before = { database: databaseCpu(), gateway: gateway.cpuMicros(), at: performance.now() };
   await closedLoop(target, body, callers, requests);
   return {
     perSecond: (requests * 1000) / (performance.now() - before.at),
-    databaseMicros: (treeMicros(postmaster) - before.database) / requests,
+    databaseMicros: (databaseCpu() - before.database) / requests,
     gatewayMicros: (gateway.cpuMicros() - before.gateway) / requests,
   };
 }

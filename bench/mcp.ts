@@ -1,15 +1,15 @@
 // npm run bench:mcp: calls of MCP tools through the gateway beside a bare proxy, interleaved in one run: the time of a
 // call and the CPU that it takes, as medians. Each call leaves its record.
-import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { aKey } from '../test/support/a-key.ts';
 import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, post, type Target } from './load.ts';
-import { type Measured, start } from './processes.ts';
+import { gatewayScript, type Measured, root, start } from './processes.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
@@ -21,8 +21,7 @@ const { values } = parseArgs({
 });
 const { rounds, requests, callers } = numbersOf(values, 'rounds', 'requests', 'callers');
 
-const root = path.join(import.meta.dirname, '..');
-const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+const key = aKey();
 const body = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
@@ -52,7 +51,7 @@ await writeFile(
     api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
   }),
 );
-const gateway = await start([path.join(root, 'interfaces', 'cli', 'gateway.mjs'), 'serve'], {
+const gateway = await start([gatewayScript, 'serve'], {
   GATEWAY_CONFIG: config,
   DATABASE_URL: database.url,
   GATEWAY_DATA_DIR: folder,

@@ -1,7 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+export const root = path.join(import.meta.dirname, '..');
+export const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 
 /** A process under measurement. */
 export interface Measured {
@@ -27,6 +31,10 @@ type Environment = Readonly<Record<string, string>>;
 /** Starts a script and waits until it prints the URL that it listens on. */
 export const start = (args: readonly string[], env: Environment = {}): Promise<Measured> =>
   measured(spawned(args, env), printedUrl);
+
+/** The simulated upstream, started by this script of the gateway's. */
+export const startUpstream = (script = gatewayScript): Promise<Measured> =>
+  start([script, 'simulate-upstream', '--port', '0']);
 
 /** Starts a script that prints no URL, and waits until it takes connections on this port of 127.0.0.1. */
 export const startOn = (port: number, args: readonly string[], env: Environment = {}): Promise<Measured> =>
@@ -114,6 +122,12 @@ const microsPerTick = 10_000;
 /** CPU so far of a process and of those below it, also of those that have ended, in microseconds. */
 export const treeMicros = (pid: number): number =>
   childrenOf(pid).reduce((sum, each) => sum + treeMicros(each), cpuMicros(pid));
+
+/** The same of a PostgreSQL by its folder, as the embedded one has it. */
+export function databaseMicros(dataDir: string): () => number {
+  const [pid] = readFileSync(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').split('\n');
+  return () => treeMicros(Number(pid));
+}
 
 function cpuMicros(pid: number): number {
   const stat = procText(`/proc/${pid}/stat`);

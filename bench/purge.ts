@@ -1,6 +1,5 @@
 // npm run bench:purge [-- ROWS [SECONDS]]: a purge of half of so many request logs, beside 100 requests per second.
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
@@ -9,8 +8,9 @@ import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { percentile, post, type Target } from './load.ts';
-import { start } from './processes.ts';
+import { gatewayScript, root, start, startUpstream } from './processes.ts';
 import { aftermath, fillLogs, sizesOf } from './purge-rows.ts';
+import { aKey } from '../test/support/a-key.ts';
 import { givenNumber } from '../test/support/given-number.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
@@ -24,9 +24,7 @@ const perSecond = 100;
 /** The 99th percentile may grow by this factor. */
 const limit = 1.2;
 
-const root = path.join(import.meta.dirname, '..');
-const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
-const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+const key = aKey();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A hard budget that is checked at each request and never reached, and payloads kept, as by default. */
@@ -139,7 +137,7 @@ const database = await startEmbeddedPostgres({
   dataDir: path.join(folder, 'database'),
   settings: { max_wal_size: '4GB' },
 });
-const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
+const upstream = await startUpstream();
 try {
   await migrate(database.url, path.join(root, 'migrations'));
   await fillLogs(database.url, Math.floor(rows / 2), Math.ceil(rows / 2));

@@ -1,6 +1,5 @@
 // What `npm run bench` puts under load: each gateway with a PostgreSQL of its own, so that its CPU is told apart.
-import { randomBytes } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -10,9 +9,10 @@ import { layOutPackage } from '../test/deploy/laid-out-package.ts';
 import { type Answered, closedLoop, openLoop, percentile, type Target } from './load.ts';
 import { startOtlpSink } from './otlp-sink.ts';
 import { type InstalledPeer, startPeer } from './peers.ts';
-import { type Measured, type Resident, start, treeMicros } from './processes.ts';
+import { databaseMicros, type Measured, type Resident, root, start, startUpstream } from './processes.ts';
 import { bodyOf, type Family, familyPaths, type Model, upstreamModels } from './requests.ts';
 import { type Load, type Measure, type Scenario, scaled, type SideName } from './scenarios.ts';
+import { aKey } from '../test/support/a-key.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 export type Sample = Readonly<Partial<Record<Measure, number>>>;
@@ -29,8 +29,7 @@ export interface Side {
   readonly resident: (() => Resident) | undefined;
 }
 
-const root = path.join(import.meta.dirname, '..');
-const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+const key = aKey();
 
 /** How a gateway is set up. */
 interface Profile {
@@ -212,7 +211,7 @@ export class Stage {
     const script = await layOutPackage(folder);
     const sink = await startOtlpSink();
     ends.defer(sink.close);
-    const upstream = await start([script, 'simulate-upstream', '--port', '0']);
+    const upstream = await startUpstream(script);
     ends.defer(upstream.stop);
     return new Stage(ends, { folder, script, upstreamUrl: upstream.url, sinkUrl: sink.url }, peer);
   }
@@ -237,10 +236,7 @@ export class Stage {
     const dataDir = path.join(this.folder, name, 'database');
     const database = await startEmbeddedPostgres({ dataDir });
     this.ends.defer(() => database.stop());
-    const [postmaster] = (await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split(
-      '\n',
-    );
-    return { url: database.url, micros: () => treeMicros(Number(postmaster)) };
+    return { url: database.url, micros: databaseMicros(dataDir) };
   }
 
   private async gateway(name: ProfileName): Promise<Server> {

@@ -1,7 +1,5 @@
 // npm run bench:statements: CPU of PostgreSQL per request for the statements of the money path, admission and
 // settlement together: one request at a time, and in batches of 32.
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
@@ -14,7 +12,7 @@ import { payloads as payloadsOf } from './ledger-payloads.ts';
 import { askOf, recordOf, type Settled } from './ledger-records.ts';
 import { ledgerScene, makeUsers } from './ledger-scene.ts';
 import { median } from './load.ts';
-import { treeMicros } from './processes.ts';
+import { databaseMicros } from './processes.ts';
 import { backendMicros } from './statement-costs.ts';
 
 const { values } = parseArgs({
@@ -30,9 +28,7 @@ const batchSize = 32;
 
 const scene = await ledgerScene();
 const { ledger, payloads } = scene;
-const postmaster = Number(
-  (await readFile(path.join(scene.dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
-);
+const serverMicros = databaseMicros(scene.dataDir);
 await makeLogPartitions(scene.pool, false);
 const clock = systemClock();
 /** The bodies of a small request. */
@@ -75,7 +71,7 @@ interface Cost {
 async function measured(part: Part, atOnce: number, requests: number): Promise<Cost> {
   const before = {
     backends: await backendMicros(client),
-    server: treeMicros(postmaster),
+    server: serverMicros(),
     own: process.cpuUsage(),
   };
   const from = performance.now();
@@ -84,7 +80,7 @@ async function measured(part: Part, atOnce: number, requests: number): Promise<C
   const { user, system } = process.cpuUsage(before.own);
   return {
     backends: ((await backendMicros(client)) - before.backends) / requests,
-    server: (treeMicros(postmaster) - before.server) / requests,
+    server: (serverMicros() - before.server) / requests,
     own: (user + system) / requests,
     milliseconds,
   };

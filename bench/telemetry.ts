@@ -1,15 +1,15 @@
 // npm run bench:telemetry: what telemetry costs a request, against the same gateway without it, interleaved in one run.
-import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { aKey } from '../test/support/a-key.ts';
 import { numbersOf } from '../test/support/given-number.ts';
 import { closedLoop, median, type Target } from './load.ts';
 import { startOtlpSink } from './otlp-sink.ts';
-import { type Measured, start } from './processes.ts';
+import { gatewayScript, type Measured, start, startUpstream } from './processes.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 const { values } = parseArgs({
@@ -20,8 +20,7 @@ const callers = 64;
 /** What waits when the load is over is sent in this time; it belongs to the requests of its round. */
 const aftermathMs = 2500;
 
-const gatewayScript = path.join(import.meta.dirname, '..', 'interfaces', 'cli', 'gateway.mjs');
-const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+const key = aKey();
 
 interface Variant {
   readonly name: string;
@@ -69,7 +68,7 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const folder = await sweptFolder('bench');
 const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database') });
-const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
+const upstream = await startUpstream();
 const sink = await startOtlpSink();
 const gateways: Measured[] = [];
 try {

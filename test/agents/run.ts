@@ -1,5 +1,4 @@
 // npm run try:agents: real coding agents against a gateway before the simulated upstream.
-import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,6 +9,7 @@ import { marker } from './marker.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 import { type Part, type SeenCall, setStage, type Stage } from './stage.ts';
 import { asTable } from './table.ts';
+import { aKey } from '../support/a-key.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
 
 interface Run extends Part {
@@ -33,8 +33,6 @@ const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-
-const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
 
 /** Claude Code asks for other things of a model that it knows. */
 const modelOf = (agent: Agent, scenario: Scenario, id: string): string =>

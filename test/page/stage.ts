@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -8,6 +7,7 @@ import { fill, grow, models } from '../../bench/data-rows.ts';
 import { type Measured, start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { aKey } from '../support/a-key.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
 
 /** What programs of their own need to show the page: a database with rows, an upstream, a gateway, an admin. */
@@ -27,8 +27,6 @@ export const account = { email: 'root@example.com', password: 'correct horse bat
 
 const root = path.join(import.meta.dirname, '..', '..');
 const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
-const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
-
 const usdPerMillion = (picodollars: number): string => (picodollars / 1_000_000).toString();
 
 /** The models of the rows, so that what was and what is asked for have the same names. */

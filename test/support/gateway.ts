@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,11 +18,10 @@ import { startService } from '../../composition/serve.ts';
 import { onCitus } from './citus-database.ts';
 import { watchAnswers } from './openapi/watch-answers.ts';
 
+export { aKey } from './a-key.ts';
+
 /** A configuration as the YAML file would have it. */
 export type ConfigFile = Record<string, unknown>;
-
-/** A key as a configuration takes it, and as a caller sends it. */
-export const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
 
 export interface LogLine {
   readonly level: 'info' | 'warn' | 'error';

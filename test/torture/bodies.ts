@@ -6,7 +6,6 @@
  * must have nothing else to do: how late a timer of the drill itself came says whether it had.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { Agent, createServer, request, type ServerResponse } from 'node:http';
@@ -17,6 +16,7 @@ import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { type McpAsk, mcpAnswer, mcpInitialize, mcpRequest, valueNames } from './worst-messages.ts';
 import { bodiesConfig, families, largeAnswers, shapes } from './worst-bodies.ts';
+import { aKey } from '../support/a-key.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
 
 /** What an admitted request may hold up the others for. */
@@ -150,7 +150,7 @@ interface Scene {
 
 /** The longest waits of all. */
 async function against(upstreamUrl: string, { folder, databaseUrl, others, names }: Scene): Promise<Looked> {
-  const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+  const key = aKey();
   const configFile = path.join(folder, 'gateway.yaml');
   const { config, models } = bodiesConfig(upstreamUrl, key);
   await writeFile(configFile, stringify(config));

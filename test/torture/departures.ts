@@ -5,7 +5,6 @@
  */
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
@@ -13,6 +12,7 @@ import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/st
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
 import { eventually } from '../e2e/traces.ts';
+import { aKey } from '../support/a-key.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import {
   aLeaving,
@@ -52,9 +52,7 @@ const told = ({ heapBytes, sockets, intervals, objects }: Held): string =>
 const folder = await sweptFolder('departures');
 const postgres = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
 const upstream = await startSimulatedUpstream({ port: 0 });
-const keys = Object.fromEntries(
-  owners.map((owner) => [owner, `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`]),
-) as Record<Owner, string>;
+const keys = Object.fromEntries(owners.map((owner) => [owner, aKey()])) as Record<Owner, string>;
 const configFile = path.join(folder, 'gateway.yaml');
 await writeFile(configFile, stringify(departuresConfig(upstream.url, keys, maxDrains)));
 const gateway = await startProbedGateway(configFile, postgres.url, folder);

@@ -4,7 +4,6 @@
  * for so many minutes (10); after each it must hold no more than before. A file is open for each end of a stream, so
  * the limit of open files (`ulimit -n`) must be above twice the streams.
  */
-import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import path from 'node:path';
@@ -13,6 +12,7 @@ import { stringify } from 'yaml';
 import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { beginExchange } from '../e2e/raw-http.ts';
+import { aKey } from '../support/a-key.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
@@ -82,9 +82,7 @@ const upstream = await start([
   '--port',
   '0',
 ]);
-const keys = Object.fromEntries(
-  owners.map((owner) => [owner, `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`]),
-) as Record<Owner, string>;
+const keys = Object.fromEntries(owners.map((owner) => [owner, aKey()])) as Record<Owner, string>;
 const configFile = path.join(folder, 'gateway.yaml');
 await writeFile(configFile, stringify(config(upstream.url, keys)));
 const gateway = await startProbedGateway(configFile, postgres.url, folder);

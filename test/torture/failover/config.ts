@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { aKey } from '../../support/a-key.ts';
 import type { HardLimit } from './checks.ts';
 import { type Owner, perToken } from './load.ts';
 
@@ -11,7 +11,7 @@ const unit = 100_000_000n;
 /** `hard` and `tight…` have a hard limit, `soft` a soft one, and any other has no budget. */
 export const anOwner = (name: string): Owner => ({
   name,
-  key: `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`,
+  key: aKey(),
 });
 
 const amountOf = ({ name }: Owner): bigint => (name.startsWith('tight') ? tightAmount : wideAmount);

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { aKey } from '../../support/a-key.ts';
 import type { LoadFamilyName } from '../../support/load-families.ts';
 
 /** Whose requests there are. `tight` has a hard budget that ends in the middle of each round. */
@@ -70,13 +70,7 @@ export const costOf = ({ promptTokens, completionTokens }: SceneModel, family: L
 export const unit = 100_000_000n;
 
 export type Keys = Readonly<Record<Owner, string>>;
-export const someKeys = (): Keys =>
-  Object.fromEntries(
-    owners.map((owner) => [
-      owner,
-      `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`,
-    ]),
-  ) as Keys;
+export const someKeys = (): Keys => Object.fromEntries(owners.map((owner) => [owner, aKey()])) as Keys;
 
 const directives = ({ chunks, promptTokens, completionTokens, more }: SceneModel): string =>
   `usage=last&chunks=${chunks}&chunk-bytes=${chunkBytes}&prompt-tokens=${promptTokens}` +
