@@ -146,7 +146,7 @@ describe('models on the page', () => {
     await page.reload();
     await row(page, 'org/broken:1').waitFor();
     expect(await axeViolations(page)).toEqual([]);
-    await page.getByRole('tab', { name: 'Providers' }).click();
+    await page.getByRole('tab', { name: 'Models' }).press('ArrowRight');
     const providers = page.getByRole('table', { name: 'Providers' });
     await providers.waitFor();
     expect(page.url()).toContain('view=providers');

@@ -6,6 +6,7 @@ import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import type { Column } from '../ui/table.tsx';
+import { Tabs } from '../ui/tabs.tsx';
 import { Badge, Dash } from '../ui/values.tsx';
 import { ModelDrawer } from './models/drawer.tsx';
 import { lastDayColumns } from './models/last-day.tsx';
@@ -21,39 +22,24 @@ import {
 } from './models/models.ts';
 import { Providers } from './models/providers.tsx';
 
-const views = [
-  ['models', 'Models'],
-  ['providers', 'Providers'],
-] as const;
-
 /** Models with their routes, and the providers behind them; they are changed in the configuration file. */
 export function Page() {
   const { filters, set } = useAddress();
-  const view = filters['view'] === 'providers' ? 'providers' : 'models';
   const open = filters['open'];
   return (
     <Frame
       title="Models"
       facts="Models, routes and providers are changed in the configuration file; what is shown is in force now."
     >
-      <div className="tabs" role="tablist" aria-label="What is listed">
-        {views.map(([name, title]) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            aria-selected={view === name}
-            aria-controls="listed"
-            onClick={() => set({ view: name === 'models' ? undefined : name, page: undefined })}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
-      <div id="listed" role="tabpanel" aria-labelledby={`tab-${view}`} className="stack">
-        {view === 'providers' ? <Providers /> : <Models onOpen={(id) => set({ open: id })} open={open} />}
-      </div>
+      <Tabs
+        label="What is listed"
+        tabs={[
+          { name: 'Models', body: <Models onOpen={(id) => set({ open: id })} open={open} /> },
+          { name: 'Providers', body: <Providers /> },
+        ]}
+        chosen={filters['view'] === 'providers' ? 1 : 0}
+        onChoose={(index) => set({ view: index === 0 ? undefined : 'providers', page: undefined })}
+      />
       {open === undefined ? null : <ModelDrawer id={open} onClose={() => set({ open: undefined })} />}
     </Frame>
   );

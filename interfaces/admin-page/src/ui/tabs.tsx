@@ -1,20 +1,23 @@
-import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useId } from 'react';
 
 /** One of several views of the same thing: arrows walk through the tabs. */
 export function Tabs({
   label,
   tabs,
+  chosen,
+  onChoose,
 }: {
   readonly label: string;
   readonly tabs: readonly { readonly name: string; readonly body: ReactNode }[];
+  readonly chosen: number;
+  readonly onChoose: (index: number) => void;
 }) {
-  const [chosen, setChosen] = useState(0);
   const id = useId();
   const walk = (event: KeyboardEvent<HTMLElement>): void => {
     const to = { ArrowRight: chosen + 1, ArrowLeft: chosen - 1, Home: 0, End: tabs.length - 1 }[event.key];
     if (to === undefined || tabs[to] === undefined) return;
     event.preventDefault();
-    setChosen(to);
+    onChoose(to);
     event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
   };
   return (
@@ -29,13 +32,13 @@ export function Tabs({
             aria-selected={index === chosen}
             aria-controls={`${id}-panel`}
             tabIndex={index === chosen ? 0 : -1}
-            onClick={() => setChosen(index)}
+            onClick={() => onChoose(index)}
           >
             {name}
           </button>
         ))}
       </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+      <div role="tabpanel" id={`${id}-panel`} className="stack" aria-labelledby={`${id}-${chosen}`}>
         {tabs[chosen]?.body}
       </div>
     </div>

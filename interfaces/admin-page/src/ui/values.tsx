@@ -134,7 +134,7 @@ export function Copyable({
   readonly text: string;
   readonly label: string;
   readonly block?: boolean;
-  readonly onCopied?: () => void;
+  readonly onCopied?: (() => void) | undefined;
 }) {
   return (
     <div className="copyable">

@@ -1,8 +1,7 @@
 import { useState } from 'react';
 import { SelectField } from '../../ui/fields.tsx';
 import { SecretDialog } from '../../ui/secret.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { Copyable } from '../../ui/values.tsx';
+import { Snippets } from '../../ui/snippets.tsx';
 import { useModelIds } from './models-field.tsx';
 import { snippetsOf } from './snippets.ts';
 import { TryKey } from './try-key.tsx';
@@ -40,21 +39,10 @@ export function SecretShown({
               options={models.map((value) => ({ value, label: value }))}
             />
           )}
-          <Tabs
+          <Snippets
             label="Where to paste it"
-            tabs={snippetsOf({
-              origin: window.location.origin,
-              key: apiKey,
-              model: model ?? 'your-model',
-            }).map(({ name, place, text }) => ({
-              name,
-              body: (
-                <div className="stack tight">
-                  <p className="muted">{place}</p>
-                  <Copyable text={text} label={`${name}: what to paste`} block onCopied={onCopied} />
-                </div>
-              ),
-            }))}
+            of={snippetsOf({ origin: window.location.origin, key: apiKey, model: model ?? 'your-model' })}
+            onCopied={onCopied}
           />
           {model === undefined ? null : <TryKey apiKey={apiKey} model={model} />}
         </>

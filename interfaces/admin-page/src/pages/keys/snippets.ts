@@ -1,10 +1,4 @@
-/** What a key is pasted into: each client with the base URL that it wants (docs/clients). */
-interface Snippet {
-  readonly name: string;
-  /** Where it goes. */
-  readonly place: string;
-  readonly text: string;
-}
+import type { Snippet } from '../../ui/snippets.tsx';
 
 interface Given {
   /** Without a slash at the end. */
@@ -19,7 +13,7 @@ const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const quoted = (text: string): string => JSON.stringify(text);
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
-/** In the order of the tabs. */
+/** What a key is pasted into: each client with the base URL that it wants (docs/clients). */
 export const snippetsOf = (given: Given): readonly Snippet[] => [
   curl(given),
   openAiPython(given),

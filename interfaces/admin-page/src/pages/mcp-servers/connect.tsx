@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { SelectField } from '../../ui/fields.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
+import { Snippets } from '../../ui/snippets.tsx';
 import { Copyable } from '../../ui/values.tsx';
 import { snippetsOf } from './snippets.ts';
 
@@ -24,18 +24,7 @@ export function Connect({ id }: { readonly id: string }) {
         An API key of the gateway goes into <code>Authorization: Bearer</code>; the server’s own credentials
         are the gateway’s.
       </p>
-      <Tabs
-        label="How to connect"
-        tabs={snippetsOf({ name: path === '/mcp' ? 'gateway' : id, url }).map(({ name, place, text }) => ({
-          name,
-          body: (
-            <div className="stack tight">
-              <p className="muted">{place}</p>
-              <Copyable text={text} label={`${name}: what to paste`} block />
-            </div>
-          ),
-        }))}
-      />
+      <Snippets label="How to connect" of={snippetsOf({ name: path === '/mcp' ? 'gateway' : id, url })} />
     </>
   );
 }

@@ -1,10 +1,4 @@
-/** What goes into a client, so that it finds an MCP server behind the gateway (docs/mcp.md). */
-interface Snippet {
-  readonly name: string;
-  /** Where it goes. */
-  readonly place: string;
-  readonly text: string;
-}
+import type { Snippet } from '../../ui/snippets.tsx';
 
 interface Given {
   /** What the client calls it: letters, digits and `-`. */
@@ -12,7 +6,10 @@ interface Given {
   readonly url: string;
 }
 
-/** In the order of the tabs. The key stays in the environment, as `GATEWAY_API_KEY`. */
+/**
+ * What goes into a client, so that it finds an MCP server behind the gateway (docs/mcp.md). The key stays in the
+ * environment, as `GATEWAY_API_KEY`.
+ */
 export const snippetsOf = ({ name, url }: Given): readonly Snippet[] => [
   {
     name: 'Claude Code',

@@ -1,0 +1,40 @@
+import { useState } from 'react';
+import { Tabs } from './tabs.tsx';
+import { Copyable } from './values.tsx';
+
+/** What is pasted into a client. */
+export interface Snippet {
+  readonly name: string;
+  /** Where it goes. */
+  readonly place: string;
+  readonly text: string;
+}
+
+/** What to paste, for one client after the other. */
+export function Snippets({
+  label,
+  of: snippets,
+  onCopied,
+}: {
+  readonly label: string;
+  readonly of: readonly Snippet[];
+  readonly onCopied?: () => void;
+}) {
+  const [chosen, setChosen] = useState(0);
+  return (
+    <Tabs
+      label={label}
+      chosen={chosen}
+      onChoose={setChosen}
+      tabs={snippets.map(({ name, place, text }) => ({
+        name,
+        body: (
+          <div className="stack tight">
+            <p className="muted">{place}</p>
+            <Copyable text={text} label={`${name}: what to paste`} block onCopied={onCopied} />
+          </div>
+        ),
+      }))}
+    />
+  );
+}
