@@ -47,6 +47,16 @@ describe('badges', () => {
   });
 });
 
+describe('an instant to filter by', () => {
+  it('has room for its seconds and what stands behind them', async () => {
+    const page = await scene.open('/observability/request-logs?range=custom');
+    const field = page.getByLabel('From (UTC)');
+    const { width } = await boxOf(field);
+    await field.evaluate((input: { style: { width: string } }) => (input.style.width = 'max-content'));
+    expect(width).toBeGreaterThanOrEqual((await boxOf(field)).width);
+  });
+});
+
 describe('the search', () => {
   it('has room for the ring around its field', async () => {
     const page = await scene.open('/');

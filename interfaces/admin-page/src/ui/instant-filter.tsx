@@ -34,7 +34,6 @@ export function InstantFilter({
         <span>{label}</span>
         <input
           type="datetime-local"
-          className="instant"
           step={step}
           value={typed}
           aria-invalid={fault !== undefined}
