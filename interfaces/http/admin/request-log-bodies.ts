@@ -133,17 +133,19 @@ export const presentLog = (log: ListedRequestLog): t.TypeOf<typeof requestLogBod
     env: log.env ?? null,
     bespoke: log.bespokeTags.map(({ key, value }) => ({ key, value })),
   },
-  tool_cardinality: {
-    exposed_tool_count: log.exposedToolCount ?? null,
-    invoked_tool_count: log.invokedToolCount ?? null,
-    referenced_mcp_server_count: log.referencedMcpServerCount ?? null,
-    filtered_tool_count: log.filteredToolCount ?? null,
-  },
+  tool_cardinality: toolCounts(log),
   user_agent_raw: log.userAgent ?? null,
   agent_harness_key: log.agentHarnessKey ?? null,
   agent_harness_label: log.agentHarnessLabel ?? null,
   metadata: new JsonText(log.metadata),
   occurred_at: log.occurredAt.toISOString(),
+});
+
+const toolCounts = (log: ListedRequestLog) => ({
+  exposed_tool_count: log.exposedToolCount ?? null,
+  invoked_tool_count: log.invokedToolCount ?? null,
+  referenced_mcp_server_count: log.referencedMcpServerCount ?? null,
+  filtered_tool_count: log.filteredToolCount ?? null,
 });
 
 const ownerFields = ({ apiKey, user, team, serviceAccount }: ListedRequestLog) => ({
