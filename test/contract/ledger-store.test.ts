@@ -187,6 +187,14 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 7n, days: 7n });
   });
 
+  it('counts a request id for each of two owners that settle it alone', async () => {
+    const requestId = randomUUID();
+    for (const owner of [await aUser(query), await aUser(query)]) {
+      expect(await settle(aRecord(owner, 5n, { requestId }))).toEqual(['recorded']);
+      expect(await spendOf(query, scopeOf(owner))).toEqual({ rows: 5n, days: 5n });
+    }
+  });
+
   it('counts a request id for each of two owners, also where one of them has it twice in the batch', async () => {
     const owners = [await aUser(query), await aUser(query)] as const;
     const ids = [randomUUID(), randomUUID()] as const;
