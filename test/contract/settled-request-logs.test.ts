@@ -74,6 +74,16 @@ describe('what was settled', () => {
     await settleAlone(database.url(), records[0]!, { again: true });
     expect(await found(200)).toEqual([records[0]!.charge.requestLogId]);
     expect(await found(429)).toEqual([records[1]!.charge.requestLogId]);
+    expect(
+      await query(
+        `select error_code, metadata_json ? 'accounting' as is_told from request_logs
+         where ownership_scope_key = $1 order by status_code`,
+        [scopeOf(user)],
+      ),
+    ).toEqual([
+      { error_code: null, is_told: false },
+      { error_code: 'budget_exceeded', is_told: true },
+    ]);
   });
 
   it('is settled with the longest of everything that a row may have', async () => {
