@@ -24,6 +24,7 @@ describe('claims of a request id', () => {
   it('bind nobody who does not ask for one, and no other owner', async () => {
     const [user, other] = [await aUser(query), await aUser(query)];
     const requestId = randomUUID();
+    expect((await admitted(ledger(), anAsk(user, { requestId }))).claimed).toBe(true);
     expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(true);
     expect((await admitted(ledger(), anAsk(user, { requestId }))).claimed).toBe(true);
     expect((await admitted(ledger(), claim(other, requestId))).claimed).toBe(true);
