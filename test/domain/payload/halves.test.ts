@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { halfEdits, withoutHalves } from '../../../domain/payload/halves.ts';
 import { forCaller, redactedError, redactionRules } from '../../../domain/payload/redact.ts';
-import { secretsOf } from '../../../domain/payload/secrets.ts';
+import { secretsOf, withSecrets } from '../../../domain/payload/secrets.ts';
 import { edited } from '../../../domain/text/text-edits.ts';
 import { maxErrorMessageChars, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
@@ -42,8 +42,9 @@ describe('a text that was cut off', () => {
       fc.property(aCut, ({ before, secret, how, kept }) => {
         const half = how(secret).slice(0, Math.floor(how(secret).length * kept));
         fc.pre(half.length >= 8);
-        const clean = cutOff(before + half, secretsOf(['another-credential', secret]));
-        expect(clean).toBe(`${before}[REDACTED]`);
+        const others = secretsOf(['another-credential']);
+        for (const secrets of [secretsOf(['another-credential', secret]), withSecrets(others, [secret])])
+          expect(cutOff(before + half, secrets)).toBe(`${before}[REDACTED]`);
       }),
       { numRuns: 2000 },
     );

@@ -217,8 +217,10 @@ describe('configured credentials and caller keys survive nowhere', () => {
     expect(clean('token-12345678-and-more', nested)).toBe(marker);
   });
 
-  it('one of digits may stand as a number', () => {
-    const digits = redactionRules([], ['1234567890123456789']);
+  it.each([
+    ['configured', redactionRules([], ['1234567890123456789'])],
+    ['caller’s', forCaller(builtIn, ['1234567890123456789'])],
+  ])('a %s one of digits may stand as a number', (_, digits) => {
     expect(clean(parseExact('{"a":1234567890123456789,"b":12.50}'), digits)).toEqual({
       a: marker,
       b: parseExact('12.50'),
