@@ -413,7 +413,7 @@ describe('an event over the bound', () => {
   const tooManyMembers = objectOf(maxStreamEventMembers + 1);
   it.each<[string, string]>([
     ['lines', 'data: a\n'.repeat(maxStreamEventLines + 1)],
-    ['values', `data: [${'0,'.repeat(maxStreamEventValues)}0]\n`],
+    ['values', `data: [${'0,'.repeat(maxStreamEventValues - 1)}0]\n`],
     ['members', `data: ${tooManyMembers}\n`],
     ['members behind a repeated key', `data: {"a":1,"a":2,"b":${tooManyMembers}}\n`],
     ['members behind a key that is none', `data: {"__proto__":1,"b":${tooManyMembers}}\n`],
@@ -425,6 +425,7 @@ describe('an event over the bound', () => {
       `data: {"a":${'['.repeat(300)}${']'.repeat(300)},"b":${tooManyMembers}}\n`,
     ],
     ['keys that are spelled with an escape', `data: ${escapedKeys(maxEscapedKeys + 1)}\n`],
+    ['keys that are an escape each', `data: {${String.raw`"\n":1,`.repeat(maxEscapedKeys)}"\\n":1}\n`],
     [
       'values in lines',
       `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(maxStreamEventValues / 1000 + 1)}data: {}]}\n`,
@@ -450,6 +451,11 @@ describe('an event over the bound', () => {
   it('may have as many keys that are spelled with an escape, and long texts with more of them', () => {
     const text = `{"a":"${String.raw`\n:,`.repeat(200_000)}","b":${escapedKeys(maxEscapedKeys)}}`;
     expect(framesOf(Buffer.from(`data: ${text}\n\n`)).map(({ kind }) => kind)).toEqual(['frame']);
+  });
+
+  it('may have as many values', () => {
+    const text = `[${'10,'.repeat(maxStreamEventValues - 2)}10]`;
+    expect(framesOf(`data: ${text}\n\n`)).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
   it('may have as many members as a response that tells twenty alternatives for each token', () => {
