@@ -201,6 +201,12 @@ describe('configured credentials and caller keys survive nowhere', () => {
     expect(clean('a hunter-2', redactionRules([], ['hunter-2']))).toBe(`a ${marker}`);
   });
 
+  it('of many each is found, beside one without a letter too', () => {
+    const many = [...Array.from({ length: 20 }, (_, index) => `sk-${index}-abcdefgh`), '!!-??-!!'];
+    const all = redactionRules([], many);
+    for (const each of many) expect(clean(`say ${each}.`, all)).toBe(`say ${marker}.`);
+  });
+
   it('nor in a header', () => {
     expect(redacted({ headers: { 'x-forwarded-for': ['a', key] } }, rules)).toEqual({
       headers: { 'x-forwarded-for': ['a', marker] },
