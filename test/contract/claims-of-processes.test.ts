@@ -88,6 +88,16 @@ describe('a claim on a request id', () => {
     );
   });
 
+  it('is given back by the beat where its settlement could not release it', async () => {
+    const [user, { process, ...ledger }] = [await aUser(query), ledgers[0]!];
+    const ask = anAsk(user, { claim: true });
+    expect((await admitted(ledger, ask)).claimed).toBe(true);
+    process.release(ask.requestLogId);
+    await process.beat();
+    const next = anAsk(user, { claim: true, requestId: ask.requestId });
+    expect((await admitted(ledger, next)).claimed).toBe(true);
+  });
+
   it('outlives an outage in which nobody was seen', async () => {
     const caller = await aUser(query);
     const requestId = randomUUID();
