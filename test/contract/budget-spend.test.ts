@@ -136,6 +136,16 @@ describe('a dry run of a budget', () => {
     expect(await blockedBy(0n)).toMatchObject({ blockedCount: 2, blockedCost: 7n * unit });
   });
 
+  it('has what was answered at midnight in the window that begins then, and in no other', async () => {
+    const user = await aUser(query, { amount: 1n, cadence: 'daily' });
+    await clock.standAt('2026-04-12T00:00:00Z');
+    expect(await settle(aRecord(user, unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
+    expect(await ran(user, 'daily', 0n)).toMatchObject({
+      lastWindow: { blockedCount: 0 },
+      currentWindow: { blockedCount: 2 },
+    });
+  });
+
   it('is the rule of the domain, and for the budget in force it is what settlement has blocked', async () => {
     const cost = fc.oneof(
       fc.bigInt({ min: 0n, max: 5n }).map((units) => units * unit),
