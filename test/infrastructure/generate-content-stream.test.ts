@@ -87,6 +87,34 @@ describe.each(framings)('a stream framed as %s', (framing) => {
       expect(goesOn(text('a'), finish('STOP'), parts(part), finish('STOP'))[2]).toBe(true);
   });
 
+  it('is under way again when a model that ran code goes on behind its finish reason, until the next one', () => {
+    const result = parts({ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '4' } });
+    const thought = parts({ text: 'so', thought: true });
+    const last = { candidates: [{ content: { parts: [{ text: 'It is 4.' }] }, finishReason: 'STOP' }] };
+    const begun = [parts({ executableCode: { code: 'print(2 + 2)' } }), finish('STOP')];
+    for (const [more, ...rest] of [
+      [result, thought, last],
+      [thought, last],
+    ]) {
+      const marks = stream([...begun, more!, ...rest], undefined, framing).map((event) =>
+        event.kind === 'chunk' ? [event.terminal, event.reopens === true] : event.kind,
+      );
+      const between = rest.slice(1).map(() => [false, false]);
+      expect(marks).toEqual([
+        [false, false],
+        [true, false],
+        [false, true],
+        ...between,
+        [true, false],
+        'done',
+      ]);
+      for (const ending of [{ kind: 'eof' }, { kind: 'fault', reason: 'It broke.' }] as const)
+        expect(lastOf(stream([...begun, more!], ending, framing))).toMatchObject({ kind: 'failed' });
+    }
+    const signature = parts({ text: '', thoughtSignature: 's' });
+    expect(lastOf(stream([...begun, signature], undefined, framing))).toEqual(done);
+  });
+
   it('the end of the bytes is the end of the stream: broken or not, once every candidate has finished', () => {
     const broken: Ending = { kind: 'fault', reason: 'It broke.' };
     expect(lastOf(stream([text('a'), finish('STOP')], broken, framing))).toEqual(done);

@@ -11,6 +11,8 @@ import { metadataOf } from './generate-content-metadata.ts';
 export class StreamedChoice {
   /** The finish reason that was last sent to the caller. */
   finish: string | undefined;
+  /** What has finished is under way again, if it says more: a model that runs code finishes before each result of it. */
+  underWay = true;
   /** What makes the answer unusable; whatever comes after it is ignored. */
   fault: string | undefined;
   private readonly calls: CandidateCalls;
@@ -26,6 +28,7 @@ export class StreamedChoice {
    * stopped, so a call whose arguments were still coming is complete.
    */
   delta(content: CandidateContent, last: boolean): JsonObject | undefined {
+    this.underWay = !last && (this.underWay || saysMore(content));
     const calls = this.read(content, last);
     const images = content.images.map((image, ordinal) => ({ index: this.images + ordinal, ...image }));
     this.images += images.length;
@@ -58,6 +61,12 @@ export class StreamedChoice {
     return finish;
   }
 }
+
+/** It says more than where the answer is from, and more than a signature of what was said. */
+const saysMore = ({ text, calls, images, others, reasoning }: CandidateContent): boolean =>
+  text !== '' ||
+  [calls, images, others].some((parts) => parts.length > 0) ||
+  reasoning.some(({ thinking }) => thinking !== '');
 
 function callDelta({ index, id, name, text, signature }: CandidatePiece): JsonObject {
   const more = signed(signature);

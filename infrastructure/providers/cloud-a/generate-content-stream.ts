@@ -34,8 +34,8 @@ type Event = StreamEvent<JsonObject>;
 
 /**
  * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
- * success if every candidate had a finish reason; of a prompt that was blocked there may be none. Usage repeats in each
- * event; the last one counts, and is sent once, at the end.
+ * success if every candidate had a finish reason and said nothing behind it; of a prompt that was blocked there may be
+ * none. Usage repeats in each event; the last one counts, and is sent once, at the end.
  */
 export const generateContentStream = (
   about: AnswerNames,
@@ -48,10 +48,6 @@ export const generateContentStream = (
 
 /** Candidates of one answer: what a chat request may ask for. */
 const maxCandidates = 128;
-
-/** It says more than where the answer is from. */
-const isSpoken = ({ delta }: JsonObject): boolean =>
-  isObject(delta) && ['content', 'tool_calls', 'images'].some((field) => !isAbsent(delta[field]));
 
 /** One answer under translation; it changes as events are seen. */
 class StreamedAnswer {
@@ -105,7 +101,7 @@ class StreamedAnswer {
   }
 
   private isFinished(): boolean {
-    return this.choices.size > 0 && [...this.choices.values()].every(({ finish }) => finish !== undefined);
+    return this.choices.size > 0 && [...this.choices.values()].every(({ underWay }) => !underWay);
   }
 
   /** That the prompt was blocked is told at the end, because candidates may follow all the same. */
@@ -130,15 +126,16 @@ class StreamedAnswer {
         finishes.push({ index, delta: finishMetadata(candidate), logprobs: null, finish_reason: finish });
     }
     return [
-      ...(deltas.length === 0 ? [] : [this.said(deltas, wasFinished)]),
+      ...(deltas.length === 0 ? [] : [this.said(deltas, wasFinished, finishes.length === 0)]),
       ...(finishes.length === 0 ? [] : [writtenChunk(this.chunk(finishes), this.isFinished())]),
     ];
   }
 
-  /** Candidates may come one after the other, and a model's last words behind its finish reason. */
-  private said(deltas: readonly JsonObject[], wasFinished: boolean): Event {
-    const chunk = writtenChunk(this.chunk(deltas), false);
-    return wasFinished && deltas.some(isSpoken) ? { ...chunk, reopens: true } : chunk;
+  /** Who finishes once more, with the reason that the caller was told, finishes with what is said there. */
+  private said(deltas: readonly JsonObject[], wasFinished: boolean, isLast: boolean): Event {
+    const isFinished = this.isFinished();
+    const chunk = writtenChunk(this.chunk(deltas), isLast && isFinished && !wasFinished);
+    return wasFinished && !isFinished ? { ...chunk, reopens: true } : chunk;
   }
 
   private choiceAt(index: number): StreamedChoice {
