@@ -3,7 +3,6 @@ import { Pair } from '../../ui/pair.tsx';
 import { McpServerLink } from '../../ui/things.tsx';
 import { Badge, Dash, Duration, Time } from '../../ui/values.tsx';
 import { WholeId } from '../owners/parts.tsx';
-import { countMarks } from '../request-log/marks.ts';
 import { MarksLegend } from '../request-log/marked-text.tsx';
 import { RawJson } from '../request-log/raw-json.tsx';
 import { CallStatus, PolicyBadge } from './columns.tsx';
@@ -14,8 +13,6 @@ const list = '/observability/mcp-invocations';
 
 /** All that is known of a call of an MCP tool. */
 export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) {
-  const inArguments = countMarks(call.argumentsText ?? '');
-  const inResult = countMarks(call.resultText ?? '');
   return (
     <div className="stack detail">
       <div className="row">
@@ -79,10 +76,7 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
           MCP calls of this server
         </Link>
       </nav>
-      <MarksLegend
-        redacted={inArguments.redacted + inResult.redacted}
-        truncated={inArguments.truncated + inResult.truncated}
-      />
+      <MarksLegend of={[call.argumentsText, call.resultText]} />
       <Json text={call.argumentsText} label="Arguments" isCut={call.arguments_truncated} />
       <Json text={call.resultText} label="Result" isCut={call.result_truncated} />
     </div>

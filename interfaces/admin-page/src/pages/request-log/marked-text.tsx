@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Icon } from '../../ui/icons.tsx';
-import { markedParts, reasonOf } from './marks.ts';
+import { countMarks, markedParts, reasonOf } from './marks.ts';
 
 const shownChars = 3_000;
 
@@ -37,25 +37,20 @@ export const Marked = ({ text }: { readonly text: string }) =>
     ),
   );
 
-/** What marks of a payload mean: a title alone cannot be read on every device. */
-export function MarksLegend({
-  redacted,
-  truncated,
-}: {
-  readonly redacted: number;
-  readonly truncated: number;
-}) {
+/** What the marks of texts mean: a title alone cannot be read on every device. */
+export function MarksLegend({ of: texts }: { readonly of: readonly (string | undefined)[] }) {
+  const { redacted, truncated } = countMarks(texts.join('\n'));
   if (redacted + truncated === 0) return null;
   return (
     <ul className="marks-legend muted">
       {redacted === 0 ? null : (
         <li>
-          <Icon name="hidden" /> {redacted} hidden: {reasonOf('[REDACTED]')}
+          <Icon name="hidden" /> {redacted} × {reasonOf('[REDACTED]')}
         </li>
       )}
       {truncated === 0 ? null : (
         <li>
-          <Icon name="cut" /> {truncated} cut off: {reasonOf('[TRUNCATED]')}
+          <Icon name="cut" /> {truncated} × {reasonOf('[TRUNCATED]')}
         </li>
       )}
     </ul>

@@ -21,12 +21,9 @@ export function markedParts(text: string): readonly TextPart[] {
 
 /** How many places of a text are hidden, and how many are cut off. */
 export function countMarks(text: string): { readonly redacted: number; readonly truncated: number } {
-  let redacted = 0;
-  let truncated = 0;
-  for (const [found] of text.matchAll(mark))
-    if (found === '[REDACTED]') redacted += 1;
-    else truncated += 1;
-  return { redacted, truncated };
+  const all = text.match(mark) ?? [];
+  const redacted = all.filter((found) => found === '[REDACTED]').length;
+  return { redacted, truncated: all.length - redacted };
 }
 
 /** What a mark says of what it stands for. */

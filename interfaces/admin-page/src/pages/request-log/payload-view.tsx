@@ -36,8 +36,7 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
     () => saidOf(operation, payload?.request_json, payload?.response_json),
     [operation, payload],
   );
-  const inRequest = useMemo(() => countMarks(requestText ?? ''), [requestText]);
-  const inResponse = useMemo(() => countMarks(responseText ?? ''), [responseText]);
+  const { redacted, truncated } = countMarks(requestText ?? '');
   const curl = curlOf({
     origin: window.location.origin,
     operation,
@@ -51,10 +50,7 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
       ) : (
         <ConversationView conversation={conversation} />
       )}
-      <MarksLegend
-        redacted={inRequest.redacted + inResponse.redacted}
-        truncated={inRequest.truncated + inResponse.truncated}
-      />
+      <MarksLegend of={[requestText, responseText]} />
       <More title="Raw JSON, as it is stored" isOpenAtFirst={conversation === undefined}>
         <div className="stack">
           {requestText === undefined ? (
@@ -74,7 +70,7 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
           <div className="stack">
             <p className="muted">
               The key is not in it: set GATEWAY_API_KEY.
-              {inRequest.redacted + inRequest.truncated === 0
+              {redacted + truncated === 0
                 ? null
                 : ' The stored request was hidden or cut off in places, so this asks something else.'}
             </p>
