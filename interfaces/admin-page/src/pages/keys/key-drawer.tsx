@@ -86,12 +86,12 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
     <Pair name="Models">
       {key.allowed_models.length === 0 ? 'all' : <ModelLinks ids={key.allowed_models} />}
     </Pair>
-    <Pair name="Expires">{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</Pair>
-    <Pair name="Secret before the last rotation works until">
+    <Pair name="Expires (UTC)">{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</Pair>
+    <Pair name="Secret before the last rotation works until (UTC)">
       <Time at={key.previous_expires_at} />
     </Pair>
     <Pair name="Last used (UTC day)">{key.last_used_on ?? 'never'}</Pair>
-    <Pair name="Created">
+    <Pair name="Created (UTC)">
       <Time at={key.created_at} />
       {key.created_by === null ? null : (
         <>
@@ -102,7 +102,7 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
         </>
       )}
     </Pair>
-    <Pair name="Revoked">
+    <Pair name="Revoked (UTC)">
       {key.revoked_at === null ? (
         <Dash />
       ) : (

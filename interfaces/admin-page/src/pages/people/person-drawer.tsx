@@ -58,7 +58,7 @@ const Facts = ({ of: person }: { readonly of: Person }) => (
         ))}
       </ul>
     </Pair>
-    <Pair name="Created">
+    <Pair name="Created (UTC)">
       <Time at={person.created_at} />
     </Pair>
     <Pair name="Id" isBroad>

@@ -49,7 +49,7 @@ function Detail({ of: account }: { readonly of: ServiceAccount }) {
         <Pair name="Id">
           <WholeId of={id} />
         </Pair>
-        <Pair name="Created">
+        <Pair name="Created (UTC)">
           <Time at={account.created_at} />
         </Pair>
       </dl>

@@ -57,7 +57,7 @@ const Facts = ({ of: team }: { readonly of: Team }) => (
         Those of this team
       </Link>
     </Pair>
-    <Pair name="Created">
+    <Pair name="Created (UTC)">
       <Time at={team.created_at} />
     </Pair>
   </dl>
