@@ -21,17 +21,22 @@ export const isEmail = (text: string): boolean =>
   Array.from(text).every(isItself);
 
 /**
- * Whether a character is a small letter, the capital of one, or no letter. The Kelvin sign and the dotted capital I
- * become `k` and `i` in small letters: an address with them belongs to another mailbox, and would be taken for a person's
- * here (rule 51.25).
+ * Whether a character is a small letter, the capital of one, or no letter, and stays when it is composed. The Kelvin
+ * sign and the dotted capital I become `k` and `i` in small letters, and the Greek question mark a semicolon: an address
+ * with them belongs to another mailbox, and would be taken for a person's here (rule 51.25).
  */
 const isItself = (character: string): boolean => {
   const small = character.toLowerCase();
-  return small === character || small.toUpperCase() === character;
+  return (
+    character.normalize('NFC') === character && (small === character || small.toUpperCase() === character)
+  );
 };
 
-/** Addresses that differ in the case of letters alone are one person's. */
-export const foldEmail = (address: string): string => address.toLowerCase();
+/**
+ * Addresses that differ in the case of letters, or in how a keyboard composes them, are one person's. It is done here
+ * and not by the database, whose small letters are those of its locale: a Turkish one makes `ı` of `I` (rule 51.26).
+ */
+export const foldEmail = (address: string): string => address.normalize('NFC').toLowerCase();
 
 /** The form in which a password is hashed: the same characters, however a keyboard composes them. */
 export const typedPassword = (password: string): string => password.normalize('NFC');

@@ -3,6 +3,7 @@ import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slon
 import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { Seed, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
+import { foldEmail } from '../../domain/identity/password.ts';
 import { isObject, type Json } from '../../domain/shared/json.ts';
 import { reconcileLimits } from './limits-seed.ts';
 import { lockOwners } from './owners-lock.ts';
@@ -282,7 +283,7 @@ const keyRow = ({ publicId, secretSha256, name, owner, allowedModels }: SeedKey)
 
 /** The columns that name an owner as the command line does; those of the other kinds are undefined. */
 export const ownerColumns = (owner: OwnerRef) => ({
-  user_email: owner.kind === 'user' ? owner.email : undefined,
+  user_email: owner.kind === 'user' ? foldEmail(owner.email) : undefined,
   team_id: owner.kind === 'team' ? owner.teamId : undefined,
   service_account_id: owner.kind === 'service_account' ? owner.serviceAccountId : undefined,
 });

@@ -9,6 +9,7 @@ import type {
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { SignInMethod } from '../../domain/identity/second-factor.ts';
 import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
+import { foldEmail } from '../../domain/identity/password.ts';
 import { addCommandEvent } from './admin-events-store.ts';
 import { revokeTokensOf } from './admin-tokens-store.ts';
 import { binary, bytes, int8, nullable, timestamp } from './codecs.ts';
@@ -99,7 +100,7 @@ async function personOf(pool: DatabasePool, email: string): Promise<PersonWithPa
     select u.user_id, u.email, u.name, u.role, p.password_hash, f.sealed_secret, f.last_used_step
     from users u join user_passwords p on p.user_id = u.user_id
       left join user_second_factors f on f.user_id = u.user_id and f.confirmed_at is not null
-    where u.email_folded = lower(${email}) and u.active
+    where u.email_folded = ${foldEmail(email)} and u.active
   `);
   if (found === null) return undefined;
   const { password_hash: passwordHash, sealed_secret: sealedSecret, last_used_step: step } = found;
@@ -199,7 +200,7 @@ const countsStill = (tries: 'a' | 'o') => {
 };
 
 /** Folded as accounts are, so that another case of letters is no other account. */
-const accountOf = (email: string) => sql.fragment`sha256(convert_to(lower(${email}), 'UTF8'))`;
+const accountOf = (email: string) => sql.fragment`sha256(convert_to(${foldEmail(email)}, 'UTF8'))`;
 
 const presentAdmins = sql.unsafe`
   select 1 from users u join user_passwords p on p.user_id = u.user_id
@@ -237,16 +238,16 @@ async function setAdmin(
   passwordHash: string,
 ): Promise<void> {
   const before = await connection.maybeOne(sql.type(row(adminRow))`
-    select u.email, u.role, u.active from users u where u.email_folded = lower(${email})
+    select u.email, u.role, u.active from users u where u.email_folded = ${foldEmail(email)}
   `);
   const { user_id: userId, ...after } =
     (await connection.maybeOne(sql.type(row(madeRow))`
       update users set role = 'platform_admin', active = true, updated_at = now()
-      where email_folded = lower(${email})
+      where email_folded = ${foldEmail(email)}
       returning user_id, email, role, active
     `)) ??
     (await connection.one(sql.type(row(madeRow))`
-      insert into users (email, name, role) values (${email}, ${email}, 'platform_admin')
+      insert into users (email, name, role) values (${foldEmail(email)}, ${email}, 'platform_admin')
       returning user_id, email, role, active
     `));
   await connection.query(sql.unsafe`

@@ -7,6 +7,7 @@ import type {
   VouchedSession,
 } from '../../application/ports/sign-in.ts';
 import { maxSignIns, maxSignInsOfAddress, signInLifeMs } from '../../domain/identity/oidc-sign-in.ts';
+import { foldEmail } from '../../domain/identity/password.ts';
 import { type RoleChange, roleChange, type VouchedPerson } from '../../domain/identity/provider-claims.ts';
 import { recordChange } from './admin-events-store.ts';
 import { revokeTokensOf } from './admin-tokens-store.ts';
@@ -106,7 +107,7 @@ const personOf = (connection: DatabaseTransactionConnection, email: string): Pro
     select u.user_id, u.email, u.name, u.role, u.active, gateway_now() as now,
            exists (select 1 from users o
                    where o.role = 'platform_admin' and o.active and o.user_id <> u.user_id) as other_admins
-    from users u where u.email_folded = lower(${email})
+    from users u where u.email_folded = ${foldEmail(email)}
   `);
 
 /** Who signs in makes the change, at the word of the provider. */
@@ -114,8 +115,9 @@ const byOneself = (userId: string, address: string) => ({ userId, address });
 
 async function insertPerson(
   connection: DatabaseTransactionConnection,
-  { person: { email, name, isAdmin }, address }: VouchedSession,
+  { person: { email: vouched, name, isAdmin }, address }: VouchedSession,
 ): Promise<void> {
+  const email = foldEmail(vouched);
   const role = isAdmin === true ? 'platform_admin' : 'user';
   const userId = await connection.oneFirst(sql.type(row(t.type({ user_id: t.string })))`
     insert into users (email, name, role) values (${email}, ${name}, ${role}) returning user_id

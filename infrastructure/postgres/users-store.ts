@@ -15,6 +15,7 @@ import type {
   UserPatch,
   Users,
 } from '../../application/ports/owners.ts';
+import { foldEmail } from '../../domain/identity/password.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { recordChange } from './admin-events-store.ts';
 import { revokeTokensOf } from './admin-tokens-store.ts';
@@ -81,7 +82,7 @@ async function findUser(connection: CommonQueryMethods, userId: string): Promise
 function listOf({ email, name, active, role: wanted, teamId }: UserFilter): ObjectList {
   const conditions = [
     ...(teamId === undefined ? [] : [sql.fragment`m.team_id = ${teamId}`]),
-    ...(email === undefined ? [] : [holds(sql.fragment`u.email_folded`, email)]),
+    ...(email === undefined ? [] : [holds(sql.fragment`u.email_folded`, foldEmail(email))]),
     ...(name === undefined ? [] : [holds(sql.fragment`u.name_folded`, name)]),
     ...(active === undefined ? [] : [activeIs(sql.fragment`u.active`, active)]),
     ...(wanted === undefined ? [] : [roleConditions[wanted]]),
@@ -107,7 +108,7 @@ async function createUser(
   author: Author,
 ): Promise<Created<StoredUser>> {
   await lockOwners(connection);
-  const taken = await connection.maybeOne(users(sql.fragment`u.email_folded = lower(${user.email})`));
+  const taken = await connection.maybeOne(users(sql.fragment`u.email_folded = ${foldEmail(user.email)}`));
   if (taken !== null) return { kind: 'taken', present: storedUser(taken) };
   const targetId = await connection.oneFirst(sql.type(row(t.type({ user_id: t.string })))`
     insert into users (email, name, role, request_logging_enabled)

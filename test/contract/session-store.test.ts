@@ -62,7 +62,7 @@ describe('an admin', () => {
     await admins().set('Root@Example.com', hashOf('a'));
     expect(await sessions.personOf('rOOT@example.COM')).toEqual({
       userId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      email: 'Root@Example.com',
+      email: 'root@example.com',
       name: 'Root@Example.com',
       role: 'platform_admin',
       passwordHash: hashOf('a'),

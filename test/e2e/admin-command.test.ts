@@ -134,7 +134,7 @@ describe('gateway admin create', () => {
       expect(made.out).not.toContain(password);
       expect((await logIn(email.toLowerCase(), password)).status).toBe(200);
     }
-    expect(await query("select role from users where email = 'New@example.com'")).toEqual([
+    expect(await query("select role from users where email = 'new@example.com'")).toEqual([
       { role: 'platform_admin' },
     ]);
   });

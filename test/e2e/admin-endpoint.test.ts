@@ -79,10 +79,10 @@ describe('an admin endpoint in the application', () => {
     ];
     expect(codeOf(await probe({}))).toBe('session_required');
     expect(await codes()).toEqual([undefined, undefined]);
-    await query("update users set role = 'user' where email = $1", [email]);
+    await query("update users set role = 'user' where email = $1", [email.toLowerCase()]);
     expect(await codes()).toEqual(['admin_required', 'admin_required']);
     expect((await probe({ cookie })).status).toBe(403);
-    await query("update users set role = 'platform_admin' where email = $1", [email]);
+    await query("update users set role = 'platform_admin' where email = $1", [email.toLowerCase()]);
     expect(await codes()).toEqual([undefined, undefined]);
   });
 

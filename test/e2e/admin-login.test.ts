@@ -24,7 +24,7 @@ describe('logging in', () => {
     expect(answer.json).toEqual({
       data: {
         user_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-        email,
+        email: email.toLowerCase(),
         name: email,
         role: 'platform_admin',
         expires_at: new Date(start + 12 * hour).toISOString(),

@@ -101,7 +101,8 @@ describe('a session', () => {
 
   it('shows the person as it is at this request', async () => {
     const cookie = await aSession();
-    const person = (over: string) => query(`update users set ${over} where email = $1`, [email]);
+    const person = (over: string) =>
+      query(`update users set ${over} where email = $1`, [email.toLowerCase()]);
     await person("role = 'user', name = 'Somebody'");
     expect((await session(plain(), cookie)).json).toMatchObject({ data: { role: 'user', name: 'Somebody' } });
     await person('active = false');

@@ -52,7 +52,7 @@ function somebody(over: object = {}): { readonly email: string } {
   const email = `Person-${people}@Example.com`;
   provider.accounts.set(`sub-${people}`, { email, email_verified: true, name: `Person ${people}`, ...over });
   provider.signsIn = `sub-${people}`;
-  return { email };
+  return { email: email.toLowerCase() };
 }
 
 const clearSignIns = () => query('delete from oidc_sign_ins');
