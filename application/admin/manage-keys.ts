@@ -82,7 +82,7 @@ export const rotateKey =
   };
 
 const badName = invalidRequest(
-  `\`name\` must be text of 1 to ${maxNameChars} characters without control characters.`,
+  `\`name\` must be text of 1 to ${maxNameChars} characters that can be seen, without control characters.`,
   'name',
 );
 

@@ -41,7 +41,7 @@ export const displayName: Codec<string> = text({
   refuse: (value) =>
     isDisplayName(value)
       ? undefined
-      : 'must not hold control characters, or marks that turn the direction of a text',
+      : 'must hold a character that can be seen, and no control characters or marks that turn the direction of a text',
 });
 
 export const email: Codec<string> = text({

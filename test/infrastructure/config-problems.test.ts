@@ -31,7 +31,7 @@ describe('a wrong file', () => {
           'users[0].name',
           2,
           34,
-          /^must not hold control characters, or marks that turn the direction of a text$/,
+          /^must hold a character that can be seen, and no control characters or marks that turn the direction of a text$/,
         ],
       ],
     ],

@@ -4,7 +4,7 @@ import { type Input, input, isStorable } from './inputs.ts';
 
 /** A name for people. */
 export const displayNameInput: Input<string> = input(
-  `must be text of 1 to ${maxNameChars} characters without control characters`,
+  `must be text of 1 to ${maxNameChars} characters that can be seen, without control characters`,
   { type: 'string', minLength: 1, maxLength: maxNameChars },
   (given) => (typeof given === 'string' && isDisplayName(given) ? given : undefined),
 );
