@@ -100,7 +100,7 @@ class RequestLease implements Lease {
     const { limits, buffered } = this.all;
     if (buffered + bytes > limits.maxBufferedBytes) return false;
     if (this.owner === undefined) return true;
-    const share = limits.maxBufferedBytes * Math.min(1, limits.maxInFlightPerOwner / limits.maxInFlight);
+    const share = (limits.maxBufferedBytes * limits.maxInFlightPerOwner) / limits.maxInFlight;
     const own = this.owner.load.bytes;
     const isOverShare = own > this.bytes && own + bytes > share;
     return !isOverShare || buffered + bytes <= limits.maxBufferedBytes - share;

@@ -51,6 +51,14 @@ describe('a load gate', () => {
     );
   });
 
+  it('lets in so many requests at once, whoever has sent them, and one more for each that ends', () => {
+    const gate = loadGate({ maxInFlight: 3, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const [first] = ['a', 'b', 'c'].map((owner) => enter(gate, owner));
+    expect(enter(gate, 'd')).toBeUndefined();
+    first?.release();
+    expect([enter(gate, 'd'), enter(gate, 'e')]).toEqual([expect.anything(), undefined]);
+  });
+
   it('holds what is kept beyond the end of a request until it is let go, and no longer', () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 8, maxBufferedBytes: 200 });
     const roomFor = (bytes: number): boolean => {
@@ -97,6 +105,24 @@ describe('a load gate', () => {
         expect(enter(gate, 'other')?.hold(50)).toBe(true);
       }),
     );
+  });
+
+  it('lets an owner that is over its share go up to the last share, and always give back', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const [one, two, other] = [enter(gate, 'a'), enter(gate, 'a'), enter(gate, 'b')];
+    expect([one?.hold(100), two?.holdUnfinished(50), two?.hold(1)]).toEqual([true, true, false]);
+    expect(other?.hold(50)).toBe(true);
+    expect(two?.holdUnfinished(40)).toBe(true);
+  });
+
+  it('knows what an owner holds while any of it is kept, though none of its requests is there', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const [one, two, other] = [enter(gate, 'a'), enter(gate, 'a'), enter(gate, 'b')];
+    expect([one?.hold(60), other?.hold(90)]).toEqual([true, true]);
+    one?.keep();
+    one?.release();
+    two?.release();
+    expect(enter(gate, 'a')?.hold(1)).toBe(false);
   });
 
   it('never refuses the only request of an owner for the owner’s share', () => {
