@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -5,7 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import { decompress } from '../../infrastructure/providers/decompression.ts';
+import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
 
 /** A body that arrives as the test says, and how many bytes are held for it. */
@@ -55,6 +58,54 @@ describe('a body that is read', () => {
     expect([state.held, state.over > 0]).toEqual([held, true]);
     // It is read and thrown away, so that the answer can leave.
     expect(req.readableEnded).toBe(true);
+  });
+
+  it.each([
+    ['small', 10],
+    ['large', maxBodyBytesHere + 1],
+  ])('is refused where it is no UTF-8: a %s one', async (_, size) => {
+    const { req, read } = arriving({}, { maxBytes: size });
+    req.end(Buffer.alloc(size, 0xff));
+    expect(await read).toMatchObject(E.left({ code: 'invalid_request', param: 'body' }));
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['that says so', { 'content-length': '10' }],
+    ['that does not say', {}],
+  ])('may have as many bytes as the bound, and one more is too many: one %s', async (_, headers) => {
+    const [fits, over] = [10, 9].map((maxBytes) => arriving(headers, { maxBytes }));
+    for (const each of [fits, over]) each?.req.end('"12345678"');
+    expect(await fits?.read).toMatchObject(E.right({ text: '"12345678"' }));
+    expect(await over?.read).toMatchObject(E.left({ code: 'request_too_large' }));
+  });
+
+  it('has the bound as it arrives, too, though it were small enough when it is no longer compressed', async () => {
+    const random = randomBytes(10_000);
+    const { req, read } = arriving(gzip, { maxBytes: random.length });
+    req.end(gzipSync(random));
+    expect(await read).toMatchObject(E.left({ code: 'request_too_large' }));
+  });
+
+  it.each(['application/jsonl', 'text/json', 'multipart/form-data'])(
+    'is no JSON by its type: %s',
+    async (type) => {
+      const { req, read } = arriving({ 'content-type': type });
+      req.end('{}');
+      expect(await read).toMatchObject(E.left({ param: 'content-type' }));
+    },
+  );
+
+  it('of a caller who has left already is broken off', async () => {
+    const req = Object.assign(new PassThrough(), { headers: {}, complete: false });
+    req.destroy();
+    await turn();
+    const lease = { hold: () => true };
+    const read = readJsonBody(req as unknown as IncomingMessage, {
+      maxBytes: 9,
+      lease,
+      arrivals: bodyPace(),
+    });
+    expect(await read).toMatchObject(E.left({ message: 'The request body broke off.' }));
   });
 
   it('is whole where its connection closes behind its last byte, before that is no longer compressed', async () => {
