@@ -20,8 +20,32 @@ describe('the pace of bodies', () => {
     const stopped: string[] = [];
     arrivals(() => void stopped.push('late'));
     expect(jest.getTimerCount()).toBe(1);
-    jest.advanceTimersByTime(1200);
+    jest.advanceTimersByTime(1000);
     expect(stopped).toEqual(['late']);
+  });
+
+  it('saves nothing up: whoever sent much has its first time again, and no more', () => {
+    const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
+    const stopped: string[] = [];
+    arrivals(() => void stopped.push('silent now')).received(1_000_000);
+    jest.advanceTimersByTime(1000);
+    expect(stopped).toEqual([]);
+    jest.advanceTimersByTime(100);
+    expect(stopped).toEqual(['silent now']);
+  });
+
+  it('counts no time for which the process stood still', () => {
+    const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
+    const stopped: string[] = [];
+    arrivals(() => void stopped.push('late'));
+    jest.advanceTimersByTime(500);
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_000);
+    jest.advanceTimersByTime(400);
+    expect(stopped).toEqual([]);
+    jest.advanceTimersByTime(200);
+    expect(stopped).toEqual(['late']);
+    clock.mockRestore();
   });
 
   it('ends a body that is too slow once, and none that is over', () => {
