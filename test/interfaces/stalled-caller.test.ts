@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { untilTaken } from '../../interfaces/http/stalled-caller.ts';
+import { handedOver, untilTaken } from '../../interfaces/http/stalled-caller.ts';
 
 const patienceMs = 200;
 let server: Server;
@@ -29,6 +29,25 @@ describe('a caller who takes its answers', () => {
     const answers = await text(socket);
     expect(answers.split('HTTP/1.1 200 OK')).toHaveLength(3);
     expect(answers).toContain('/slow');
+  });
+
+  it('whose answer waits for the one before has its time from when its turn comes', async () => {
+    const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
+    const res = Object.assign(new EventEmitter(), { socket: null as typeof socket | null });
+    const taken = untilTaken(res as unknown as ServerResponse, 'finish');
+    res.socket = socket;
+    res.emit('socket');
+    expect(socket.timeout).toBe(60_000);
+    // The server has set its own, between two answers.
+    socket.timeout = 620_000;
+    res.emit('finish');
+    await taken;
+    expect(socket.timeout).toBe(620_000);
+  });
+
+  it.each([{ writableFinished: true }, { destroyed: true }])('is not waited for where it is %j', (over) => {
+    const res = Object.assign(new EventEmitter(), { socket: null, ...over });
+    expect(handedOver(res as unknown as ServerResponse)).toBeUndefined();
   });
 
   it('leaves nobody behind who listens to its answer, however often there was no room', async () => {
