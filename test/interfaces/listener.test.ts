@@ -1,19 +1,58 @@
 import { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { connect, Server as NetServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, it, jest } from '@jest/globals';
-import { listener } from '../../interfaces/http/listener.ts';
+import { listener, type ListenerTerms } from '../../interfaces/http/listener.ts';
 
-it('bounds the time of headers, and leaves bodies to their pace: a large one over a slow line takes its time', async () => {
-  const listen = jest.spyOn(NetServer.prototype, 'listen');
-  const door = listener({
+const aDoor = (handle: ListenerTerms['handle']) =>
+  listener({
     host: '127.0.0.1',
     port: 0,
-    handle: async () => undefined,
+    handle,
     newId: () => 'id',
     maxConnections: 1,
     full: () => undefined,
     tls: undefined,
   });
+
+/** What comes back over one connection; each request is sent when that before it is answered. */
+async function overOne(handle: ListenerTerms['handle'], ...requests: readonly string[]): Promise<string> {
+  const door = aDoor(handle);
+  await door.open(true);
+  const socket = connect(Number(new URL(door.url()).port), '127.0.0.1');
+  const [first = '', ...later] = requests;
+  socket.write(first);
+  socket.on('data', () => {
+    const next = later.shift();
+    if (next !== undefined) socket.write(next);
+  });
+  const answers = await text(socket);
+  await door.stop();
+  return answers;
+}
+
+const aRequest = 'POST / HTTP/1.1\r\nhost: a\r\n';
+
+it('answers any number of requests of a connection that come one after the other', async () => {
+  const requests = Array.from({ length: 40 }, () => `${aRequest}content-length: 0\r\n\r\n`);
+  const last = `${aRequest}content-length: 0\r\nconnection: close\r\n\r\n`;
+  const answers = await overOne(async (_, res) => res.end('x'), ...requests, last);
+  expect(answers.split('HTTP/1.1 200')).toHaveLength(42);
+});
+
+it('asks for no body behind a refusal, though what is there of it is read', async () => {
+  const refuse: ListenerTerms['handle'] = async (req, res) => {
+    res.writeHead(401).write('no');
+    req.resume();
+    setImmediate(() => res.end());
+  };
+  const awaiting = `${aRequest}content-length: 2\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`;
+  expect(await overOne(refuse, awaiting)).not.toContain('100 Continue');
+});
+
+it('bounds the time of headers, and leaves bodies to their pace: a large one over a slow line takes its time', async () => {
+  const listen = jest.spyOn(NetServer.prototype, 'listen');
+  const door = aDoor(async () => undefined);
   await door.open(true);
   await door.stop();
   const [server] = listen.mock.contexts;
