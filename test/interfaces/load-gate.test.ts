@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { gatesOf } from '../../interfaces/http/gates.ts';
 import { type Lease, loadGate } from '../../interfaces/http/load-gate.ts';
 
 const enter = (gate: ReturnType<typeof loadGate>, owner: string): Lease | undefined => {
@@ -136,4 +137,17 @@ describe('a load gate', () => {
     const gate = loadGate({ maxInFlight: 4, maxInFlightPerOwner: 4, maxBufferedBytes: 200 });
     for (let n = 0; n < 4; n += 1) expect(enter(gate, 'a')?.hold(50)).toBe(true);
   });
+});
+
+it('what is in flight are the requests of all gates, and no streams of MCP servers', () => {
+  const { models, mcp, admin, inFlight } = gatesOf({
+    maxInFlight: 8,
+    maxInFlightPerOwner: 2,
+    maxBufferedBytes: 200,
+  });
+  const entered = [models, mcp.calls, admin.calls, admin.logins, admin.signIns, mcp.streams].map((gate) => {
+    gate.enter();
+    return inFlight();
+  });
+  expect(entered).toEqual([1, 2, 3, 4, 5, 5]);
 });
