@@ -136,23 +136,26 @@ describe('the purge of request logs', () => {
       },
     ));
 
-  it('leaves no rollup rows behind for buckets that it has emptied', async () => {
-    const rows = Array.from({ length: 50 }, (_, index) => ({
-      ...row,
-      user: users[index % 3]!,
-      harness: ['codex', null][index % 2]!,
-      offset: -(index + 13) * 6 * hourMs,
-      writer: 1 + (index % 3),
-    }));
-    await fill(query, hoursAgo(72), [...rows, { ...row, user: users[0]!, harness: 'codex', offset: 1 }]);
-    await purge();
-    // what is left besides the bucket of the cutoff
-    for (const table of logRollups)
-      expect(
-        await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [hoursAgo(72)]),
-      ).toEqual([]);
-    expect(await rollupDifferences(query)).toEqual([]);
-  });
+  it.each([7, 1000])(
+    'leaves no rollup rows behind for buckets that it has emptied, %d rows at once',
+    async (size) => {
+      const rows = Array.from({ length: 50 }, (_, index) => ({
+        ...row,
+        user: users[index % 3]!,
+        harness: ['codex', null][index % 2]!,
+        offset: -(index + 13) * 6 * hourMs,
+        writer: 1 + (index % 3),
+      }));
+      await fill(query, hoursAgo(72), [...rows, { ...row, user: users[0]!, harness: 'codex', offset: 1 }]);
+      await purgeInBatches(database.url(), hoursAgo(72), size);
+      // what is left besides the bucket of the cutoff
+      for (const table of logRollups)
+        expect(
+          await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [hoursAgo(72)]),
+        ).toEqual([]);
+      expect(await rollupDifferences(query)).toEqual([]);
+    },
+  );
 
   it('does not delete usage_cost_events, budget history, configuration, users, teams, keys or anything else', async () => {
     const user = await aUser(query, { amount: 1_000_000n, cadence: 'daily' });
