@@ -415,8 +415,13 @@ describe('settlement', () => {
 describe('accounting.after_block: close_window', () => {
   it('shuts the window of that budget after a blocked cost, until it ends or the budget changes', async () => {
     const closing = await openLedger(databaseUrl(), { closeOnBlock: () => true });
-    const user = await aUser(query, { amount: 10n, cadence: 'daily' });
-    const closed = async () => (await admitted(closing, anAsk(user))).budget?.closed;
+    const [user, other] = [await aUser(query, { amount: 10n, cadence: 'daily' }), await aUser(query)];
+    const closed = async () => {
+      const { budget } = await admitted(closing, anAsk(user));
+      const [beside] = await Promise.all([user, other].map((each) => admitted(closing, anAsk(each))));
+      expect(beside?.budget).toEqual(budget);
+      return budget?.closed;
+    };
     await clock.standAt('2028-08-01T10:00:00Z');
     expect(await settleTogether(closing, [aRecord(user, 9n * unit)])).toEqual(['recorded']);
     expect(await closed()).toBe(false);
