@@ -192,6 +192,10 @@ describe('the GenAI instruments', () => {
       .filter(({ name }) => name === metric)
       .flatMap(({ points }) => points);
 
+  const labelsOf = (metrics: RequestMetrics, metric: string) =>
+    pointsOf(metrics, metric).map(({ labels }) => labels);
+  const soon = { request: 3, firstToken: undefined, afterFirst: undefined };
+
   it('count output as it is billed', () => {
     const metrics = new RequestMetrics([]);
     const observed = telemetryTo({ log: () => undefined, metrics }).begin(arrival);
@@ -275,6 +279,50 @@ describe('the GenAI instruments', () => {
       { labels: { upstream: 'lost' }, value: 1 },
     ]);
     expect(pointsOf(metrics, 'gateway.departures')).toHaveLength(2);
+  });
+
+  it('count no output of embeddings, which have none', () => {
+    const metrics = new RequestMetrics([]);
+    const call = {
+      family: 'embeddings',
+      resolved: resolvedRoute(),
+      attempt: attempt(),
+      usage,
+      faultCode: undefined,
+      errorType: undefined,
+    } as const;
+    metrics.called(call, 1);
+    metrics.finished(finished({ family: 'embeddings' }), 'other', soon);
+    expect(labelsOf(metrics, 'gen_ai.client.token.usage')).toMatchObject([{ 'gen_ai.token.type': 'input' }]);
+    expect(labelsOf(metrics, 'gateway.tokens')).toMatchObject([{ token_type: 'input' }]);
+  });
+
+  it('are about a model, and tools about an answer: a request without a route has neither', () => {
+    const metrics = new RequestMetrics([]);
+    const refused = { outcome: 'invalid_request', errorCode: 'invalid_request' } as const;
+    metrics.finished(
+      finished({ ...refused, resolved: undefined, attemptStatus: undefined, modelKey: undefined }),
+      'other',
+      soon,
+    );
+    metrics.finished(finished({ ...refused, resolved: undefined, attemptStatus: undefined }), 'other', soon);
+    for (const none of ['gen_ai.server.request.duration', 'gateway.request.tools.invoked'])
+      expect(pointsOf(metrics, none)).toEqual([]);
+    expect(labelsOf(metrics, 'gateway.requests')).toMatchObject([
+      { model_key: 'other', provider_key: 'other' },
+      { model_key: 'fast', provider_key: 'other' },
+    ]);
+  });
+
+  it('tell a failed request by its code, and a duplicate as one', () => {
+    const metrics = new RequestMetrics([]);
+    metrics.finished(finished({ outcome: 'upstream_error', errorCode: 'upstream_error' }), 'other', soon);
+    expect(labelsOf(metrics, 'gen_ai.server.request.duration')).toMatchObject([
+      { 'error.type': 'upstream_error' },
+    ]);
+    expect(pointsOf(metrics, 'gateway.duplicates')).toEqual([]);
+    metrics.finished(finished({ settled: 'duplicate' }), 'other', soon);
+    expect(pointsOf(metrics, 'gateway.duplicates')).toMatchObject([{ value: 1 }]);
   });
 
   it.each([
