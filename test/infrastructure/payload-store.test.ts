@@ -104,6 +104,19 @@ async function locked(): Promise<Holder> {
 const bulk = (bytes: number): string => 'x'.repeat(bytes);
 
 describe('a payload that is kept', () => {
+  it.each([1, 9])('says which of its sides was cut: %i at once', async (count) => {
+    const ids = await summaries(count);
+    const answer = { text: '{"body":"cut"}', truncated: true };
+    for (const id of ids) store.keep(of(id), () => ({ ...payload('whole'), response: answer }));
+    await settled(store, count);
+    const flags = await query(
+      `select distinct request_payload_truncated as request, response_payload_truncated as response
+       from request_logs where request_log_id = any ($1)`,
+      [ids],
+    );
+    expect(flags).toEqual([{ request: false, response: true }]);
+  });
+
   it('is beside its summary row, with its flags', async () => {
     const [id = '', cut = ''] = await summaries(2);
     store.keep(of(id), () => payload('one'));
