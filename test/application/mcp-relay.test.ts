@@ -219,6 +219,20 @@ describe('a cancellation', () => {
     expect(cancelled(read, waiting)).toBe('cancelled');
   });
 
+  it.each<[string, (request: McpCall['request']) => Partial<McpCall['request']>]>([
+    ['another key', ({ caller }) => ({ caller: { ...caller, apiKeyId: 'another' } })],
+    ['another session', () => ({ session: 'another' })],
+    ['another server', () => ({ serverId: 'another' })],
+  ])('of %s ends nothing, though it names the same id', (_, change) => {
+    const { during, cancel } = waitingCalls();
+    const call = aCall();
+    void during(call, () => new Promise(() => undefined));
+    const others = { ...call.request, ...change(call.request) };
+    const params = { requestId: 1 };
+    cancel(others, { kind: 'notification', method: 'notifications/cancelled', params });
+    expect(call.lost).toBeUndefined();
+  });
+
   it('names the later one of two requests with one id, also when the earlier one is over', async () => {
     const waiting = waitingCalls();
     const [earlier, later] = [aCall(), aCall()];
