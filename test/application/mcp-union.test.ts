@@ -42,6 +42,20 @@ function asking(id: unknown): McpReply {
   return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
 }
 
+/** A server that first answers what nobody has asked it. */
+function answeringOthers(id: unknown, result: JsonObject): McpReply {
+  async function* frames(): AsyncGenerator<McpFrame> {
+    for (const message of [
+      { id: 'somebody', result: {} },
+      { id, result },
+    ]) {
+      const data = JSON.stringify({ jsonrpc: '2.0', ...message });
+      yield { kind: 'event', data, wire: Buffer.from(`data: ${data}\n\n`) };
+    }
+  }
+  return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
+}
+
 /** The union of servers that list what they are told to, and answer each other message with what they were asked. */
 function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
   const records: { readonly tool: string; readonly heldBytes: number }[] = [];
@@ -60,6 +74,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
       member === undefined
         ? { served: [server, message.params] }
         : { [member]: items, nextCursor: cursors[server]?.(asked.length) };
+    if (server === 'mixed') return answeringOthers(message.id, result);
     const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
     return { status: 200, session: undefined, body: { kind: 'json', text: body } };
   };
@@ -266,6 +281,13 @@ describe('a list of the union', () => {
     },
   );
 
+  it('is what a server answers to that very request', async () => {
+    const { ask } = unionOf([
+      { id: 'mixed', displayName: 'm', policy: open, lists: { 'tools/list': tools(2) } },
+    ]);
+    expect((await ask('tools/list')).result.tools).toHaveLength(2);
+  });
+
   it('ends where its cursor is too long to be sent back', async () => {
     const { ask, asked } = unionOf([
       { id: 'cursed', displayName: 'c', policy: open, lists: { 'tools/list': tools(1) } },
@@ -306,6 +328,11 @@ describe('a list of the union', () => {
     await cancel();
     expect((await listing).error.data.error_code).toBe('cancelled');
   });
+});
+
+it.each(['constructor', 'toString', '__proto__'])('the union answers no method `%s`', async (method) => {
+  const { ask } = unionOf([]);
+  expect((await ask(method)).error.data.error_code).toBe('unknown_method');
 });
 
 describe('a server that asks without end', () => {
