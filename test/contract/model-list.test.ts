@@ -54,6 +54,20 @@ describe('the list of models', () => {
     expect(provider).toMatchObject({ providerKey: 'up', routeCount: 600, lastDay: { isLowerBound: true } });
   });
 
+  it.each(['model', 'provider'])(
+    'counts the newest where there are more than it counts: of a %s',
+    async (what) => {
+      await query(
+        `insert into request_logs (request_log_id, ownership_scope_key, request_id, ${what}_key, status_code, latency_ms,
+         metadata_json, occurred_at)
+       select gen_random_uuid(), 's', 'n', 'counted', case n when 1 then 500 else 200 end, 1, '{}',
+              now() - n * interval '1 hour' from generate_series(1, 3) n`,
+      );
+      const counted = await query(`select * from newest_of_${what}('counted', now() - interval '1 day', 1)`);
+      expect(counted).toEqual([{ requests: 1, errors: 1 }]);
+    },
+  );
+
   it('reads of the request logs no more than it counts, in the index of model or provider alone', async () => {
     for (const column of ['model_key', 'provider_key']) {
       const plan = JSON.stringify(
