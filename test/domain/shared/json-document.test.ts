@@ -71,7 +71,7 @@ describe('a body that repeats a key', () => {
 
   it('with an escape is one of a bounded number', () => {
     const text = (count: number): string =>
-      `{${Array.from({ length: count }, (_, index) => `"\\u006b${index}":"\\n"`).join(',')}}`;
+      `{${Array.from({ length: count }, (_, index) => `"\\u006b${index}" :"\\"\\""`).join(',')}}`;
     expect(faultOf(text(maxEscapedKeys))).toBeUndefined();
     expect(faultOf(text(maxEscapedKeys + 1))).toEqual({
       path: 'body',
