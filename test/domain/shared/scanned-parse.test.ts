@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type Json, parseExact } from '../../../domain/shared/json.ts';
 import { parseDigits, parseDocument, type ParseScanned } from '../../../domain/shared/json-document.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { parseText } from '../../../domain/shared/parse-text.ts';
 import { aJson, aJsonObject, exactJsonText, writtenOf } from '../../support/arbitraries/json-text.ts';
 
@@ -36,3 +37,15 @@ describe('a body that was scanned is parsed', () => {
     );
   });
 });
+
+it.each([
+  ['objects', '{"role":"user"}'],
+  ['arrays', '[1]'],
+  ['empty ones', '{},[]'],
+])(
+  'a level that is read may have any number of %s beside each other: depth is what stands in each other',
+  (_, item) => {
+    const text = `{"messages":[${Array.from({ length: 2 * maxJsonDepth }, () => item).join(',')}]}`;
+    expect(E.isRight(parseDocument(text, { messages: { '*': { '*': {} } } }))).toBe(true);
+  },
+);
