@@ -8,8 +8,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPostmaster } from '../../infrastructure/embedded-postgres/postmaster.ts';
 
-/** Processes that the suites have started notice the end of the run first, and start no more servers. */
-const CHILDREN_WAIT_MS = 500;
+/**
+ * Processes that the run has started notice its end first, and start no more servers. One that was just starting may do so
+ * late on a busy machine, and make its folder once more: so there are later looks.
+ */
+const LOOKS_MS = [500, 2000, 5000] as const;
 
 /** PostgreSQL ends at once on SIGQUIT, or kills its own processes after 5 s. */
 const END_WAIT_MS = 10_000;
@@ -39,7 +42,13 @@ function endAtOnce(pid: number): void {
 
 async function sweep(): Promise<void> {
   if (!existsSync(folder)) return;
-  await sleep(CHILDREN_WAIT_MS);
+  for (const wait of LOOKS_MS) {
+    await sleep(wait);
+    if (existsSync(folder)) await remove();
+  }
+}
+
+async function remove(): Promise<void> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   for (const file of files.filter((name) => path.basename(name) === 'postmaster.pid')) {
     await endServer(path.join(folder, path.dirname(file)));
