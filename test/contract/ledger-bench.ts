@@ -36,7 +36,7 @@ export type Query = ReturnType<typeof queries>;
 /** A ledger over a pool of its own, as each gateway process has one. */
 export interface OpenLedger extends Ledger {
   readonly pool: ServicePool;
-  /** As the database knows it; a beat is done when each node has heard it. */
+  /** As the database knows it; a beat is done when each node has heard it, and what it is to release is told to each. */
   readonly process: GatewayProcess;
   readonly faults: DatabaseFault[];
 }
@@ -70,7 +70,10 @@ export async function openLedger(
     const beat = async (): Promise<void> => {
       await Promise.all(cluster.nodes().map((node) => node.process.beat()));
     };
-    const process = { ...cluster.coordinator.process, beat };
+    const release: GatewayProcess['release'] = (id) => {
+      for (const node of cluster.nodes()) node.process.release(id);
+    };
+    const process = { ...cluster.coordinator.process, beat, release };
     return { ...shardedLedger(cluster, options), pool: { ...pool, end }, process, faults };
   }
   const process = gatewayProcess(pool, { onWriting: () => undefined });
