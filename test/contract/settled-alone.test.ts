@@ -51,7 +51,9 @@ const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** The rows of a scope as texts, with places in the given list for ids. A session has rollup rows of its own. */
 async function rowsOf(scope: string, ids: readonly string[]): Promise<Readonly<Record<string, string[]>>> {
   const named = (row: string): string =>
-    row.replaceAll(uuid, (id) => `#${ids.indexOf(id)}`).replace(/"writer":[1-9]\d*/, '"writer":"a session"');
+    row
+      .replaceAll(uuid, (id) => `#${ids.indexOf(id)}`)
+      .replace(/"writer": [1-9]\d*/, '"writer": "a session"');
   const found: Record<string, string[]> = {};
   for (const table of tables) {
     const rows = await query<{ row: string }>(
