@@ -75,12 +75,13 @@ export async function follow(block: Block, folder: string): Promise<void> {
 export const restore = (file: string, folder: string): Promise<void> =>
   cp(path.join(root, file), path.join(folder, file));
 
-/** The files in which the compiler finds errors. */
+/** The files in which the compiler finds errors, in the order of names. */
 export async function filesThatDoNotCompile(folder: string): Promise<readonly string[]> {
   const compiler = path.join(root, 'node_modules', '.bin', 'tsc');
-  const { printed } = await ended(compiler, ['-p', 'tsconfig.json', '--singleThreaded'], folder);
+  const args = ['-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', 'types.tsbuildinfo'];
+  const { printed } = await ended(compiler, args, folder);
   const files = [...printed.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, file]) => file ?? '');
-  return [...new Set(files)];
+  return [...new Set(files)].sort();
 }
 
 /** Runs a command in the folder to its end. */
