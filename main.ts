@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { keepTick } from './infrastructure/kept-tick.ts';
 import { outliveOutput } from './infrastructure/outlive-output.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
@@ -6,6 +7,7 @@ import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts
 /** The command line: `gateway COMMAND …`. */
 export async function main(words: readonly string[]): Promise<void> {
   outliveOutput();
+  keepTick();
   const [name = '', ...args] = words[0] === 'help' ? words.slice(1) : words;
   const usage = isCommand(name) ? howCalled(name) : howAllAreCalled();
   try {
