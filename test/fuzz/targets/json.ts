@@ -17,29 +17,32 @@ import { jsonWords } from './words.ts';
 
 const watched: Watched = { a: { b: {} }, list: { '*': { c: {} } } };
 
-/** The value of a text and how deep it is nested; undefined: it is no JSON. */
-function parsed(text: string): { readonly value: Json; readonly depth: number } | undefined {
+/** The value of a text; undefined: it is no JSON. */
+function parsed(text: string): { readonly value: Json } | undefined {
   try {
-    const value = parseText(text) as Json;
-    return { value, depth: depthOf(value) };
+    return { value: parseText(text) as Json };
   } catch {
     return undefined;
   }
 }
 
-function depthOf(root: Json): number {
+const stringOrBracket = /"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g;
+
+/** How deep a text of JSON is nested, with the values that a repeated key hides: the text is read, not its value. */
+function depthOf(text: string): number {
   let depth = 0;
-  let level: readonly (Json | undefined)[] = [root];
-  for (; level.length > 0; depth += 1)
-    level = level
-      .flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
-      .filter((value) => typeof value === 'object' && value !== null);
-  return depth;
+  let deepest = 0;
+  for (const [token] of text.matchAll(stringOrBracket)) {
+    if (token === '[' || token === '{') depth += 1;
+    if (token === ']' || token === '}') depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 /** What refuses a text of JSON, as far as the text itself shows that it is right. */
-function isRightlyRefused(text: string, value: Json, depth: number, message: string): boolean {
-  if (message.includes('nested deeper')) return depth > maxJsonDepth;
+function isRightlyRefused(text: string, value: Json, message: string): boolean {
+  if (message.includes('nested deeper')) return depthOf(text) > maxJsonDepth;
   if (message.includes('must be a JSON object')) return !isObject(value);
   if (message.includes('is repeated')) return text.split(':').length > 2;
   return message.includes('__proto__') && /__proto__|\\u/.test(text);
@@ -76,7 +79,7 @@ function checkJson(input: Buffer, probe: Probe): string {
   const known = parsed(text);
   if (E.isLeft(read)) {
     demand(
-      known === undefined || isRightlyRefused(text, known.value, known.depth, read.left.message),
+      known === undefined || isRightlyRefused(text, known.value, read.left.message),
       'a JSON object is refused',
     );
     return roughly(read.left.message);

@@ -19,12 +19,23 @@ function fateOf({ name, data }: ReceivedEvent, isMessages: boolean): Fate {
   return isChanged ? 'goes in other words' : 'goes';
 }
 
+/** Words by which a failure of a responses stream may be known: behind one, only another word of it goes out. */
+const failure = /error|fail|cancel/;
+
+/** What may become of an event behind one that may have been a failure. */
+const fateBehindFailure = (fate: Fate): Fate =>
+  fate === 'goes' || fate === 'goes or not' ? 'goes or not' : 'unknown';
+
 /** A message that begins once more goes or not. */
 function fatesOf(came: readonly ReceivedEvent[], isMessages: boolean): readonly Fate[] {
   const begins = ({ name, data }: ReceivedEvent): boolean =>
     isMessages && `${name ?? ''} ${data}`.includes('message_start');
   const first = came.findIndex(begins);
-  return came.map((event, index) => (index > first && begins(event) ? 'unknown' : fateOf(event, isMessages)));
+  const failed = came.findIndex(({ name, data }) => failure.test(`${name ?? ''} ${data}`));
+  return came.map((event, index) => {
+    const fate = index > first && begins(event) ? 'unknown' : fateOf(event, isMessages);
+    return failed >= 0 && index > failed ? fateBehindFailure(fate) : fate;
+  });
 }
 
 const mark = Buffer.from('\uFEFF');
