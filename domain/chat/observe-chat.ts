@@ -1,5 +1,6 @@
 import { generationUsage } from '../ledger/usage.ts';
 import { withUsedBeside } from '../messages/observe-messages.ts';
+import { ObjectText } from '../messages/streamed-calls.ts';
 import {
   isAbsent,
   isArray,
@@ -52,11 +53,20 @@ const isLegacyCall = (call: Json | undefined): call is JsonObject =>
 const isNamed = ({ function: of }: JsonObject): boolean =>
   isObject(of) && isString(of['name']) && of['name'] !== '';
 
+/** It has all its arguments. */
+function isWhole({ function: of }: JsonObject): boolean {
+  const text = new ObjectText();
+  if (isObject(of) && isString(of['arguments'])) text.see(of['arguments']);
+  return text.complete && !text.goesOn;
+}
+
 /** Watches a chat stream beside the pipeline: chunks are only read. */
 export class ChatObserver implements StreamObserver {
   private usage: Json | undefined;
   /** Calls by choice and index, each with its id. */
   private readonly calls = new Map<string, string | undefined>();
+  /** Where a call came whole and without an id: what is named there next is another one. */
+  private readonly whole = new Set<string>();
 
   see(chunk: JsonObject): void {
     this.usage = streamedUsage(this.usage, chunk);
@@ -78,7 +88,8 @@ export class ChatObserver implements StreamObserver {
 
   /**
    * Pieces of one call share its index, but some upstreams give every parallel call the same: one that is named begins
-   * another where its id is another one. A call without an index is told by its id, or without one begins with its name.
+   * another where its id is another one, or where there is none and the one before came whole. A call without an index is
+   * told by its id, or without one begins with its name.
    */
   private seeCall(choice: number, call: JsonObject): void {
     const index = numberOf(call['index']);
@@ -86,7 +97,13 @@ export class ChatObserver implements StreamObserver {
     const at = `${choice}:${index}`;
     if (index === undefined) this.countUnnumbered(choice, id, isNamed(call));
     else if (id && isNamed(call) && (this.calls.get(at) || id) !== id) this.count(`${at}:${id}`);
+    else if (!id && isNamed(call)) this.countNamed(at, call);
     else this.count(at, id);
+  }
+
+  private countNamed(at: string, call: JsonObject): void {
+    this.count(this.whole.has(at) ? `${at}:#${this.calls.size}` : at);
+    if (this.calls.has(at) && !this.calls.get(at) && isWhole(call)) this.whole.add(at);
   }
 
   private countUnnumbered(choice: number, id: string | undefined, named: boolean): void {

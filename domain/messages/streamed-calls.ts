@@ -11,7 +11,7 @@ const closeBracket = 0x5d;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /** Watches the arguments of a call go by, and knows when the object that they should be is complete. */
-class ObjectText {
+export class ObjectText {
   begun = false;
   complete = false;
   /** They begin as anything but an object. */

@@ -140,6 +140,24 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       2,
     ],
     [
+      'whole calls that all have the same index, and no id',
+      [
+        piece({ index: 0, id: '', function: { name: 'f', arguments: '{"a":1}' } }),
+        piece({ index: 0, id: '', function: { name: 'f', arguments: '{"a":1}' } }),
+        piece({ index: 0, function: { name: 'g', arguments: '{}' } }),
+      ],
+      3,
+    ],
+    [
+      'a call without an id that is named in each piece',
+      [
+        piece({ index: 0, function: { name: 'f', arguments: '' } }),
+        piece({ index: 0, function: { name: 'f', arguments: '{"a":' } }),
+        piece({ index: 0, function: { name: 'f', arguments: '1}' } }),
+      ],
+      1,
+    ],
+    [
       'a call that is named once more, without its id',
       [
         piece({ index: 0, id: 'a', function: { name: 'f' } }),
