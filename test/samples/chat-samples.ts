@@ -91,6 +91,27 @@ export const chatStreams: readonly Sample[] = [
     dataEvent(payload([], { usage: usageOf(larger) })),
     done,
   ),
+  {
+    ...streamed(
+      'whole tool calls of one index that have no id',
+      {
+        text: '',
+        calls: [
+          { id: 'toolu_row1_0', name: 'tide_at', input: { hour: 6 } },
+          { id: 'toolu_row1_1', name: 'tide_at', input: { hour: 7 } },
+        ],
+        finish: 'tool_calls',
+        usage: larger,
+      },
+      role,
+      callPiece(0, { id: '', type: 'function', function: { name: 'tide_at', arguments: '{"hour":6}' } }),
+      callPiece(0, { id: '', type: 'function', function: { name: 'tide_at', arguments: '{"hour":7}' } }),
+      dataEvent(payload([{ index: 0, delta: {}, finish_reason: 'stop' }], { usage: usageOf(larger) })),
+      done,
+    ),
+    // What comes under one index is one call to chat callers.
+    callers: ['messages'],
+  },
   streamed(
     'reasoning in a field of its own, before the text',
     {
