@@ -60,7 +60,9 @@ function acceptedReply(
 ): McpAnswer {
   if (body.kind === 'events')
     return { kind: 'events', status: 200, events: relayedEvents(terms, call, server, body.frames) };
-  if (body.kind === 'json') return relayedMessage(terms, call, server, 200, body.text);
+  // Where nothing was asked clients look for an error alone: some servers have words of their own for having heard.
+  if (body.kind === 'json' && (call.id !== undefined || isErrorMessage(body.text)))
+    return relayedMessage(terms, call, server, 200, body.text);
   if (call.id !== undefined) return call.failed(unanswered);
   call.answered(undefined, undefined, 0);
   return { kind: 'empty', status: 202 };

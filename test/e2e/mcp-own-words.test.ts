@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { TestGateway } from '../support/gateway.ts';
+import { listening, type RunningServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+let server: RunningServer;
+let gateway: TestGateway;
+const heard: string[] = [];
+
+interface Message {
+  readonly id?: number;
+  readonly method: string;
+}
+
+/** A server whose framework writes JSON of its own wherever the protocol has no body, or another status. */
+beforeAll(async () => {
+  server = await listening((req, res) => {
+    let text = '';
+    req.on('data', (piece) => (text += String(piece)));
+    req.on('end', () => {
+      const json = (status: number, value: unknown): void =>
+        void res
+          .writeHead(status, { 'content-type': 'application/json', 'mcp-session-id': 'own' })
+          .end(JSON.stringify(value));
+      const message = req.method === 'POST' ? (JSON.parse(text) as Message) : undefined;
+      heard.push(message?.method ?? req.method ?? '');
+      if (message === undefined) return json(200, { status: 'ok' });
+      const { id, method } = message;
+      if (method === 'notifications/roots/list_changed')
+        return json(200, { jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'no roots' } });
+      if (id === undefined) return json(202, null);
+      const about = {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        serverInfo: { name: 'o', version: '1' },
+      };
+      json(200, { jsonrpc: '2.0', id, result: method === 'initialize' ? about : {} });
+    });
+  });
+  gateway = await scene.gateway([{ id: 'own', url: server.url }]);
+});
+afterAll(async () => server.stop());
+
+it('a server with words of its own where it was asked nothing is used all the same', async () => {
+  const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp/own`), {
+    requestInit: { headers: { authorization: `Bearer ${scene.key}` } },
+    reconnectionOptions: {
+      initialReconnectionDelay: 20,
+      maxReconnectionDelay: 20,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: 2,
+    },
+  });
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  expect(await client.ping()).toEqual({});
+  await sleep(300);
+  await transport.terminateSession();
+  await client.close();
+  expect(heard).toEqual(['initialize', 'notifications/initialized', 'GET', 'ping', 'DELETE']);
+});
+
+it('an error that it has for what asks nothing is told', async () => {
+  const response = await fetch(`${gateway.url}/mcp/own`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${scene.key}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' }),
+  });
+  expect([response.status, await response.json()]).toMatchObject([200, { error: { message: 'no roots' } }]);
+});
