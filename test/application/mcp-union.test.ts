@@ -28,6 +28,7 @@ const cursors: Readonly<Record<string, (page: number) => string>> = {
   endless: (page) => `page ${page}`,
   stuck: () => 'page 2',
   cursed: () => 'x'.repeat(4097),
+  last: () => '',
 };
 
 /** A server that asks the caller a thousand times before it answers. */
@@ -76,7 +77,11 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
         : { [member]: items, nextCursor: cursors[server]?.(asked.length) };
     if (server === 'mixed') return answeringOthers(message.id, result);
     const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
-    return { status: 200, session: undefined, body: { kind: 'json', text: body } };
+    return {
+      status: server === 'refusing' ? 400 : 200,
+      session: undefined,
+      body: { kind: 'json', text: body },
+    };
   };
   let held = 0;
   let ids = 0;
@@ -231,6 +236,12 @@ describe('resources of all servers', () => {
   });
 });
 
+it('a cancellation goes to no server without sessions, where its id may be of another caller', async () => {
+  const { asked, cancel } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
+  await cancel();
+  expect(asked).toEqual([]);
+});
+
 describe('a list of the union', () => {
   const tools = (count: number) => Array.from({ length: count }, (_each, n) => ({ name: `t${n}` }));
 
@@ -281,6 +292,14 @@ describe('a list of the union', () => {
     },
   );
 
+  it('has nothing of a server that refuses it, whatever stands in the refusal', async () => {
+    const { ask } = unionOf([
+      { id: 'refusing', displayName: 'r', policy: open, lists: { 'tools/list': tools(1) } },
+      { id: 'own', displayName: 'o', policy: open, lists: { 'tools/list': tools(1) } },
+    ]);
+    expect((await ask('tools/list')).result.tools).toEqual([{ name: 'own__t0' }]);
+  });
+
   it('is what a server answers to that very request', async () => {
     const { ask } = unionOf([
       { id: 'mixed', displayName: 'm', policy: open, lists: { 'tools/list': tools(2) } },
@@ -288,9 +307,12 @@ describe('a list of the union', () => {
     expect((await ask('tools/list')).result.tools).toHaveLength(2);
   });
 
-  it('ends where its cursor is too long to be sent back', async () => {
+  it.each([
+    ['too long to be sent back', 'cursed'],
+    ['empty', 'last'],
+  ])('ends where its cursor is %s', async (_what, id) => {
     const { ask, asked } = unionOf([
-      { id: 'cursed', displayName: 'c', policy: open, lists: { 'tools/list': tools(1) } },
+      { id, displayName: id, policy: open, lists: { 'tools/list': tools(1) } },
     ]);
     expect((await ask('tools/list')).result.tools).toHaveLength(1);
     expect(asked).toHaveLength(1);

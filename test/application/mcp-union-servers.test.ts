@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { toolTitles } from '../../application/mcp/tool-titles.ts';
+import { beginSession, exchangeOf, newestRevision, noneYet } from '../../application/mcp/union-servers.ts';
+import type { McpAsk } from '../../application/ports/mcp-upstreams.ts';
+
+const server = {
+  id: 'own',
+  displayName: 'Own',
+  policy: { allowedOwners: [], allowedTools: undefined, deniedTools: [] },
+};
+const about = { traceContext: {}, signal: new AbortController().signal };
+
+describe('a session of the gateway with a server', () => {
+  it.each([
+    ['2025-06-18', '2025-06-18'],
+    ['x'.repeat(33), newestRevision],
+    [undefined, newestRevision],
+  ])('settles on the revision that the server names, where it names one: %s', async (named, settled) => {
+    const told: McpAsk[] = [];
+    const upstreams = {
+      servers: () => [server],
+      send: async (_server: unknown, ask: McpAsk) => {
+        told.push(ask);
+        const { id } = JSON.parse(ask.text ?? '');
+        const text = JSON.stringify({ jsonrpc: '2.0', id, result: { protocolVersion: named } });
+        return E.right({ status: 200, session: 'theirs', body: { kind: 'json' as const, text } });
+      },
+    };
+    const ports = { upstreams, clock: { now: () => 0, newId: () => '1' } };
+    const memory = { hold: () => true, holdUnfinished: () => true };
+    const ask = { ...about, server, session: noneYet, method: 'initialize', memory };
+    expect(await beginSession(ports, ask, newestRevision)).toEqual(
+      E.right({ id: 'theirs', revision: settled }),
+    );
+    expect(told.at(-1)?.headers).toEqual({ 'mcp-protocol-version': settled });
+  });
+
+  it('holds the longest event that is not complete yet, once', () => {
+    const held: number[] = [];
+    const hold = (bytes: number): boolean => held.push(bytes) < 3;
+    const memory = { hold, holdUnfinished: () => false };
+    const { holdUnfinished } = exchangeOf({ ...about, session: noneYet, memory }).memory;
+    expect([10, 4, 10, 12, 12, 13].map(holdUnfinished)).toEqual([true, true, true, true, true, false]);
+    expect(held).toEqual([10, 2, 1]);
+  });
+});
+
+it('titles of tools are remembered in a bounded number', () => {
+  const titles = toolTitles();
+  const tools = Array.from({ length: 10_001 }, (_, n) => ({ name: `t${n}`, title: `Tool ${n}` }));
+  titles.listed('own', tools.slice(0, 10_000));
+  expect(titles.of('own', 't0')).toBe('Tool 0');
+  titles.listed('own', tools.slice(10_000));
+  expect([titles.of('own', 't0'), titles.of('own', 't10000')]).toEqual([undefined, 'Tool 10000']);
+});

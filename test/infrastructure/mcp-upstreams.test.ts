@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { McpAsk, McpFrame } from '../../application/ports/mcp-upstreams.ts';
+import { type McpServerPool, mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
+import { sealedSessions } from '../../infrastructure/mcp/sealed-sessions.ts';
+import { listening, type RunningServer } from '../support/mcp-servers.ts';
+
+const running: { readonly server: RunningServer; readonly pool: McpServerPool }[] = [];
+afterEach(async () => {
+  for (const { server, pool } of running.splice(0)) {
+    await pool.close();
+    await server.stop();
+  }
+});
+
+const memory = { hold: () => true, holdUnfinished: () => true };
+const message = (over: Partial<McpAsk> = {}): McpAsk => ({
+  method: 'POST',
+  text: '{}',
+  session: undefined,
+  headers: {},
+  signal: new AbortController().signal,
+  memory,
+  ...over,
+});
+
+const configOf = (id: string, url: string) => ({
+  id,
+  displayName: id,
+  url,
+  auth: { mode: 'none' as const },
+  policy: { allowedOwners: [], allowedTools: undefined, deniedTools: [] },
+  timeoutMs: 20_000,
+  maxResultBytes: 4096,
+});
+
+async function poolTo(answer: RequestListener, ids: readonly string[]) {
+  const server = await listening(answer);
+  let configs = ids.map((id) => configOf(id, server.url));
+  const pool = mcpUpstreams(() => configs, { conceal: () => undefined, warn: () => undefined });
+  running.push({ server, pool });
+  return {
+    server: server.server,
+    send: async (id: string, ask: McpAsk = message()) => {
+      const reply = await pool.send(configOf(id, server.url), ask);
+      // The connection is free for the next one a little later.
+      await sleep(20);
+      return reply;
+    },
+    /** As a reload does: everything is read anew. */
+    reload: (left: readonly string[], timeoutMs = 20_000) => {
+      configs = left.map((id) => ({ ...configOf(id, server.url), timeoutMs }));
+    },
+  };
+}
+
+async function sendingTo(answer: RequestListener) {
+  const { send } = await poolTo(answer, ['own']);
+  return (over: Partial<McpAsk> = {}) => send('own', message(over));
+}
+
+it('a reload keeps the connections of a server that says the same, and closes those of others', async () => {
+  const { server, send, reload } = await poolTo(
+    (_req, res) => void res.writeHead(202).end(),
+    ['own', 'other'],
+  );
+  server.keepAliveTimeout = 60_000;
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  await send('own');
+  reload(['own', 'other']);
+  await send('own');
+  expect(sockets).toHaveLength(1);
+  const changed = new Promise((resolve) => sockets[0]?.once('close', resolve));
+  reload(['own', 'other'], 10_000);
+  await send('own');
+  await changed;
+  expect(sockets).toHaveLength(2);
+  const gone = new Promise((resolve) => sockets[1]?.once('close', resolve));
+  reload(['other'], 10_000);
+  await send('other');
+  await gone;
+  expect(await send('own')).toMatchObject({ left: { code: 'unknown_server' } });
+});
+
+it('what nobody waits for any more goes to no server', async () => {
+  let heard = 0;
+  const send = await sendingTo((_req, res) => {
+    heard += 1;
+    res.writeHead(202).end();
+  });
+  expect(await send({ signal: AbortSignal.abort() })).toMatchObject({
+    left: { code: 'upstream_unreachable' },
+  });
+  expect(heard).toBe(0);
+});
+
+it('an event that does not end is read no further than a message may be long', async () => {
+  const send = await sendingTo((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write(`data: ${'x'.repeat(5000)}`);
+  });
+  const reply = await send();
+  const frames: McpFrame[] = [];
+  if (E.isRight(reply) && reply.right.body.kind === 'events')
+    for await (const frame of reply.right.body.frames) frames.push(frame);
+  expect(frames).toMatchObject([{ kind: 'failed', error: { code: 'result_too_large' } }]);
+});
+
+it.each([
+  ['1024 characters', 'x'.repeat(1024), true],
+  ['1025 characters', 'x'.repeat(1025), false],
+  ['two words', 'two words', false],
+])('the id of a session is what clients can carry, and else none: %s', async (_what, id, isId) => {
+  const send = await sendingTo((_req, res) => void res.writeHead(202, { 'mcp-session-id': id }).end());
+  expect(await send()).toMatchObject({ right: { session: isId ? id : undefined } });
+});
+
+it('sessions with so many servers that no client could carry their id do not begin', async () => {
+  const secret = randomBytes(32);
+  const sessions = sealedSessions(
+    async () => secret,
+    () => undefined,
+  );
+  const sealed = (servers: number) =>
+    sessions.seal('k', {
+      place: '*',
+      upstream: Object.fromEntries(
+        Array.from({ length: servers }, (_, n) => [`s${n}`, { id: 'x'.repeat(1000), revision: undefined }]),
+      ),
+    });
+  expect(E.isRight(await sealed(9))).toBe(true);
+  expect(await sealed(10)).toMatchObject({ left: { code: 'upstream_protocol' } });
+});
