@@ -3,7 +3,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { Server as NetServer, type Socket } from 'node:net';
 import { malformedRequests } from './malformed-request.ts';
 
-/** Request headers up to 32 KiB (rule 33.11). */
+/** Request headers up to 32 KiB (rule 33.11). How many they are is bounded by Node: more than 1,000 it refuses alike. */
 const maxHeaderBytes = 32 * 1024;
 /** A caller may take this long to send its headers. A body has its pace instead: large ones come over slow lines. */
 const headersTimeoutMs = 60_000;

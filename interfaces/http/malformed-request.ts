@@ -8,7 +8,7 @@ import { everyAnswer } from './send-json.ts';
 const faults: Readonly<Record<string, readonly [status: string, error: GatewayError]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
-    invalidRequest('The request headers are larger than 32 KiB.'),
+    invalidRequest('The request headers are larger than 32 KiB, or more than 1,000.'),
   ],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [
     '413 Payload Too Large',

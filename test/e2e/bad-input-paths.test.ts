@@ -14,6 +14,21 @@ describe('headers and paths', () => {
     expect(answer.status).toBe(200);
   });
 
+  it('of a request are 1,000 at most', async () => {
+    const own = [bearer(), json];
+    const others = (count: number) =>
+      Array.from({ length: count }, (_, index): [string, string] => [`x-${index}`, '']);
+    // Beside these the request has `host`, `connection` and `content-length`.
+    const taken = await rawExchange(gateway().url, aRequest({ headers: [...own, ...others(995)] }));
+    expect(taken.status).toBe(200);
+    const refused = await rawExchange(gateway().url, aRequest({ headers: [...own, ...others(996)] }));
+    expect(refused.status).toBe(431);
+    expect(envelopeOf(refused)).toMatchObject({
+      message: 'The request headers are larger than 32 KiB, or more than 1,000.',
+      code: 'invalid_request',
+    });
+  });
+
   it.each([
     ['in one header', [['x-big', 'x'.repeat(33 * 1024)]]],
     ['in many', Array.from({ length: 600 }, (_, index) => [`x-${index}`, 'x'.repeat(56)])],
@@ -22,7 +37,7 @@ describe('headers and paths', () => {
     const answer = await rawExchange(gateway().url, aRequest({ headers: [bearer(), json, ...headers] }));
     expect(answer.status).toBe(431);
     expect(envelopeOf(answer)).toEqual({
-      message: 'The request headers are larger than 32 KiB.',
+      message: 'The request headers are larger than 32 KiB, or more than 1,000.',
       type: 'invalid_request_error',
       param: null,
       code: 'invalid_request',
