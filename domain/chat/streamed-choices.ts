@@ -43,8 +43,8 @@ export class StreamedChoices {
   /** What has finished stays so: usage may follow in a choice that says no more. */
   private place(index: number, ends: boolean): void {
     if (this.closed.has(index)) return;
-    const isNew = !this.open.delete(index);
-    if (isNew && this.open.size + this.closed.size >= maxChoices) return;
+    this.open.delete(index);
+    if (this.open.size + this.closed.size >= maxChoices) return;
     (ends ? this.closed : this.open).add(index);
   }
 }

@@ -16,7 +16,7 @@ export function withoutMark(pieces: readonly Uint8Array[]): readonly Uint8Array[
 export function markedBytes(pieces: readonly Uint8Array[]): number {
   let seen = 0;
   for (const piece of pieces)
-    for (const byte of piece.subarray(0, mark.length - seen)) {
+    for (const byte of piece) {
       if (byte !== mark[seen]) return 0;
       seen += 1;
       if (seen === mark.length) return seen;

@@ -67,8 +67,7 @@ const framing = (besideLeft: number): StreamMachine<Pending, Buffer, TextFrame> 
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at];
-      const inLine = !pending.lineEmpty && !pending.closing;
-      if (inLine && byte !== LF && byte !== CR) continue;
+      if (!pending.lineEmpty && byte !== LF && byte !== CR) continue;
       const cut = boundary(pending, byte === LF, byte === CR);
       if (cut === undefined) continue;
       const end = cut === 'after' ? at + 1 : at;
