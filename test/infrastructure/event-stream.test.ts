@@ -197,6 +197,7 @@ describe('lengths, boundaries and encodings are validated', () => {
     ['headers that end inside a name', withHeaders(Buffer.from([4, 0x61])), 'header_boundary'],
     ['headers that end before a type', withHeaders(Buffer.from([1, 0x61])), 'header_boundary'],
     ['headers that end inside a length', withHeaders(header(7, [0])), 'header_boundary'],
+    ['headers that end behind a length', withHeaders(header(7, [0, 2])), 'header_boundary'],
     ['headers that end inside a string', withHeaders(header(7, [0, 2, 0x61])), 'header_boundary'],
     ['headers that end inside bytes', withHeaders(header(6, [0, 2, 0x61])), 'header_boundary'],
     ['headers that end inside a byte', withHeaders(header(2, [])), 'header_boundary'],
@@ -272,6 +273,15 @@ describe('bounds', () => {
     const run = eventFrames.begin();
     expect(run.push(prelude.subarray(0, 11))).toEqual([]);
     expect(run.push(prelude.subarray(11, 12))).toEqual([fault('total_length')]);
+  });
+
+  it('what is held of a frame is the buffer that grows ahead of its bytes, and never past its end', () => {
+    const run = eventFrames.begin();
+    const held = cutAt(sized(100_000), [40_000, 40_001, 80_001]).map((piece) => {
+      run.push(piece);
+      return run.holds();
+    });
+    expect(held).toEqual([40_000, 80_000, 100_000, 0]);
   });
 
   it('headers may be as long as their bound, and no longer', () => {

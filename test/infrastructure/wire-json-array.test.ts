@@ -45,6 +45,7 @@ describe('a JSON array in bytes', () => {
     ['another element', '[{},7,{}]', ['{}', '7']],
     ['no array', '<html>{}', ['<']],
     ['a text', '"[{}]', ['"']],
+    ['the end of an array', ']{}', [']']],
     ['garbage between the elements', '[{}x{}]', ['{}', 'x']],
   ])('%s is a frame that is no object, and the last one', (_case, text, frames) => {
     expect(read(text)).toEqual(frames);

@@ -115,6 +115,7 @@ describe('JSON lines in bytes', () => {
     ['application/jsonl', true],
     ['application/x-jsonlines', true],
     ['application/json', false],
+    ['application/jsonld', false],
     ['text/event-stream', false],
   ])('%s is announced as such: %s', (contentType, announced) => {
     expect(isJsonLines(contentType)).toBe(announced);

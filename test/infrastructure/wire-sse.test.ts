@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   maxEscapedKeys,
+  maxJsonDepth,
   maxStreamEventBytes,
   maxStreamEventLines,
   maxStreamEventMembers,
@@ -223,6 +224,9 @@ describe('what stands beside the events of a stream', () => {
   const words = '{"message":"No hunter2.","code":"no_memory"}';
   const why = { kind: 'fault', reason: 'No ***.', labels: { code: 'no_memory' } };
 
+  const large = `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes - 20)}"}`;
+  const nested = (levels: number) => `{"error":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
   it.each([
     ['a field', `data: a\n\nerror: ${json}\n\n`, [data, ['error', `{"error":${json}}`]]],
     [
@@ -251,6 +255,10 @@ describe('what stands beside the events of a stream', () => {
     expect(read(text)).toEqual(frames.filter((frame) => frame === data));
   });
 
+  it.each([large, nested(maxJsonDepth)])('is an error as large and as deep as what is read: %#', (text) => {
+    expect(framesIn(text)).toEqual([['error', text]]);
+  });
+
   it('has the bytes of an event then', () => {
     const wire = `event: error\ndata: ${json}\n\n`;
     const frames = outputsOf(told, [Buffer.from(`${json}\n\n`)]);
@@ -261,6 +269,7 @@ describe('what stands beside the events of a stream', () => {
   it.each([
     ['JSON', `data: a\n\n${words}\n\n`],
     ['JSON that the end cuts', `data: a\n\n${words}`],
+    ['JSON behind other words', `{"message":"Hold on."}\n\ndata: a\n\n${words}\n\n`],
     ['JSON before comments, fields and events', `${words}\n\n: ping\n\nid: 1\nretry: 5\n\ndata: a\n\n`],
   ])('tells why it ended, where it is words alone, however the bytes come: %s', (_, text) => {
     expect(readTold([Buffer.from(text)])).toEqual([[data], why]);
@@ -280,9 +289,10 @@ describe('what stands beside the events of a stream', () => {
     ['no JSON', '<html>\n\n'],
     ['JSON without words', '{"code":7}\n\n'],
     ['an error that is none', 'error: null\n\n'],
-    ['more than is read', `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes)}"}`],
-    ['more than is read, in whole', `{"error":"m","x":"${'x'.repeat(maxUpstreamErrorBytes)}"}\n\n`],
-    ['what is nested too deeply', `{"error":${'['.repeat(30_000)}${']'.repeat(30_000)}}\n\n`],
+    ['more than is read', `${large} `],
+    ['more than is read, in whole', `${large}\n\n`],
+    ['what is nested too deeply', nested(maxJsonDepth + 1)],
+    ['what is nested without a bound', `${nested(30_000)}\n\n`],
   ])('says nothing: %s', (_, text) => {
     expect(framesIn(`data: a\n\n${text}`)).toEqual([data]);
     expect(endingOf(text)).toEqual({ kind: 'eof' });
