@@ -36,6 +36,7 @@ describe('what the gateway reasons about is checked, and named by its path', () 
     ['max_tokens of 0', { max_tokens: 0 }, 'max_tokens'],
     ['negative max_tokens', { max_tokens: -1 }, 'max_tokens'],
     ['half a token', { max_tokens: 1.5 }, 'max_tokens'],
+    ['more tokens than can be counted', { max_tokens: 2 ** 53 }, 'max_tokens'],
     ['max_tokens as text', { max_tokens: '100' }, 'max_tokens'],
     ['no messages', { messages: undefined }, 'messages'],
     ['empty messages', { messages: [] }, 'messages'],

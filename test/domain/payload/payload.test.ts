@@ -269,6 +269,17 @@ describe('values that break databases', () => {
     });
   });
 
+  it.each<[string, boolean]>([
+    ['1'.repeat(8000), true],
+    ['1'.repeat(8001), false],
+    ['1E8000', true],
+    ['1E8001', false],
+    ['1E-8001', false],
+  ])('a number is kept as one where every database holds it: %#', (digits, holds) => {
+    const { text } = redactedResponse(parseExact(`{"a":${digits}}`), rules, cap);
+    expect(text).toBe(`{"body":{"a":${holds ? digits : `"${digits}"`}}}`);
+  });
+
   it('U+0000 and lone surrogates pass: the store replaces them, and they take no more bytes there', () => {
     const text = 'a\0b\ud800c\udc00';
     expect(jsonOf(redactedResponse({ text, [text]: 1 }, rules, cap))).toEqual({ body: { text, [text]: 1 } });

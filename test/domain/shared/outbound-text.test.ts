@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { parseDocument, withMembers } from '../../../domain/shared/json-document.ts';
 import { outboundBytes, outboundText, unchangedText } from '../../../domain/shared/outbound-text.ts';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -48,4 +50,10 @@ describe('a text that goes upstream with edits', () => {
     const came = utf8('{"model":"fast"} – ü');
     expect(outboundBytes(unchangedText('{"model":"fast"} – ü'), came)).toEqual([came]);
   });
+});
+
+it('an object without members takes them within its braces, whatever blanks stand before it', () => {
+  const document = parseDocument(' \n{ } ', {});
+  const changes = new Map([['model', 'a']]);
+  expect(E.isRight(document) && withMembers(document.right, changes)).toBe(' \n{"model":"a" } ');
 });

@@ -34,6 +34,21 @@ describe('a key that is spelled with escapes', () => {
     },
   );
 
+  it('is what its text says with any blanks before its colon', () => {
+    prime('"before blanks":1,', 'c');
+    expect(parseText(`{"before blanks":1,${escaped('c')} \t\r\n :2}`)).toEqual({ 'before blanks': 1, c: 2 });
+  });
+
+  it('is what its text says where the escape is a quote alone', () => {
+    prime('"before a quote":1,', '"');
+    expect(parseText('{"before a quote":1,"\\"":2}')).toEqual({ 'before a quote': 1, '"': 2 });
+  });
+
+  it('leaves keys beside it that look like the names of such keys', () => {
+    const others = { '#0#0': 1, '#1#0': 2, '#2#0': 3 };
+    expect(parseText(`{"\\u0061":0,${JSON.stringify(others).slice(1)}`)).toEqual({ a: 0, ...others });
+  });
+
   it('is the field of a body that the upstream reads', () => {
     prime('"model":"fast",', 'stream');
     const body = parseDocument(`{"model":"fast",${escaped('stream')}:true}`, {});

@@ -36,6 +36,14 @@ describe('a body that was scanned is parsed', () => {
       { numRuns: 1000 },
     );
   });
+
+  it.each(['9007199254740993', '-9007199254740993', '90071992547409931', '-0', '1.0', '1e2', '1E+2', '0.10'])(
+    'with every digit of %s',
+    (digits) => {
+      for (const text of [`{"a":${digits}}`, `{"a":[true,${digits},1]}`])
+        expect(JSON.stringify(valueOf(text, parseDigits))).toBe(text);
+    },
+  );
 });
 
 it.each([
@@ -49,3 +57,12 @@ it.each([
     expect(E.isRight(parseDocument(text, { messages: { '*': { '*': {} } } }))).toBe(true);
   },
 );
+
+it.each([
+  ['{"a":{b":1}}', 7],
+  ['{"a":1"b":2}', 7],
+])('a text stops being JSON where a sign is that cannot stand there: %s, character %d', (text, character) => {
+  expect(parseDocument(text, { a: {} })).toMatchObject(
+    E.left({ message: `The request body is not valid JSON (character ${character}).` }),
+  );
+});

@@ -62,6 +62,24 @@ describe('what the first machine puts out is what the second one takes in', () =
     );
   });
 
+  it('and an ending is told on as each machine leaves it, and what each holds adds up', () => {
+    const adds = (reason: string, bytes: number): Sealed<string, string> =>
+      seal({
+        start: () => undefined,
+        step: (state, input: string) => [state, [input]],
+        end: (_, ending) => [ending.kind === 'fault' ? ending.reason : ''],
+        ending: (_, ending) => ({
+          kind: 'fault',
+          reason: `${ending.kind === 'fault' ? ending.reason : ''}${reason}`,
+        }),
+        holds: () => bytes,
+      });
+    const run = andThen(andThen(adds('a', 1), adds('b', 2)), adds('c', 4)).begin();
+    expect(run.end({ kind: 'eof' })).toEqual(['', 'a', 'ab']);
+    expect(run.ending({ kind: 'eof' })).toEqual({ kind: 'fault', reason: 'abc' });
+    expect(run.holds()).toBe(7);
+  });
+
   it('at once: nothing waits for the end that the second machine can say now', () => {
     const run = andThen(twice, twice).begin();
     expect(run.push(1)).toEqual([1, 1, 1, 1]);
