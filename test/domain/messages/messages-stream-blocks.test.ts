@@ -209,6 +209,21 @@ describe('blocks come one after the other', () => {
       [called(piece(0, '{}', f, 'f')), called(piece(0, '{}', g, 'f'))],
       ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
     ],
+    [
+      'the same arguments for a call without an id that is named again',
+      [called(piece(0, '{}', {}, 'f')), called(piece(0, '{}', {}, 'f'))],
+      ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
+    ],
+    [
+      'arguments at an index of their own, behind a call that has its own',
+      [called(piece(0, '{"a":1}', f, 'f')), called(piece(0, '{"b":2}', g, 'g')), called(piece(1, '{}'))],
+      ['tool_use f', '{"a":1}', '.', 'tool_use g', '{"b":2}', '.', 'tool_use', '{}', '.'],
+    ],
+    [
+      'a whole message behind a call that has no name yet',
+      [called(piece(0, '{}', f)), chunkEvent({ choices: [{ index: 0, message: { content: 'a' } }] })],
+      ['tool_use', '{}', '.'],
+    ],
     ['arguments that say null', [called(piece(0, 'null', f, 'f'))], ['tool_use f', '.']],
     [
       'a null among the arguments',
@@ -457,6 +472,12 @@ describe('what waits is bounded', () => {
       called(piece(2 * at, '}')),
       called(piece(2 * at + 1, '"}')),
     ]).flat();
+    expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
+  });
+
+  it('nor do blocks that went out, however many they are', () => {
+    const turn = [says({ content: 'a' }), says({ reasoning: 'b' })];
+    const inputs = Array.from({ length: 40_000 }, () => turn).flat();
     expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
   });
 

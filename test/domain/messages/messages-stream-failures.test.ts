@@ -125,6 +125,12 @@ describe('a failure never looks finished', () => {
     expect(grammarFault(toldOf(events))).toBeUndefined();
   });
 
+  it('an answer in images that calls a tool is told by its call', () => {
+    const call = called(piece(0, '{}', { id: 'a' }, 'f'));
+    const inputs = [says({ images: [{ type: 'image_url' }] }), call, finishes('tool_calls'), done];
+    expect(eventsOf(inputs).at(-1)).toEqual(done);
+  });
+
   it.each<[string, readonly ChatEvent[]]>([
     ['nothing before [DONE]', []],
     ['usage alone', [chunkEvent({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 0 } })]],

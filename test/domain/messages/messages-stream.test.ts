@@ -205,6 +205,11 @@ describe('the end', () => {
       [3, 0, 1],
     ],
     [
+      'of the output alone, repeated',
+      [chunkEvent({ usage: { completion_tokens: 1 } }), chunkEvent({ usage: { completion_tokens: 5 } })],
+      [0, 0, 5],
+    ],
+    [
       'repeated: the last one counts, never a sum',
       [
         chunkEvent({ usage: { prompt_tokens: 3, completion_tokens: 1 } }),

@@ -163,6 +163,11 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
       2,
     ],
     [
+      'in the output of an event that another without any follows',
+      [{ response: { output: ['mcp_call', 'function_call'].map(item) } }, { response: { output: [] } }],
+      2,
+    ],
+    [
       'as items, and in that output once more',
       [
         added('function_call', 0),

@@ -222,6 +222,13 @@ describe('secrets in the words of a failure never reach the caller', () => {
     expect(sent(`data: ${payload}\n\n`)).toEqual([out, 'failed']);
   });
 
+  it('an event without its words keeps the name that it came under, where its payload says none', () => {
+    expect(eventsOf(['event: error\ndata: {"message":"hunter2"}\n\n'])[0]).toMatchObject({
+      chunk: { message: '[REDACTED]' },
+      name: 'error',
+    });
+  });
+
   it('what has nothing to hide stays byte for byte', () => {
     const words = { code: 'hunter', message: 'm', metadata: { raw: ['a', 1, null, { b: true }] } };
     const block = event({ type: 'error', ...words, error: words });
@@ -248,7 +255,8 @@ describe('secrets in the words of a failure never reach the caller', () => {
     expect(eventsOf([created, deep(100_000)]).slice(1)).toEqual([
       failure('The upstream sent a malformed event.'),
     ]);
-    expect(sent(deep(100))).toEqual([expect.stringContaining('[REDACTED]'), 'failed']);
+    for (const levels of [100, maxJsonDepth - 1])
+      expect(sent(deep(levels))).toEqual([expect.stringContaining('[REDACTED]'), 'failed']);
   });
 
   it('no depth of any other event makes the machine throw', () => {
