@@ -32,6 +32,10 @@ export interface CollectorOptions<Item, Result> {
 const maxBatchItems = 200;
 /** Bytes of a batch, so that a statement stays small compared with the server's memory. */
 const maxBatchBytes = 4 * 1024 * 1024;
+/** Items of a batch that is large: the ones that come behind it are likely to be as many. */
+const largeBatchItems = 4;
+/** How long they are waited for: a statement costs much the same however many share it. */
+const gatherMs = 2;
 /** After this long a second batch starts beside the first, because a stuck lane must not hold up the others. */
 const slowBatchMs = 25;
 /** Batches under way at once. The other connections of the pool are for everything else. */
@@ -76,8 +80,11 @@ export class Collector<Item, Result> {
   private over = false;
   private suspectsUnderWay = 0;
   private lastStart = 0;
+  /** Items of the batch that began last. */
+  private lastItems = 0;
   private scheduled = false;
   private timer: NodeJS.Timeout | undefined;
+  private gathering: NodeJS.Timeout | undefined;
   private readonly wake = (): void => this.schedule();
   private endOfWait: NodeJS.Timeout | undefined;
 
@@ -140,6 +147,7 @@ export class Collector<Item, Result> {
     if (this.scheduled || oldest === undefined || this.underWay.length >= maxBatches) return;
     const lasted = performance.now() - this.lastStart;
     if (this.underWay.length > 0 && lasted < slowBatchMs) return this.lookAgain(slowBatchMs - lasted);
+    if (this.gathers(oldest.addedAt)) return;
     const { turns } = this.options;
     if (turns?.mayBegin(oldest.addedAt, this.wake) === false) return;
     this.scheduled = true;
@@ -150,6 +158,22 @@ export class Collector<Item, Result> {
       if (batch.length > 0) this.run(batch, turn);
       else turn?.end();
     });
+  }
+
+  /**
+   * Whether those who wait, the oldest since `addedAt`, wait for more to come: behind a large batch until they are three
+   * quarters of it, and not for long. Behind a small one nobody does, so that a lone request is not slower.
+   */
+  private gathers(addedAt: number): boolean {
+    const enough = this.lastItems < largeBatchItems || this.waiting.length >= 0.75 * this.lastItems;
+    const left = addedAt + gatherMs - performance.now();
+    if (enough || left <= 0) return false;
+    this.gathering ??= setTimeout(() => {
+      this.gathering = undefined;
+      this.lastItems = 0;
+      this.schedule();
+    }, Math.round(left));
+    return true;
   }
 
   /**
@@ -170,6 +194,9 @@ export class Collector<Item, Result> {
     this.underWay.push(batch);
     if (suspect) this.suspectsUnderWay += 1;
     this.lastStart = startedAt;
+    this.lastItems = batch.length;
+    clearTimeout(this.gathering);
+    this.gathering = undefined;
     for (const { lane } of batch) if (lane !== undefined) this.busyLanes.add(lane);
     this.countGroup(batch[0]?.group, 1);
     const ended = this.options.run(batch.map(({ item }) => item)).then(

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { underTest } from './collector-bench.ts';
+
+describe('behind a large batch', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+    jest.advanceTimersByTime(100_000);
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const turn = () => jest.advanceTimersByTimeAsync(0);
+  const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
+  /** The last millisecond of the wait, and the turn in which the batch goes: it is a millisecond of these timers. */
+  const sent = 2;
+  const items = (count: number, prefix: string): readonly string[] =>
+    Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+  /** A collector whose last batch, of so many items, has just ended. */
+  async function behind(count: number) {
+    const bench = underTest();
+    bench.add(...items(count, 'a'));
+    await turn();
+    bench.batches[0]!.succeed();
+    await turn();
+    const following = () => bench.sent().slice(1);
+    return { ...bench, following };
+  }
+
+  it('of eight, items wait until they are six', async () => {
+    const { add, following } = await behind(8);
+    add(...items(5, 'b'));
+    await turn();
+    expect(following()).toEqual([]);
+    add('b5');
+    await turn();
+    expect(following()).toEqual([items(6, 'b')]);
+  });
+
+  it('they wait for 2 ms from the first one on, and not for longer', async () => {
+    const { add, following } = await behind(8);
+    add('b0');
+    await pass(1);
+    add('b1');
+    await turn();
+    expect(following()).toEqual([]);
+    await pass(sent);
+    expect(following()).toEqual([['b0', 'b1']]);
+  });
+
+  it('who has waited for it as long as that waits no more', async () => {
+    const { add, batches, sent: all } = underTest();
+    add(...items(8, 'a'));
+    await turn();
+    add('b');
+    await pass(2);
+    batches[0]!.succeed();
+    await turn();
+    expect(all().slice(1)).toEqual([['b']]);
+  });
+
+  it('the batch that follows says how many are waited for next, so waiting ends with the load', async () => {
+    const { add, batches, following } = await behind(8);
+    add('b0');
+    await pass(1 + sent);
+    batches[1]!.succeed();
+    await turn();
+    add('c0');
+    await turn();
+    expect(following()).toEqual([['b0'], ['c0']]);
+  });
+
+  it('of four, and behind no smaller one', async () => {
+    const four = await behind(4);
+    four.add('b0');
+    await turn();
+    expect(four.following()).toEqual([]);
+    const three = await behind(3);
+    three.add('b0');
+    await turn();
+    expect(three.following()).toEqual([['b0']]);
+  });
+
+  it('a timer that a fuller batch made needless sends nothing early', async () => {
+    const { add, batches, following } = await behind(4);
+    add('b0');
+    await pass(1);
+    add('b1', 'b2');
+    await turn();
+    expect(following()).toEqual([['b0', 'b1', 'b2']]);
+    add('c0');
+    await pass(5);
+    expect(following()).toHaveLength(1);
+    batches[1]!.succeed();
+    await turn();
+    expect(following()).toEqual([['b0', 'b1', 'b2'], ['c0']]);
+  });
+});
