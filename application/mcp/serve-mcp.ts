@@ -115,10 +115,10 @@ async function listened(
   const reply = await ports.upstreams.send(server, ask);
   if (E.isLeft(reply)) return call.failed(reply.left);
   const { status, body } = reply.right;
-  if (status < 200 || (status >= 300 && status !== 405))
-    return relayedReply(ports, call, server, reply.right);
+  if (status === 405) return call.failed(noStream);
+  if (status < 200 || status >= 300) return relayedReply(ports, call, server, reply.right);
   // To a client an answer without a stream is one that broke off: it would ask for the next one again and again.
-  if (status === 405 || body.kind !== 'events') return call.failed(noStream);
+  if (body.kind !== 'events') return call.failed(noStream);
   return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
 }
 

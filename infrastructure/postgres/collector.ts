@@ -165,9 +165,9 @@ export class Collector<Item, Result> {
    * quarters of it, and not for long. Behind a small one nobody does, so that a lone request is not slower.
    */
   private gathers(addedAt: number): boolean {
-    const enough = this.lastItems < largeBatchItems || this.waiting.length >= 0.75 * this.lastItems;
+    if (this.lastItems < largeBatchItems || this.waiting.length >= 0.75 * this.lastItems) return false;
     const left = addedAt + gatherMs - performance.now();
-    if (enough || left <= 0) return false;
+    if (left <= 0) return false;
     this.gathering ??= setTimeout(() => {
       this.gathering = undefined;
       this.lastItems = 0;
