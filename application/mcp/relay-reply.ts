@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type McpError, notAuthorized } from '../../domain/mcp/mcp-error.ts';
+import { type McpError, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import {
@@ -37,7 +37,6 @@ const leftToResume: McpError = {
   code: 'left_to_resume',
   message: 'The server ended the stream, to be asked for the rest of it.',
 };
-const sessionGone: McpError = { code: 'session_not_found', message: 'The server has ended this session.' };
 
 /** What a server answered, as its caller may see it; the call ends with it. */
 export function relayedReply(
@@ -76,7 +75,7 @@ function refusedReply(
   { status, body }: McpReply,
 ): McpAnswer {
   if (status === 401 || status === 403) return call.failed(notAuthorized);
-  if (status === 404 && call.request.session !== undefined) return call.failed(sessionGone);
+  if (status === 404 && call.request.session !== undefined) return call.failed(sessionEnded);
   if (body.kind === 'json' && isErrorMessage(body.text))
     return relayedMessage(terms, call, server, status >= 500 ? 200 : status, body.text);
   return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { type McpError, noRoom, notAuthorized } from '../../domain/mcp/mcp-error.ts';
+import { type McpError, noRoom, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
 import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
 import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
@@ -45,11 +45,15 @@ async function askServer(
   if (E.isLeft(reply)) return reply;
   const { status, session } = reply.right;
   if (status === 401 || status === 403) return E.left(notAuthorized);
+  if (ask.session.id !== undefined && unknownSession.has(status)) return E.left(sessionEnded);
   return pipe(
     await resultIn(ask, reply.right, id),
     E.map((result) => ({ result, session })),
   );
 }
+
+/** The protocol has 404 for a session that is not there, and servers written after examples of its SDK have 400. */
+const unknownSession: ReadonlySet<number> = new Set([400, 404]);
 
 const noResult = (method: string, status: number): McpError => ({
   code: 'upstream_protocol',
@@ -190,10 +194,29 @@ export interface ListAsk extends Omit<UnionAsk, 'params' | 'withinMs'> {
 }
 
 /**
- * The whole of a list of a server, page by page, within the time of one answer; Left where a page is missing. A server
- * that does not read cursors gives the first page again, with the same one behind it: that is its end.
+ * The whole of a list of a server. One that has ended its session, as it does when it is started anew, lists in another,
+ * which is ended behind it: the caller's own id has no room for it, and leads to a new one with the next call.
  */
 export async function listAll(
+  ports: UnionServersPorts,
+  ask: ListAsk,
+): Promise<Either<McpError, readonly JsonObject[]>> {
+  const listed = await listIn(ports, ask);
+  if (E.isRight(listed) || listed.left !== sessionEnded) return listed;
+  const { revision = newestRevision } = ask.session;
+  const begun = await beginSession(ports, { ...ask, session: noneYet, method: 'initialize' }, revision);
+  if (E.isLeft(begun)) return begun;
+  const again = { ...ask, session: begun.right };
+  const anew = await listIn(ports, again);
+  if (again.session.id !== undefined) await tellServer(ports, { ...again, params: {} }, 'end');
+  return anew;
+}
+
+/**
+ * The list page by page, within the time of one answer; Left where a page is missing. A server that does not read
+ * cursors gives the first page again, with the same one behind it: that is its end.
+ */
+async function listIn(
   ports: UnionServersPorts,
   ask: ListAsk,
 ): Promise<Either<McpError, readonly JsonObject[]>> {

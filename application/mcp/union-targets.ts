@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { readUnionUri } from '../../domain/mcp/resource-uris.ts';
 import { listedToolName } from '../../domain/mcp/server-message.ts';
@@ -61,7 +62,8 @@ async function byName(
   if (!isString(name) || read === undefined || server === undefined) return nothingNamed(name);
   if (read.tool !== undefined) return E.right({ server, params: { name: read.tool } });
   const own = await cutName(ports, turn, server, list, name);
-  return own === undefined ? nothingNamed(name) : E.right({ server, params: { name: own } });
+  if (E.isLeft(own)) return own;
+  return own.right === undefined ? nothingNamed(name) : E.right({ server, params: { name: own.right } });
 }
 
 const nothingNamed = (name: Json | undefined): Either<McpError, never> =>
@@ -72,19 +74,24 @@ const nothingNamed = (name: Json | undefined): Either<McpError, never> =>
       : 'The message names nothing.',
   });
 
-/** A name that was cut is looked for in the server's list, on whichever replica. */
+/** A name that was cut is looked for in the server's list, on whichever replica; undefined: it is not there. */
 async function cutName(
   ports: ServeUnionPorts,
   { call, session }: UnionTurn,
   server: McpServer,
   list: 'tools/list' | 'prompts/list',
   name: string,
-): Promise<string | undefined> {
+): Promise<Either<McpError, string | undefined>> {
   const upstream = session.upstream[server.id];
-  if (upstream === undefined) return undefined;
-  const items = await listAll(ports, askOf(call, server, upstream, list));
-  if (E.isLeft(items)) return undefined;
-  return items.right
-    .map(listedToolName)
-    .find((tool) => tool !== undefined && unionName({ serverId: server.id, tool }, ports.digest) === name);
+  if (upstream === undefined) return E.right(undefined);
+  return pipe(
+    await listAll(ports, askOf(call, server, upstream, list)),
+    E.map((items) =>
+      items
+        .map(listedToolName)
+        .find(
+          (tool) => tool !== undefined && unionName({ serverId: server.id, tool }, ports.digest) === name,
+        ),
+    ),
+  );
 }

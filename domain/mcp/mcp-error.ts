@@ -80,6 +80,12 @@ export const notAuthorized: McpError = {
   message: 'The server does not accept the credentials of the gateway.',
 };
 
+/** Clients begin another one behind it. */
+export const sessionEnded: McpError = {
+  code: 'session_not_found',
+  message: 'The server has ended this session.',
+};
+
 /** Over `server.max_buffered_bytes`. */
 export const noRoom: McpError = {
   code: 'overloaded',

@@ -231,6 +231,9 @@ const sessionIn = (value: string | string[] | undefined): string | undefined =>
 
 const asBuffer = (piece: unknown): Buffer => (Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece)));
 
+/** Clients pass events of other names over: some servers beat with them. */
+const isMessage = (event: string | undefined): boolean => event === undefined || event === 'message';
+
 async function* framesOf(
   exchange: Exchange,
   body: AsyncIterable<unknown> & { destroy: () => unknown },
@@ -242,14 +245,15 @@ async function* framesOf(
       for (const frame of machine.push(asBuffer(piece))) {
         if (frame.kind === 'oversize' || frame.wire.length > maxBytes)
           return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
-        yield { kind: 'event', data: frame.data, wire: frame.wire };
+        if (isMessage(frame.event)) yield { kind: 'event', data: frame.data, wire: frame.wire };
       }
       const held = machine.holds();
       const fault = held > maxBytes ? tooLarge(maxBytes) : withoutRoom(memory.holdUnfinished(held));
       if (fault !== undefined) return void (yield { kind: 'failed', error: exchange.fault(fault) });
     }
     for (const frame of machine.end({ kind: 'eof' }))
-      if (frame.kind === 'frame') yield { kind: 'event', data: frame.data, wire: frame.wire };
+      if (frame.kind === 'frame' && isMessage(frame.event))
+        yield { kind: 'event', data: frame.data, wire: frame.wire };
   } catch {
     yield { kind: 'failed', error: exchange.fault(unreachable) };
   } finally {

@@ -31,7 +31,8 @@ export const bodyFault = (req: IncomingMessage): GatewayError | undefined => fau
 
 /**
  * Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. Where they
- * are the body of a request, that is what is answered, and once.
+ * are the body of a request, that is what is answered, and once. Where they come behind a request whose answer is not
+ * out, the connection ends behind that answer: it may have been paid for.
  */
 export function malformedRequests(newId: () => string) {
   const answers = new WeakMap<Duplex, ServerResponse>();
@@ -40,11 +41,10 @@ export function malformedRequests(newId: () => string) {
     answering: (req: IncomingMessage, res: ServerResponse): void => void answers.set(req.socket, res),
     refuse: ({ code }: NodeJS.ErrnoException, socket: Duplex): void => {
       const answer = answers.get(socket);
-      const isBody = answer?.req.complete === false;
-      const underWay = isBody ? answer.headersSent : answer?.writableFinished === false;
       const fault = faults[code ?? ''] ?? noHttp;
-      if (!socket.writable || underWay || code === 'ECONNRESET') socket.destroy();
-      else if (isBody && code !== endOfInput) refuseBody(answer, fault[1]);
+      if (!socket.writable || code === 'ECONNRESET') socket.destroy();
+      else if (answer !== undefined && isUnderWay(answer)) endWith(answer, socket, code);
+      else if (answer?.req.complete === false && code !== endOfInput) refuseBody(answer, fault[1]);
       else socket.end(refusal(fault, newId()), () => socket.destroy());
     },
   };
@@ -55,6 +55,19 @@ function refuseBody(answer: ServerResponse, error: GatewayError): void {
   answer.shouldKeepAlive = false;
   faultyBodies.set(answer.req, error);
   answer.req.emit(malformedBody, error);
+}
+
+/** Nothing else can be said to its caller. */
+const isUnderWay = ({ req, headersSent, writableFinished }: ServerResponse): boolean =>
+  req.complete ? !writableFinished : headersSent;
+
+/** What follows a whole request does not take its answer away; a body that is wrong, or a caller that left, does. */
+function endWith(answer: ServerResponse, socket: Duplex, code: string | undefined): void {
+  if (!answer.req.complete || code === endOfInput) return void socket.destroy();
+  // Further bytes are as wrong: once is enough. An answer that ends its connection by itself needs nothing.
+  if (!answer.shouldKeepAlive) return;
+  answer.shouldKeepAlive = false;
+  answer.once('finish', () => socket.end(() => socket.destroy()));
 }
 
 function refusal([status, error]: readonly [string, GatewayError], requestId: string): string {

@@ -38,7 +38,13 @@ beforeAll(async () => {
         capabilities: {},
         serverInfo: { name: 'o', version: '1' },
       };
-      json(200, { jsonrpc: '2.0', id, result: method === 'initialize' ? about : {} });
+      if (method !== 'tools/list')
+        return json(200, { jsonrpc: '2.0', id, result: method === 'initialize' ? about : {} });
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const result = { tools: [{ name: 'add', inputSchema: { type: 'object' } }] };
+      res.write('event: heartbeat\ndata: alive\n\nevent: progress\ndata: {"done":1}\n\n');
+      res.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+      res.end('event: heartbeat\ndata: alive\n\n');
     });
   });
   gateway = await scene.gateway([{ id: 'own', url: server.url }]);
@@ -75,4 +81,23 @@ it('an error that it has for what asks nothing is told', async () => {
     body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' }),
   });
   expect([response.status, await response.json()]).toMatchObject([200, { error: { message: 'no roots' } }]);
+});
+
+it.each(['own', ''])(
+  'events of other names than `message` are passed over, as clients do: %j',
+  async (path) => {
+    const client = await scene.client(gateway, path);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([path === '' ? 'own__add' : 'add']);
+  },
+);
+
+it.each(['/mcp/own', '/mcp'])('`HEAD %s` opens no stream', async (path) => {
+  heard.length = 0;
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${scene.key}`, accept: 'text/event-stream', 'mcp-session-id': 'any' },
+  });
+  expect([response.status, response.headers.get('x-gateway-error')]).toEqual([405, 'no_stream']);
+  expect(heard).toEqual([]);
 });

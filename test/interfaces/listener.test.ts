@@ -1,7 +1,8 @@
 import { Server } from 'node:http';
 import { connect, Server as NetServer } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, it, jest } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, jest } from '@jest/globals';
 import { listener, type ListenerTerms } from '../../interfaces/http/listener.ts';
 
 const aDoor = (handle: ListenerTerms['handle']) =>
@@ -59,4 +60,49 @@ it('bounds the time of headers, and leaves bodies to their pace: a large one ove
   listen.mockRestore();
   if (!(server instanceof Server)) throw new Error('nothing listened');
   expect([server.headersTimeout, server.requestTimeout]).toEqual([60_000, 0]);
+});
+
+describe('an answer that is under way goes out, and the connection ends with it, where its request is followed', () => {
+  const late: ListenerTerms['handle'] = async (_, res) => {
+    res.write('first ');
+    await sleep(50);
+    res.end('last');
+  };
+  const notBegun: ListenerTerms['handle'] = async (_, res) => {
+    await sleep(50);
+    res.end('first last');
+  };
+  const whole = `${aRequest}content-length: 0\r\n\r\n`;
+  it.each([
+    ['by what is no HTTP', `${whole}\u0001\r\n\r\n`],
+    ['by too many headers', `${whole}${aRequest}${'a: b\r\n'.repeat(1100)}\r\n`],
+    ['by another one behind `Connection: close`', `${aRequest}connection: close\r\n\r\n${whole}`],
+    ['by another one that is', `${whole}${whole}\u0001`],
+  ])('%s', async (_, sent) => {
+    for (const handle of [late, notBegun]) {
+      const answers = await overOne(handle, sent);
+      const requests = sent.startsWith(whole + whole) ? 2 : 1;
+      expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(
+        Array.from({ length: requests }, () => 'HTTP/1.1 200'),
+      );
+      expect(answers.match(/first /g)).toHaveLength(requests);
+      expect(answers.match(/last/g)).toHaveLength(requests);
+    }
+  });
+
+  it('without end', async () => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    const door = aDoor(late);
+    await door.open(true);
+    const socket = connect(Number(new URL(door.url()).port), '127.0.0.1');
+    socket.write(whole);
+    const more = setInterval(() => socket.write('\u0001'.repeat(1000)), 1);
+    expect(await text(socket)).toContain('last');
+    clearInterval(more);
+    await door.stop();
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
+  });
 });

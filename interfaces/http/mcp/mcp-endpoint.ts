@@ -141,6 +141,9 @@ function doorError(ports: McpEndpointPorts, req: IncomingMessage, method: Method
   // A page of another origin must not reach servers behind the gateway by way of somebody's browser.
   if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, req))
     return { code: 'cross_origin', message: 'This origin may not call MCP servers.' };
+  // Routes of `GET` answer `HEAD`, which would hold a stream of the server that nobody reads.
+  if (req.method === 'HEAD')
+    return { code: 'no_stream', message: 'A stream is asked for with `GET`, and read.' };
   const accept = header(req, 'accept') ?? '';
   const accepts = (type: string): boolean => accept.includes(type) || accept.includes('*/*');
   if (method === 'POST' && !(accepts('application/json') && accepts('text/event-stream')))
