@@ -1,13 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
-import { keepTick } from './infrastructure/kept-tick.ts';
-import { outliveOutput } from './infrastructure/outlive-output.ts';
+import { keepNextTickFast } from './infrastructure/next-tick.ts';
+import { surviveOutputErrors } from './infrastructure/output-errors.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
 
 /** The command line: `gateway COMMAND …`. */
 export async function main(words: readonly string[]): Promise<void> {
-  outliveOutput();
-  keepTick();
+  surviveOutputErrors();
+  keepNextTickFast();
   const [name = '', ...args] = words[0] === 'help' ? words.slice(1) : words;
   const usage = isCommand(name) ? howCalled(name) : howAllAreCalled();
   try {

@@ -14,7 +14,7 @@ import {
   withoutMessagesType,
 } from '../domain/upstream/upstream-fault.ts';
 import { type CallerAnswer, callerAnswer } from './caller-answer.ts';
-import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
+import { type ClientDisconnect, type DrainSlots, watchClientDisconnect } from './client-disconnect.ts';
 import type { AnswerPath, HeldMemory, ModelAnswer } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { UpstreamTelemetry } from './ports/telemetry.ts';
@@ -28,7 +28,7 @@ import type { SettleRequest } from './settle-request.ts';
 interface Call {
   readonly facts: Admitted;
   readonly execution: UpstreamExecution;
-  readonly departure: Departure;
+  readonly disconnect: ClientDisconnect;
   readonly telemetry: UpstreamTelemetry;
   readonly ends: CallEnds;
   readonly settle: (end: Called) => ReturnType<SettleRequest['called']>;
@@ -47,12 +47,12 @@ export function callUpstream(
     const ends = callEnds(facts, ports.clock);
     const execution = prepared.begin(telemetry.traceContext, holdOf(request.memory));
     const drains = mayDrain(facts, policy()) ? slots : undefined;
-    const departure = watchDeparture(request.link, execution, drains, policy());
+    const disconnect = watchClientDisconnect(request.link, execution, drains, policy());
     const settled: Call['settle'] = (end) => {
       telemetry.ended(end.call.attempt, end.call.observation, failureOf(end));
       return settle(facts, end);
     };
-    const called: Call = { facts, execution, departure, telemetry, ends, settle: settled };
+    const called: Call = { facts, execution, disconnect, telemetry, ends, settle: settled };
 
     const replied = await readReply(await execution.reply, ports, facts, policy);
     if (E.isLeft(replied)) return unanswered(called, replied.left);
@@ -104,12 +104,12 @@ interface Unanswered {
 }
 
 async function unanswered(
-  { facts, execution, departure, ends, settle }: Call,
+  { facts, execution, disconnect, ends, settle }: Call,
   { fault, observation }: Unanswered,
 ): Promise<ModelAnswer> {
-  departure.over();
+  disconnect.over();
   const error = facts.redaction.fit(callersError(fault, facts.path));
-  const end = ends.failed(departure.early(), error, {
+  const end = ends.failed(disconnect.early(), error, {
     status: facts.ask.stream ? 'stream_start_error' : 'provider_error',
     statusCode: error.upstream?.upstreamStatus,
     observation,
@@ -129,12 +129,12 @@ const refusal = (end: Called, error: GatewayError): ModelAnswer => ({
 });
 
 async function whole(
-  { facts, departure, ends, settle }: Call,
+  { facts, disconnect, ends, settle }: Call,
   { observation, text }: CallerAnswer,
   statusCode: number,
 ): Promise<ModelAnswer> {
-  departure.over();
-  const early = departure.early();
+  disconnect.over();
+  const early = disconnect.early();
   if (E.isLeft(text)) {
     const error = facts.redaction.fit(upstreamError(text.left));
     const broken = { status: 'provider_error', statusCode, observation, accepted: true } as const;
@@ -148,7 +148,7 @@ async function whole(
 }
 
 function streamed(
-  { facts, execution, departure, telemetry, ends, settle }: Call,
+  { facts, execution, disconnect, telemetry, ends, settle }: Call,
   reply: UpstreamReply & { kind: 'stream' },
   payload: StreamPayload,
 ): ModelAnswer {
@@ -162,15 +162,15 @@ function streamed(
         fitEnd(await reply.forward((chunks) => pass(redaction.fitChunks(chunks)), hold), redaction.fit),
     },
     hold: holdOf(request.memory),
-    departure,
+    disconnect,
     cancel: () => execution.cancel(),
     payload,
     firstContent: () => {
       telemetry.firstContent();
-      if (departure.early() === undefined) ends.firstContent();
+      if (disconnect.early() === undefined) ends.firstContent();
     },
     settle: (last, observation) => {
-      const early = departure.early();
+      const early = disconnect.early();
       const seen = { statusCode: reply.status, observation };
       if (last.kind === 'done') return settle(ends.answered(early, answer, seen));
       const broken = { ...seen, status: 'stream_error', accepted: true, answer } as const;

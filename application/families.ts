@@ -24,7 +24,7 @@ import { observeResponse, ResponsesObserver } from '../domain/responses/observe-
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
 import type { Digest } from '../domain/shared/digest.ts';
 import { readResponsesRequest, responsesWatched } from '../domain/responses/responses-request.ts';
-import { saidByRefused } from '../domain/request-log/refused-body.ts';
+import { summaryOfRefused } from '../domain/request-log/refused-body.ts';
 import { type ApiFamily, type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import {
@@ -54,7 +54,7 @@ const reading =
       const { value } = document.right;
       return pipe(
         read(document.right),
-        E.mapLeft((error) => ({ ...error, said: saidByRefused(family, value) })),
+        E.mapLeft((error) => ({ ...error, said: summaryOfRefused(family, value) })),
       );
     }
     const { message, path, tooManyValues } = document.left;

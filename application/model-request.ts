@@ -4,7 +4,7 @@ import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { OfferedTool } from '../domain/mcp/referenced-servers.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
-import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
+import type { BodySummary } from '../domain/request-log/refused-body.ts';
 import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability, CapabilityFields } from '../domain/routing/capabilities.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
@@ -64,7 +64,7 @@ export interface HeldMemory {
   readonly keep: () => () => void;
 }
 
-/** The caller's connection, as far as the story needs it. */
+/** The caller's connection, as far as the pipeline needs it. */
 export interface CallerLink {
   /** The connection is closed: nobody is there to be written to. */
   readonly gone: () => boolean;
@@ -108,7 +108,7 @@ export interface Ask extends AskTerms {
   readonly document: Pick<JsonDocument, 'value' | 'valueCount'>;
 }
 
-/** An API family, as data for the one story of a model request. */
+/** An API family, as data for the one pipeline of a model request. */
 export interface Family<A extends Ask> {
   readonly name: ApiFamily;
   /** The refusal where no route has what the request needs, for a family whose callers do not know capabilities. */
@@ -128,7 +128,7 @@ export interface Family<A extends Ask> {
 }
 
 /** Why a body could not be read. */
-export type ReadFault = GatewayError & { readonly tooManyValues?: true; readonly said?: SaidOfBody };
+export type ReadFault = GatewayError & { readonly tooManyValues?: true; readonly said?: BodySummary };
 
 /** The way of an answer: from the family that the upstream speaks to the caller's. */
 export interface AnswerPath {

@@ -7,7 +7,7 @@ import type { StreamPayload } from '../domain/payload/stream-payload.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import { hasContent } from '../domain/upstream/first-content.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
-import type { Departure } from './departure.ts';
+import type { ClientDisconnect } from './client-disconnect.ts';
 import type { AnswerPath, WriteEvents } from './model-request.ts';
 import type { Hold, UpstreamReply } from './ports/upstream.ts';
 
@@ -25,7 +25,7 @@ export interface Relay {
   readonly path: AnswerPath;
   readonly reply: UpstreamReply & { kind: 'stream' };
   readonly hold: Hold;
-  readonly departure: Departure;
+  readonly disconnect: ClientDisconnect;
   /** Ends the upstream call at once. */
   readonly cancel: () => void;
   /** Sees the events that go to the caller. */
@@ -40,7 +40,7 @@ export interface Relay {
  * end is in the ledger. It runs to its end even when the caller has left, so that it is settled.
  */
 export const relayStream =
-  ({ path, reply, hold, departure, cancel, payload, firstContent, settle }: Relay) =>
+  ({ path, reply, hold, disconnect, cancel, payload, firstContent, settle }: Relay) =>
   async (writeToCaller: WriteEvents): Promise<void> => {
     const write: WriteEvents = (events) => {
       for (const event of events) if (event.kind === 'chunk') payload.see(event);
@@ -50,7 +50,7 @@ export const relayStream =
     let begun = false;
     const outbound = new OutboundStream(path.translation?.stream());
     const last = await reply.forward((chunks) => {
-      watch(chunks, observer, departure, reply);
+      watch(chunks, observer, disconnect, reply);
       if (!begun && chunks.some(({ chunk }) => hasContent(path.speaks.family, chunk))) {
         begun = true;
         firstContent();
@@ -59,7 +59,7 @@ export const relayStream =
       if (outbound.end !== undefined || outbound.isFull()) cancel();
       return ready.length === 0 ? undefined : write(ready);
     }, hold);
-    departure.over();
+    disconnect.over();
     if (last.kind === 'failed' && last.chunk !== undefined) observer.see(last.chunk);
     const rest = outbound.rest(last);
     if (rest.length > 0) await write(rest);
@@ -79,15 +79,15 @@ const hasItsWords = (end: LastEvent): boolean => end.kind === 'failed' && end.al
 function watch(
   chunks: readonly Chunk[],
   observer: StreamObserver,
-  departure: Departure,
+  disconnect: ClientDisconnect,
   reply: Relay['reply'],
 ): void {
   for (const { chunk, terminal, reopens, held, failing } of chunks) {
     observer.see(chunk);
-    if (terminal && departure.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
-    if (reopens === true && departure.goesOn()) reply.endWithin(Number.POSITIVE_INFINITY);
+    if (terminal && disconnect.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
+    if (reopens === true && disconnect.goesOn()) reply.endWithin(Number.POSITIVE_INFINITY);
     // Whoever hangs up on a failure that the upstream has told has not left early: there is nothing to wait for.
-    if (failing === true && departure.answered()) reply.endWithin(heldTerminalMs);
+    if (failing === true && disconnect.answered()) reply.endWithin(heldTerminalMs);
   }
 }
 

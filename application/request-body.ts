@@ -14,7 +14,7 @@ import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
 import type { CallTerms, PreparedCall, Upstream, UpstreamCall } from './ports/upstream.ts';
 import { type SharedText, sharedText } from './ports/shared-text.ts';
 
-/** The body of one request, and what the story has done to it. */
+/** The body of one request, and what the pipeline has done to it. */
 export interface RequestBody {
   readonly read: () => Promise<Either<ReadFault, AskTerms>>;
   /** Makes the upstream's own request of what was read, or tells what in it cannot be expressed. Nothing is sent. */

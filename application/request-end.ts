@@ -1,5 +1,5 @@
 import type { CapturedEvents } from '../domain/payload/stream-payload.ts';
-import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
+import type { BodySummary } from '../domain/request-log/refused-body.ts';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
 import { elapsedMs } from '../domain/shared/elapsed.ts';
 import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
@@ -61,7 +61,7 @@ export type RequestEnd = Unsent | Called;
 export const observed = ({ call }: RequestEnd): Observation => call?.observation ?? nothingObserved;
 
 /** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
-export const invokedTools = (said: SaidOfBody | undefined, end: RequestEnd): number | undefined =>
+export const invokedTools = (said: BodySummary | undefined, end: RequestEnd): number | undefined =>
   said?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;
 
 /** Which end writes a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */

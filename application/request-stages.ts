@@ -1,6 +1,6 @@
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { PriceCatalogue } from '../domain/money/price-catalogue.ts';
-import type { SaidOfBody } from '../domain/request-log/refused-body.ts';
+import type { BodySummary } from '../domain/request-log/refused-body.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import type { AnswerPath, Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
 import type { Admission } from './ports/ledger.ts';
@@ -8,14 +8,14 @@ import type { CallTerms, PreparedCall } from './ports/upstream.ts';
 import type { RequestBody } from './request-body.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 
-/** What is known of a request where its story begins. */
+/** What is known of a request where its pipeline begins. */
 interface Begun {
   readonly family: Family<Ask>['name'];
   readonly request: ModelRequest;
   readonly body: RequestBody;
   readonly redaction: RequestRedaction;
   /** Of a body that was read, or refused for what it holds. */
-  readonly said?: SaidOfBody | undefined;
+  readonly said?: BodySummary | undefined;
 }
 
 interface Reading {

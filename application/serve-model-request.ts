@@ -9,7 +9,7 @@ import { resolveRoute } from '../domain/routing/resolve-route.ts';
 import { unknownModel } from '../domain/routing/unknown-model.ts';
 import { type GatewayError, invalidRequest, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { callUpstream } from './call-upstream.ts';
-import { drainSlots } from './departure.ts';
+import { drainSlots } from './client-disconnect.ts';
 import type { AnswerPath, Ask, AskTerms, Family, ModelAnswer, ModelRequest } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import { listModels } from './list-models.ts';
@@ -89,7 +89,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   };
 }
 
-/** Ends the story without a call: nothing is sent upstream for nobody. It is recorded as a request that was left. */
+/** Ends the pipeline without a call: nothing is sent upstream for nobody. It is recorded as a request that was left. */
 const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
 const callTerms = (

@@ -9,7 +9,7 @@ import type { InvocationLinks, McpOverheads } from './ports/mcp-invocations.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { Upstream } from './ports/upstream.ts';
 
-/** What the story of a request asks for. */
+/** What the pipeline of a request asks for. */
 export interface ServePorts {
   readonly catalogue: Catalogue;
   readonly ledger: Ledger;
@@ -23,7 +23,7 @@ export interface ServePorts {
   readonly invocationLinks?: InvocationLinks;
 }
 
-/** The operator's choices that the story follows (rules 32.22, 32.23, 32.27, 32.28). */
+/** The operator's choices that the pipeline follows (rules 32.22, 32.23, 32.27, 32.28). */
 export interface ServePolicy {
   readonly payloads: PayloadPolicy;
   /** What must not be kept of payloads and errors. */

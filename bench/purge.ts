@@ -54,7 +54,7 @@ class Times {
 }
 
 /** Open loop: a fixed rate, whatever the answers do, for as long as it is told to go on. */
-async function load(target: Target, goOn: () => boolean, into: () => Times): Promise<void> {
+async function load(target: Target, shouldContinue: () => boolean, into: () => Times): Promise<void> {
   const pool = new Pool(target.url, { connections: 64 });
   const one = async (times: Times): Promise<void> => {
     const startedAt = performance.now();
@@ -67,7 +67,7 @@ async function load(target: Target, goOn: () => boolean, into: () => Times): Pro
   };
   const answers: Promise<void>[] = [];
   const startedAt = performance.now();
-  for (let sent = 0; goOn(); sent += 1) {
+  for (let sent = 0; shouldContinue(); sent += 1) {
     const wait = startedAt + (sent * 1000) / perSecond - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     answers.push(one(into()));

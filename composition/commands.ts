@@ -13,7 +13,7 @@ import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import type { CommandName } from '../interfaces/cli/usage.ts';
-import { takeOrders } from './orders.ts';
+import { processControl } from './process-control.ts';
 
 /** Runs with the words behind its name, and resolves with the exit code. */
 export type Command = (args: readonly string[]) => Promise<number>;
@@ -30,12 +30,12 @@ const onDatabase = () => import('./database-commands.ts');
 export const commands: Readonly<Record<CommandName, Command>> = {
   quickstart: async (args) => {
     const { quickstartCommand } = await import('./quickstart.ts');
-    return quickstartCommand(takeOrders(), args, terminal);
+    return quickstartCommand(processControl(), args, terminal);
   },
   serve: async (args) => {
     const { configPath } = await import('./own-config.ts');
     const { serveCommand } = await import('./serve-command.ts');
-    return serveCommand(takeOrders(), configPath, processVariables(), args, terminal);
+    return serveCommand(processControl(), configPath, processVariables(), args, terminal);
   },
   migrate: async (args) => (await onDatabase()).migrateCommand(args),
   'check-config': (args) => {

@@ -50,7 +50,7 @@ import {
 } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
-export type Recovery = (goOn: () => boolean) => Promise<void>;
+export type Recovery = (shouldContinue: () => boolean) => Promise<void>;
 
 const token = <T>(name: string) => Symbol(name) as ServiceIdentifier<T>;
 
@@ -143,7 +143,7 @@ function bindStores(container: Container): void {
     ({ pool, cluster, config, log }: Foundations, journal: Journal): Recovery => {
       const ended = cluster === undefined ? undefined : endJournaledHolds(cluster);
       const replay = replayJournaled(placesOf(pool, cluster), settlingOptions(config, log), ended);
-      return (goOn) => journal.recover(replay, goOn);
+      return (shouldContinue) => journal.recover(replay, shouldContinue);
     },
     [tokens.foundations, tokens.journal],
   );
@@ -263,7 +263,7 @@ function bindApp(container: Container): void {
         limitsNow: standings.of,
         telemetry,
         gate: gates.models,
-        mcp: mcp.door,
+        mcp: mcp.services,
         pace: gates.pace,
         decompress,
         clock: ports.clock,

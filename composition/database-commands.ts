@@ -56,7 +56,7 @@ export const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
     const purge = (rows: AgedRows) =>
       purgeRows({ rows, clock: systemClock(), pause: async (ms) => sleep(ms) })({
         ...wanted,
-        goOn: () => !stopped,
+        shouldContinue: () => !stopped,
       });
     return config.database.distribution === 'citus'
       ? purgeShards(url, purge)

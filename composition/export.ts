@@ -34,7 +34,7 @@ export async function exportNow(
         digest: (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex'),
         bounds: partBounds,
       };
-      return exportRange(ports, tell)({ ...call, goOn: () => !stopped });
+      return exportRange(ports, tell)({ ...call, shouldContinue: () => !stopped });
     });
     return done ?? E.left('another export is under way');
   } finally {

@@ -13,7 +13,7 @@ const certificateSecs = 5;
 /** How often it is told that there are too many connections, while there are. */
 const fullMs = 60_000;
 
-/** The doors of a process: one for all, or one for callers and one for admins. */
+/** The listeners of a process: one for all, or one for callers and one for admins. */
 export interface Listeners {
   readonly url: string;
   /** Where the admin API and its page are. */
@@ -40,18 +40,18 @@ export async function openListeners(
     log,
     parts.clock.now,
   );
-  const door = doorFor(parts, config, log);
-  const callers = door(bind, adminBind === undefined ? 'all' : 'callers', tls);
-  const admins = adminBind === undefined ? undefined : door(adminBind, 'admins', adminTls ?? tls);
-  const doors = admins === undefined ? [callers] : [callers, admins];
+  const listenOn = listenerFor(parts, config, log);
+  const callers = listenOn(bind, adminBind === undefined ? 'all' : 'callers', tls);
+  const admins = adminBind === undefined ? undefined : listenOn(adminBind, 'admins', adminTls ?? tls);
+  const listeners = admins === undefined ? [callers] : [callers, admins];
   const cut = (): void => {
-    for (const each of doors) each.cut();
+    for (const each of listeners) each.cut();
   };
   const close = async (): Promise<void> => {
-    await Promise.all(doors.map((each) => each.stop()));
+    await Promise.all(listeners.map((each) => each.stop()));
   };
   try {
-    for (const each of doors) await each.open(alone);
+    for (const each of listeners) await each.open(alone);
   } catch (error) {
     cut();
     await close();
@@ -77,7 +77,7 @@ export async function openListeners(
   };
 }
 
-function doorFor(
+function listenerFor(
   { appFor, clock }: Pick<ServiceParts, 'appFor' | 'clock'>,
   config: LiveConfig,
   log: Log,

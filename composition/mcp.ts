@@ -19,7 +19,7 @@ import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.
 import { textDigest } from '../infrastructure/text-digest.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
-import type { McpDoor } from '../interfaces/http/mcp/mcp-endpoint.ts';
+import type { McpServices } from '../interfaces/http/mcp/mcp-endpoint.ts';
 import { writeBehind } from './settling.ts';
 
 interface McpFoundations {
@@ -31,7 +31,7 @@ interface McpFoundations {
 
 /** The gateway's side of MCP. */
 export interface McpParts {
-  readonly door: McpDoor;
+  readonly services: McpServices;
   readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
   /** What model requests with tools tell of themselves. */
@@ -67,7 +67,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
   const titles = toolTitles();
   const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest, titles, beat };
   return {
-    door: {
+    services: {
       service: serveMcp(ports),
       union: serveUnion(ports),
       keyless: keylessCall({ clock, telemetry, record, secrets }),

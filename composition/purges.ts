@@ -21,21 +21,21 @@ export function purgeOnSchedule(
   log: Log,
   draining: () => boolean,
 ): PurgeWorker {
-  const batches = (retention: Retention, goOn: () => boolean) => (rows: AgedRows) =>
+  const batches = (retention: Retention, shouldContinue: () => boolean) => (rows: AgedRows) =>
     purgeRows({ rows, clock, pause: async (ms) => sleep(ms) })({
       retention,
       dryRun: false,
-      goOn: () => goOn() && !draining(),
+      shouldContinue: () => shouldContinue() && !draining(),
     });
   const usual = { schedule: inUtc, now: () => new Date(), log };
   const ofLogs = purgeWorker({
     ...usual,
     what: 'request logs',
     settings: () => config.loaded().config.requestLogging.purge,
-    purge: (retention, goOn) =>
+    purge: (retention, shouldContinue) =>
       distribution === 'citus'
-        ? purgeShardsAlone(url, batches(retention, goOn))
-        : purgeAlone(url, batches(retention, goOn)),
+        ? purgeShardsAlone(url, batches(retention, shouldContinue))
+        : purgeAlone(url, batches(retention, shouldContinue)),
   });
   const ofInvocations = purgeWorker({
     ...usual,
@@ -48,7 +48,8 @@ export function purgeOnSchedule(
         schedule: invocationSchedule,
       };
     },
-    purge: (retention, goOn) => purgeAlone(url, batches(retention, goOn), undefined, invocationRecords),
+    purge: (retention, shouldContinue) =>
+      purgeAlone(url, batches(retention, shouldContinue), undefined, invocationRecords),
   });
   return {
     follow: () => {

@@ -15,7 +15,7 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import { sessionStore } from '../infrastructure/postgres/session-store.ts';
 import { flags, type Terminal } from '../interfaces/cli/command.ts';
 import { startSimulatedUpstream } from '../tools/simulated-upstream/server.ts';
-import type { Orders } from './orders.ts';
+import type { ProcessControl } from './process-control.ts';
 import { refuseEmpty, type StartJudge } from './reload.ts';
 import type { Service } from './serve.ts';
 import { serveCommand } from './serve-command.ts';
@@ -57,7 +57,7 @@ async function ensureAdmin({ dataDir, adminEmail, adminPassword }: Environment):
  * `gateway quickstart [--allow-shrink]`, which is `npm start`: everything on this machine, nothing to set up.
  */
 export async function quickstartCommand(
-  orders: Orders,
+  control: ProcessControl,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
@@ -75,7 +75,7 @@ export async function quickstartCommand(
       GATEWAY_ADMIN_EMAIL: admin.email,
       GATEWAY_ADMIN_PASSWORD: admin.password,
     };
-    return await serveCommand(orders, () => configPath ?? quickstartConfig, all, args, terminal, {
+    return await serveCommand(control, () => configPath ?? quickstartConfig, all, args, terminal, {
       judge: configPath === undefined ? refuseOfOthers : refuseEmpty,
       onReady: async (urls, databaseUrl) =>
         announce(terminal, urls, key, (await letsIn(databaseUrl, admin)) ? admin : undefined),

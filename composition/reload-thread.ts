@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { inPieces } from '../infrastructure/config/served-config.ts';
 import { errorChain } from '../infrastructure/postgres/error-chain.ts';
-import type { ReloadAnswer } from './reload-beside.ts';
+import type { ReloadAnswer } from './reload-in-thread.ts';
 import { type ReloadAsk, reloadWork } from './reload-work.ts';
 
 /** The thread of one reload: one question, one answer. */

@@ -10,7 +10,7 @@ import { awaitingRestart } from '../infrastructure/config/restart-keys.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import type { ServedConfig } from '../infrastructure/config/served-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
-import { reloadBeside } from './reload-beside.ts';
+import { reloadInThread } from './reload-in-thread.ts';
 import { reloadWork } from './reload-work.ts';
 
 /** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
@@ -62,7 +62,7 @@ function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
     const lately = refused !== undefined && performance.now() - refused.at < confirmWithinMs;
     const confirmed = lately ? refused?.digest : undefined;
     const ask = { ...config.source, reconcileInto, allowShrink, confirmed };
-    const done = await ((await sizeOf(ask.file)) > hereBytes ? reloadBeside(ask) : reloadWork(ask));
+    const done = await ((await sizeOf(ask.file)) > hereBytes ? reloadInThread(ask) : reloadWork(ask));
     if (done.kind === 'refused') {
       if (done.shrinks !== undefined) refused = { digest: done.shrinks, at: performance.now() };
       return E.left(done.problems);

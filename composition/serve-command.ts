@@ -25,7 +25,7 @@ import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from '../interfaces/cli/command.ts';
 import { fitConfig } from './fit-config.ts';
-import { endMs, type Orders } from './orders.ts';
+import { endMs, type ProcessControl } from './process-control.ts';
 import { refuseEmpty, reportSeed, type StartJudge } from './reload.ts';
 import { type Service, startService } from './serve.ts';
 
@@ -46,7 +46,7 @@ const serveFlags = {
 
 /** `gateway serve [--workers N] [--no-migrate] [--no-seed] [--allow-shrink]`. */
 export async function serveCommand(
-  orders: Orders,
+  control: ProcessControl,
   configFile: () => string,
   variables: ReturnType<typeof processVariables>,
   args: readonly string[],
@@ -64,28 +64,28 @@ export async function serveCommand(
   const log = openLog();
   const config = liveConfig(file, variables, servedOf(loaded.right), bundledCatalogue());
   const serving: Serving = {
-    orders,
+    control,
     config,
     log,
     hooks,
     workers: workersAsked ?? loaded.right.config.server.workers,
     seeds: values['no-seed'] !== true,
     allowShrink: values['allow-shrink'] === true,
-    onHangup: hangups(orders, log),
+    onHangup: hangups(control, log),
   };
   const life = { graceMs: 0 };
-  void endInTime(orders, life, log);
+  void endInTime(control, life, log);
   await closedFolder(loaded.right.config.dataDir).catch((error: Error) =>
     log.warn({ reason: error.message }, 'the data folder could not be made, or closed to others'),
   );
   const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);
   try {
-    if (orders.first && values['no-migrate'] === true) await tellPending(database, log);
-    else if (orders.first)
+    if (control.first && values['no-migrate'] === true) await tellPending(database, log);
+    else if (control.first)
       for (const applied of await migrate(database.url, migrationsFolder, database))
         log.info({ applied }, 'migration');
-    if (orders.first) await tellNewer(database, log);
-    if (orders.first) await prepare(serving, loaded.right, variables, database.url);
+    if (control.first) await tellNewer(database, log);
+    if (control.first) await prepare(serving, loaded.right, variables, database.url);
     return await serveHere(serving, database, life);
   } finally {
     await log.flush();
@@ -109,7 +109,7 @@ async function tellNewer({ url }: Database, log: Log): Promise<void> {
 }
 
 interface Serving {
-  readonly orders: Orders;
+  readonly control: ProcessControl;
   readonly config: LiveConfig;
   readonly log: Log;
   readonly hooks: ServeHooks | undefined;
@@ -120,7 +120,11 @@ interface Serving {
 }
 
 /** Whatever the end of the process waits for, a start included, it is over so long after it was asked for. */
-async function endInTime({ stopped, forced }: Orders, life: { graceMs: number }, log: Log): Promise<void> {
+async function endInTime(
+  { stopped, forced }: ProcessControl,
+  life: { graceMs: number },
+  log: Log,
+): Promise<void> {
   const out = async (): Promise<never> => {
     await sleep(endMs, undefined, { ref: false });
     log.error({}, 'the time for the end is over, and not everything could be closed');
@@ -193,33 +197,33 @@ async function ensureFirstAdmin(
 }
 
 async function serveHere(
-  { orders, config, log, hooks, workers, seeds, allowShrink, onHangup }: Serving,
+  { control, config, log, hooks, workers, seeds, allowShrink, onHangup }: Serving,
   database: Database,
   life: { graceMs: number },
 ): Promise<number> {
   const service = await startService({ config, database, log, seeds, allowShrink, alone: workers === 1 });
   const tell = (): void => {
     life.graceMs = config.loaded().config.server.shutdownGraceSecs * 1000;
-    orders.serving({ workers, graceMs: life.graceMs });
+    control.serving({ workers, graceMs: life.graceMs });
   };
   const { url, adminUrl } = service;
   log.info({ url, ...(adminUrl === url ? {} : { admin_url: adminUrl }), pid: process.pid }, 'listening');
   tell();
-  if (orders.first) await hooks?.onReady(service, database.url);
+  if (control.first) await hooks?.onReady(service, database.url);
   onHangup(() => service.reload().finally(tell));
   let forced = false;
-  void orders.forced.then(() => {
+  void control.forced.then(() => {
     forced = true;
   });
-  await orders.stopped;
-  const unsettled = await service.stop(orders.forced);
+  await control.stopped;
+  const unsettled = await service.stop(control.forced);
   return forced || unsettled > 0 ? 1 : 0;
 }
 
 type Reload = () => Promise<readonly ConfigProblem[]>;
 
 /** SIGHUP takes the file up again. One that comes during the start does not end the process; it waits its turn. */
-function hangups(orders: Orders, log: Log): (reload: Reload) => void {
+function hangups(control: ProcessControl, log: Log): (reload: Reload) => void {
   let reload: Reload | undefined;
   let early = false;
   const take = (): void => {
@@ -233,7 +237,7 @@ function hangups(orders: Orders, log: Log): (reload: Reload) => void {
         ),
     );
   };
-  orders.onReload(take);
+  control.onReload(take);
   return (how) => {
     reload = how;
     if (early) take();

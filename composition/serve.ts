@@ -1,6 +1,6 @@
 import { type ServiceParts, serviceParts } from './parts.ts';
 import { type Database, migrationsFolder } from './database.ts';
-import { bringToEnd, ending, within } from './ending.ts';
+import { shutDown, shutdownSteps, within } from './shutdown.ts';
 import { collectStart } from '../infrastructure/collect-start.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
@@ -84,8 +84,8 @@ export async function startService(options: ServeOptions): Promise<Service> {
     collectStart();
     return openListeners(parts, config, log, alone);
   };
-  const doors = await start().catch(async (error: unknown) => {
-    await release(ending.releasedMs);
+  const listeners = await start().catch(async (error: unknown) => {
+    await release(shutdownSteps.releasedMs);
     throw error;
   });
 
@@ -96,7 +96,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
     allowShrink,
     takenUp: async () => {
       purge.follow();
-      await doors.renew();
+      await listeners.renew();
       await follower.refresh();
     },
   });
@@ -105,10 +105,10 @@ export async function startService(options: ServeOptions): Promise<Service> {
     if (draining) return gates.inFlight();
     draining = true;
     log.info({ in_flight: gates.inFlight() }, 'draining');
-    return end({ parts, log }, doors, config.loaded().config.server.shutdownGraceSecs, forced, release);
+    return end({ parts, log }, listeners, config.loaded().config.server.shutdownGraceSecs, forced, release);
   };
 
-  return { url: doors.url, adminUrl: doors.adminUrl, reload, stop };
+  return { url: listeners.url, adminUrl: listeners.adminUrl, reload, stop };
 }
 
 interface Held {
@@ -169,18 +169,18 @@ const replicaOf = async (settings: DatabaseConfig): Promise<ReadReplica | undefi
 
 async function end(
   { parts, log }: { readonly parts: ServiceParts; readonly log: Log },
-  doors: Listeners,
+  listeners: Listeners,
   graceSecs: number,
   forced: Promise<void>,
   release: (withinMs: number) => Promise<void>,
 ): Promise<number> {
-  const closed = doors.stop();
-  const unsettled = await bringToEnd({
+  const closed = listeners.stop();
+  const unsettled = await shutDown({
     inFlight: parts.gates.inFlight,
     graceMs: graceSecs * 1000,
     forced,
     tell: () => parts.cutOff.now(),
-    cut: doors.cut,
+    cut: listeners.cut,
     endUpstreams: parts.upstream.endAll,
     lastCall: parts.ledger.lastCall,
     release: (withinMs) => closed.then(() => release(withinMs)),
@@ -211,10 +211,10 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
   const dispatching = failuresOf(log, 'budget alerts could not be dispatched');
   const alerts = repeating(
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
-    async (goOn) => {
+    async (shouldContinue) => {
       const { mail, budgetAlerts } = config.loaded().config;
       // Without mail the others' mails are left to them, but one whose dispatcher died is noticed all the same.
-      await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => goOn() && !draining());
+      await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => shouldContinue() && !draining());
       dispatching.worked();
     },
     dispatching.failed,
@@ -228,7 +228,7 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
   const { failed, worked } = failuresOf(log, 'the journal could not be settled');
   const recovery = repeating(
     () => recoverySecs,
-    (goOn) => parts.recovery(goOn).then(worked).finally(watched),
+    (shouldContinue) => parts.recovery(shouldContinue).then(worked).finally(watched),
     failed,
   );
   const beats = heartbeat(parts.process, log);
@@ -266,10 +266,10 @@ function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () =
 }
 
 /** What came into the journal at the very end need not wait for the next start, if the database is there. */
-async function lastRecovery(parts: ServiceParts, log: Log, goOn: () => boolean): Promise<void> {
+async function lastRecovery(parts: ServiceParts, log: Log, shouldContinue: () => boolean): Promise<void> {
   const { journal } = parts;
   try {
-    if (journal.size() > 0) await parts.recovery(goOn);
+    if (journal.size() > 0) await parts.recovery(shouldContinue);
     await journal.close();
   } catch (error) {
     log.error({ error: causeOf(error) }, 'the journal could not be settled');

@@ -9,7 +9,7 @@ import {
   defectFields,
   failuresOf,
   type Log,
-  nowAndThen,
+  logThrottled,
   statementErrorLog,
 } from '../infrastructure/logging.ts';
 import { type Cluster, clusterProcess, openCluster } from '../infrastructure/postgres/citus/cluster.ts';
@@ -37,7 +37,7 @@ export const cleaned = (config: LiveConfig) => (message: string) =>
 
 /** Where settlements wait that the database could not take. */
 export function journalOf(config: LiveConfig, log: Log): Journal {
-  const tell = nowAndThen(log, 'the journal could not be written');
+  const tell = logThrottled(log, 'the journal could not be written');
   return localJournal({
     directory: journalFolder(config.loaded().config.dataDir),
     onFault: (error) => tell({ error: causeOf(error) }),

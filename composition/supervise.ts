@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
-import { outliveOutput } from '../infrastructure/outlive-output.ts';
+import { surviveOutputErrors } from '../infrastructure/output-errors.ts';
 import { stopRequests } from '../infrastructure/stop-requests.ts';
-import { endMs, type WorkerOrder, type Report, type Serving } from './orders.ts';
+import { endMs, type WorkerCommand, type Report, type Serving } from './process-control.ts';
 import { workerFlags, workerVariables } from './worker-memory.ts';
 
 // Loaded beside nothing but Node itself: what a supervisor does not hold cannot bring it down.
@@ -35,7 +35,7 @@ class Supervisor {
   private stopping = false;
 
   run(): Promise<number> {
-    outliveOutput();
+    surviveOutputErrors();
     const { stopped, forced, ask } = stopRequests();
     cluster.on('message', (worker, report: Report) => this.hear(worker, report, ask));
     cluster.on('exit', (worker, code, signal) => this.lost(worker, code, signal));
@@ -140,13 +140,13 @@ class Supervisor {
     }, milliseconds + killAfterMs);
   }
 
-  private orderAll(what: WorkerOrder): void {
+  private orderAll(what: WorkerCommand): void {
     for (const worker of this.servingSince.keys()) order(worker, what);
   }
 }
 
 /** Sends an order to a worker. One that is just ending takes none, and its end is seen without an answer. */
-function order(worker: Worker, what: WorkerOrder): void {
+function order(worker: Worker, what: WorkerCommand): void {
   if (worker.isConnected()) worker.send(what, () => undefined);
 }
 

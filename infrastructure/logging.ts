@@ -176,7 +176,7 @@ const shown = (text: string): string =>
 
 /** A failed statement: what kind of fault, and PostgreSQL's code. Its message may quote values, so it stays out. */
 export function databaseFaultLog(log: Log): (fault: DatabaseFault, error: unknown) => void {
-  const tell = nowAndThen(log, 'database statement failed');
+  const tell = logThrottled(log, 'database statement failed');
   return (fault, error) => tell({ fault, sqlstate: sqlState(error), error: causeOf(error) });
 }
 
@@ -246,7 +246,7 @@ const toldAgainMs = 60_000;
  * Logs failures that come with every statement or request while their cause lasts: each kind, which its fields are, at
  * once, and a minute later again, with how many there were in between (`more`). Nobody says when it is over.
  */
-export function nowAndThen(log: Log, message: string, now = (): number => performance.now()) {
+export function logThrottled(log: Log, message: string, now = (): number => performance.now()) {
   const told = new Map<string, { readonly at: number; more: number }>();
   return (kind: Readonly<Record<string, string | undefined>>): void => {
     const key = JSON.stringify(kind);

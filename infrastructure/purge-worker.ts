@@ -22,7 +22,7 @@ export interface PurgeWorkerOptions {
     readonly schedule: string;
   };
   /** Undefined when another process purges already. */
-  readonly purge: (retention: Retention, goOn: () => boolean) => Promise<object | undefined>;
+  readonly purge: (retention: Retention, shouldContinue: () => boolean) => Promise<object | undefined>;
   readonly schedule: Schedule;
   readonly now: () => Date;
   readonly log: Log;
@@ -45,11 +45,11 @@ export function purgeWorker({ what, settings, purge, schedule, now, log }: Purge
   let stopped = false;
   let purges: readonly Date[] = [];
   let underWay: Promise<void> | undefined;
-  const goOn = (): boolean => !stopped && settings().enabled;
+  const shouldContinue = (): boolean => !stopped && settings().enabled;
 
   const run = async (): Promise<void> => {
     try {
-      const report = await purge(settings().retention, goOn);
+      const report = await purge(settings().retention, shouldContinue);
       if (report === undefined) log.info({}, `another process purges the ${what}`);
       else log.info(report, `${what} purged`);
     } catch (error) {
@@ -58,12 +58,12 @@ export function purgeWorker({ what, settings, purge, schedule, now, log }: Purge
     underWay = undefined;
   };
   const fire = (): void => {
-    if (!goOn() || underWay !== undefined || !isPurgeDue(purges, now())) return;
+    if (!shouldContinue() || underWay !== undefined || !isPurgeDue(purges, now())) return;
     purges = [...purges, now()].slice(-rememberedPurges);
     underWay = run();
   };
   const follow = (): void => {
-    const wanted = goOn() ? settings().schedule : undefined;
+    const wanted = shouldContinue() ? settings().schedule : undefined;
     if (wanted === rule) return;
     job?.cancel();
     rule = wanted;

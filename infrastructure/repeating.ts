@@ -6,11 +6,11 @@ export interface Repeating {
 
 /**
  * Runs again and again, `seconds()` after the end of the run before. The error of a run that fails goes to `onFault`,
- * and the next run follows all the same. A long run asks `goOn` whether it should come to its end.
+ * and the next run follows all the same. A long run asks `shouldContinue` whether it should come to its end.
  */
 export function repeating(
   seconds: () => number,
-  run: (goOn: () => boolean) => Promise<void>,
+  run: (shouldContinue: () => boolean) => Promise<void>,
   onFault: (error: unknown) => void,
 ): Repeating {
   let stopped = false;

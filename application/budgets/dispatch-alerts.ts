@@ -21,11 +21,11 @@ export interface Dispatch {
  */
 export const dispatchAlerts =
   ({ queue, mailer, whereToLook, telemetry }: Dispatch) =>
-  async (batchSize: number, goOn: () => boolean): Promise<void> => {
+  async (batchSize: number, shouldContinue: () => boolean): Promise<void> => {
     await queue.giveUpStuck();
     let left = batchSize;
     const worker = async (): Promise<void> => {
-      while (left > 0 && goOn()) {
+      while (left > 0 && shouldContinue()) {
         left -= 1;
         const claimed = await queue.claim();
         if (claimed === undefined) return;

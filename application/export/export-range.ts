@@ -30,7 +30,7 @@ export interface ExportOrder {
   readonly prefix: string;
   readonly format: ExportFormat;
   /** Asked before each day and each part. */
-  readonly goOn: () => boolean;
+  readonly shouldContinue: () => boolean;
 }
 
 /**
@@ -70,7 +70,7 @@ export const exportRange =
     const days = exportDays(order.from, until);
     if (days === undefined) return E.left(`more than ten years lie between ${order.from} and ${until}`);
     for (const day of days) {
-      if (!order.goOn()) return E.left(stoppedBefore(day));
+      if (!order.shouldContinue()) return E.left(stoppedBefore(day));
       const exported = await exportDay(ports, order, day);
       if (E.isLeft(exported)) return exported;
       tell(exported.right);
@@ -172,7 +172,13 @@ async function writeDay(
 ): Promise<Either<ExportFault, Manifest>> {
   const { subject, format } = order;
   for (let reading = 1; ; reading += 1) {
-    const written = await writeParts(ports, { subject, day, folder, edition, goOn: order.goOn });
+    const written = await writeParts(ports, {
+      subject,
+      day,
+      folder,
+      edition,
+      shouldContinue: order.shouldContinue,
+    });
     if (E.isLeft(written)) return written;
     if (written.right === undefined) return E.left(stoppedBefore(day));
     const totals = await ports.source.totalsOf(day);

@@ -45,13 +45,13 @@ interface PartsOrder {
   readonly day: ExportDay;
   readonly folder: string;
   readonly edition: number;
-  readonly goOn: () => boolean;
+  readonly shouldContinue: () => boolean;
 }
 
 /** Writes the rows of a day as objects, one part of them held at a time. Undefined: it was told to stop. */
 export async function writeParts(
   { source, storage, part, digest, bounds }: PartPorts,
-  { subject, day, folder, edition, goOn }: PartsOrder,
+  { subject, day, folder, edition, shouldContinue }: PartsOrder,
 ): Promise<Either<StorageFault, WrittenParts | undefined>> {
   const columns = exportColumns[subject];
   const parts: ExportPart[] = [];
@@ -81,7 +81,7 @@ export async function writeParts(
       for (const cell of row) chars += cell?.length ?? 0;
     }
     if (rows.length < bounds.rows && chars < bounds.chars) continue;
-    if (!goOn()) return E.right(undefined);
+    if (!shouldContinue()) return E.right(undefined);
     const written = await close();
     if (E.isLeft(written)) return written;
   }

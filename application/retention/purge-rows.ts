@@ -13,7 +13,7 @@ export interface PurgeOrder {
   /** Only counts rows older than the cutoff. */
   readonly dryRun: boolean;
   /** Asked after each batch. */
-  readonly goOn: () => boolean;
+  readonly shouldContinue: () => boolean;
 }
 
 /** What became of one purge. */
@@ -48,14 +48,14 @@ const restSliceMs = 1000;
  */
 export const purgeRows =
   ({ rows, clock, pause }: PurgePorts) =>
-  async ({ retention, dryRun, goOn }: PurgeOrder): Promise<PurgeReport> => {
+  async ({ retention, dryRun, shouldContinue }: PurgeOrder): Promise<PurgeReport> => {
     const cutoff = purgeCutoff(retention, await rows.now());
     const matched = await rows.countBefore(cutoff);
     let deleted = 0;
-    if (dryRun || !goOn()) return { cutoff, matched, deleted };
+    if (dryRun || !shouldContinue()) return { cutoff, matched, deleted };
     const rested = async (ms: number): Promise<boolean> => {
       for (let left = ms; ; left -= restSliceMs) {
-        if (!goOn()) return false;
+        if (!shouldContinue()) return false;
         await pause(Math.min(left, restSliceMs));
         if (left <= restSliceMs) return true;
       }

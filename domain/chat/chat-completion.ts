@@ -13,7 +13,7 @@ import { answerObject, protocolFault, type UpstreamFault } from '../upstream/ups
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 import { reportedUsage } from './observe-chat.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
-import { toldFailure } from './told-failure.ts';
+import { reportedFailure } from './chat-failure.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
 interface ChatCompletion {
@@ -35,7 +35,7 @@ export function readChatCompletion(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   const choices = value['choices'];
-  const failure = toldFailure(value);
+  const failure = reportedFailure(value);
   if (failure !== undefined || !Array.isArray(choices)) {
     const otherwise =
       failure === undefined ? 'The upstream answered without `choices`.' : 'The upstream reported an error.';

@@ -22,7 +22,7 @@ import {
   withoutThinkingContent,
 } from './reasoning-fields.ts';
 import { StreamedChoices } from './streamed-choices.ts';
-import { toldFailure } from './told-failure.ts';
+import { reportedFailure } from './chat-failure.ts';
 
 /** A chunk is the public chat chunk itself; it is terminal when the last choice under way has a `finish_reason`. */
 export type ChatEvent = StreamEvent<JsonObject>;
@@ -79,7 +79,7 @@ function chunkEvent(
 ): ChunkEvent {
   const chunk = parseJson(data);
   if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
-  const failure = toldFailure(chunk) ?? (name === 'error' ? chunk : undefined);
+  const failure = reportedFailure(chunk) ?? (name === 'error' ? chunk : undefined);
   if (failure !== undefined) {
     const told = upstreamFailure(failure, 'The upstream reported an error.', options.sanitise);
     return { kind: 'failed', error: failureInStream(told), chunk };

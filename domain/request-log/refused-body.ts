@@ -2,7 +2,7 @@ import type { ApiFamily } from '../routing/model.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
 
 /** What a log row tells of a body, also of one that was refused. */
-export interface SaidOfBody {
+export interface BodySummary {
   readonly model: string | undefined;
   readonly stream: boolean;
   /** Undefined where it is not known, or the family has no such dimension. */
@@ -19,7 +19,7 @@ const toolFields: Readonly<Record<ApiFamily, readonly string[]>> = {
 };
 
 /** A body that is refused names its model all the same (rule 6.27): who looks for a model's requests finds it. */
-export function saidByRefused(family: ApiFamily, body: JsonObject): SaidOfBody {
+export function summaryOfRefused(family: ApiFamily, body: JsonObject): BodySummary {
   const { model, stream } = body;
   const fields = toolFields[family];
   return {

@@ -2,12 +2,12 @@ import { isArray, isObject, isString, type Json, type JsonObject, parseExactObje
 import { kindOf } from '../payload/known-fields.ts';
 import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
 import { marker } from '../text/text-edits.ts';
-import { type ToldFailure, upstreamFailure } from '../upstream/upstream-words.ts';
+import { type ReportedFailure, upstreamFailure } from '../upstream/upstream-words.ts';
 
 type Sanitise = (message: string) => string;
 
 /** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
-export const failedResponse = (payload: JsonObject, sanitise: Sanitise): ToldFailure =>
+export const failedResponse = (payload: JsonObject, sanitise: Sanitise): ReportedFailure =>
   upstreamFailure(payload, 'The upstream reported an error.', sanitise);
 
 /**

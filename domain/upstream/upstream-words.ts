@@ -12,7 +12,7 @@ import {
 import { labelled, streamFailure } from './upstream-fault.ts';
 
 /** An upstream's own words for its failure, fit to show. */
-export interface ToldFailure {
+export interface ReportedFailure {
   readonly message: string;
   readonly labels?: UpstreamLabels;
 }
@@ -20,14 +20,18 @@ export interface ToldFailure {
 type Sanitise = (words: string) => string;
 
 /** What a body tells of a failure; `otherwise` is the message where it has none of its own. */
-export function upstreamFailure(body: Json | undefined, otherwise: string, sanitise: Sanitise): ToldFailure {
+export function upstreamFailure(
+  body: Json | undefined,
+  otherwise: string,
+  sanitise: Sanitise,
+): ReportedFailure {
   const words = upstreamMessage(body);
   const labels = upstreamLabels(body, sanitise);
   return { message: words === undefined ? otherwise : sanitise(words), ...labelled(labels) };
 }
 
 /** A failure that the upstream told of in a stream that had already begun. */
-export const failureInStream = ({ message, labels }: ToldFailure, status?: number): GatewayError =>
+export const failureInStream = ({ message, labels }: ReportedFailure, status?: number): GatewayError =>
   streamFailure(message, status, labels);
 
 /**

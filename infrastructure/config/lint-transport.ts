@@ -16,7 +16,7 @@ export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseH
   ...plainDatabase(config, plainHosts),
   ...plainMailPassword(config),
   ...plainStorage(config),
-  ...plainDoors(config),
+  ...plainListeners(config),
 ];
 
 export const overPlainHttp = 'over http:// to a host that is neither loopback nor private: use https://';
@@ -113,15 +113,15 @@ const plainStorage = ({ export: { endpoint } }: GatewayConfig): readonly Finding
     : [];
 
 /** Passwords of admins and keys of callers come in here. */
-function plainDoors({ server }: GatewayConfig): readonly Finding[] {
+function plainListeners({ server }: GatewayConfig): readonly Finding[] {
   const { bind, adminBind, publicBaseUrl, tls, adminTls } = server;
   const url = publicBaseUrl === undefined ? undefined : new URL(publicBaseUrl);
   if (url !== undefined && (url.protocol === 'https:' || isPrivateHost(url.hostname))) return [];
-  const doors = [
+  const listeners = [
     { key: 'bind', at: bind, own: tls },
     { key: 'admin_bind', at: adminBind, own: adminTls ?? tls },
   ];
-  return doors.flatMap(({ key, at, own }) =>
+  return listeners.flatMap(({ key, at, own }) =>
     at === undefined || own !== undefined || isPrivateHost(at.host)
       ? []
       : [

@@ -23,7 +23,10 @@ export interface Journal {
   /** Bytes that may wait; what comes beyond them is refused. */
   readonly maxBytes: number;
   /** Settles what waits, this process's and what dead ones left. */
-  readonly recover: (replay: (record: string) => Promise<Replayed>, goOn: () => boolean) => Promise<void>;
+  readonly recover: (
+    replay: (record: string) => Promise<Replayed>,
+    shouldContinue: () => boolean,
+  ) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 

@@ -39,16 +39,16 @@ const abandonedMs = 600_000;
  */
 export function journalRecovery(options: RecoveryOptions) {
   const { directory, journal } = options;
-  return async (replay: Replay, goOn: () => boolean): Promise<void> => {
+  return async (replay: Replay, shouldContinue: () => boolean): Promise<void> => {
     const before = journal.names();
     const files = await listed(directory);
     for (const gone of before.filter((name) => !files.includes(name))) journal.forget(gone);
     for (const file of files) {
-      if (!goOn()) return;
+      if (!shouldContinue()) return;
       const mine = journal.isMine(file) ? file : await takeOver(options, file);
       if (mine === undefined) continue;
       await journal.release(mine);
-      if (!(await recovered(options, mine, replay, goOn))) return;
+      if (!(await recovered(options, mine, replay, shouldContinue))) return;
     }
   };
 }
@@ -75,14 +75,19 @@ async function takeOver({ directory, journal, isAlive }: RecoveryOptions, file: 
 }
 
 /** False: the database is away; the file stays for the next time. */
-async function recovered(options: RecoveryOptions, file: string, replay: Replay, goOn: () => boolean) {
+async function recovered(
+  options: RecoveryOptions,
+  file: string,
+  replay: Replay,
+  shouldContinue: () => boolean,
+) {
   const { directory, journal, onRecovered } = options;
   const at = path.join(directory, file);
   const bytes = await unlessGone(readFile(at));
   const { records, damaged } = journalContent(bytes?.toString('utf8') ?? '');
   let refused = 0;
   for (const record of records) {
-    const replayed = goOn() ? await replay(record) : 'later';
+    const replayed = shouldContinue() ? await replay(record) : 'later';
     if (replayed === 'later') return false;
     if (replayed === 'refused') refused += 1;
   }

@@ -9,11 +9,11 @@ import {
 } from '../../domain/export/export-columns.ts';
 import { type ExportDay, windowOfDay } from '../../domain/export/export-day.ts';
 import type { ExportTotals } from '../../domain/export/manifest.ts';
-import { alone } from './alone.ts';
+import { withAdvisoryLock } from './advisory-lock.ts';
 import { int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 import { databaseNow } from './purge-store.ts';
-import { unhurried, unhurriedMs } from './unhurried.ts';
+import { longTransaction, longStatementMs } from './long-transaction.ts';
 import { anyTime, answeredWithin } from './within-time.ts';
 
 /** Rows of one page. With request ids and user agents as long as headers may be, that is 64 MB. */
@@ -70,14 +70,14 @@ async function ledgerTotals(connection: CommonQueryMethods, day: ExportDay): Pro
 }
 
 const logTotals = (connection: CommonQueryMethods, day: ExportDay): Promise<ExportTotals> =>
-  unhurried(connection, async (transaction) => {
+  longTransaction(connection, async (transaction) => {
     const [from, until] = timesOf(day);
     await transaction.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
     const statement = sql.type(row(totalsRow))`
       select count(*) as rows, null as cost from request_logs
       where occurred_at >= ${from}::timestamptz and occurred_at < ${until}::timestamptz
     `;
-    const { rows } = await answeredWithin(transaction.one(statement), unhurriedMs + answerMs);
+    const { rows } = await answeredWithin(transaction.one(statement), longStatementMs + answerMs);
     return { rows: Number(rows), cost: undefined };
   });
 
@@ -185,7 +185,7 @@ export async function exportAlone<A>(
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1, anyTime);
   try {
-    return await alone(url, exportLock, () =>
+    return await withAdvisoryLock(url, exportLock, () =>
       pool.connect((connection) => run(exportSource(connection, subject))),
     );
   } finally {

@@ -3,7 +3,7 @@ import { type DatabasePool, sql } from 'slonik';
 import type { AuditedRow, LedgerAudit } from '../../application/ports/ledger-audit.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
-import { unhurried } from './unhurried.ts';
+import { longTransaction } from './long-transaction.ts';
 
 /** Rows of one page: a few MB in memory. */
 const pageSize = 10_000;
@@ -62,7 +62,7 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
     }
   },
   dayDifferences: async () => {
-    const rows = await unhurried(pool, (connection) => connection.any(dayDifferences()));
+    const rows = await longTransaction(pool, (connection) => connection.any(dayDifferences()));
     return rows.map(({ scope, day, total, sum_of_rows }) => ({
       scope,
       day,
@@ -71,7 +71,7 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
     }));
   },
   rollupDifferences: async (atMost) =>
-    (await unhurried(pool, (connection) => connection.any(rollupDifferences(atMost)))).map((found) => ({
+    (await longTransaction(pool, (connection) => connection.any(rollupDifferences(atMost)))).map((found) => ({
       bucketStart: found.bucket_start,
       scope: found.scope,
       modelKey: found.model_key,

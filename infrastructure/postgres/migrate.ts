@@ -1,5 +1,5 @@
 import { type Client, DatabaseError } from 'pg';
-import { alone } from './alone.ts';
+import { withAdvisoryLock } from './advisory-lock.ts';
 import { withClient } from './client.ts';
 import type { Distribution } from './distribution.ts';
 import {
@@ -18,7 +18,7 @@ import {
   readMigrations,
   type SqlFile,
 } from './migration-files.ts';
-import { takesItsTime } from './unhurried.ts';
+import { setTimeLimits } from './long-transaction.ts';
 
 /** Number of the advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
@@ -59,7 +59,7 @@ export async function migrate(
   const migrations = await readMigrations(dir);
   const functions = await functionsOf(dir, options.distribution ?? 'none');
   const timeoutMs = options.lockTimeoutMs ?? defaultLockTimeoutMs;
-  const applied = await alone(
+  const applied = await withAdvisoryLock(
     url,
     migrationLock,
     () => withClient(url, (client) => applyAll(client, migrations, functions)),
@@ -228,7 +228,7 @@ function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]
 /** A migration lasts as long as it lasts, also where statements of the role have a bound, as behind a pooler. */
 async function begin(client: Client): Promise<void> {
   await client.query('begin');
-  await client.query(takesItsTime(0).sql);
+  await client.query(setTimeLimits(0).sql);
 }
 
 async function apply(client: Client, migration: Migration): Promise<void> {

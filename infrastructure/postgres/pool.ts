@@ -6,7 +6,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { RowShapeError } from './database-fault.ts';
 import { connector, type DatabaseHosts, databaseHosts } from './hosts.ts';
-import { Seat } from './seat.ts';
+import { SlonikConnection } from './slonik-connection.ts';
 import { ownSettings, withOwnSettings } from './session-setting.ts';
 import { giveUpMs } from './within-time.ts';
 
@@ -105,7 +105,7 @@ export async function openPool(
   const connections = new Connections(connectionsTo(await databaseHosts(url)), maxConnections);
   const pool = await createPool(url, {
     driverFactory: async () => ({
-      createClient: async () => new Seat(await connections.take(), connections, answerMs),
+      createClient: async () => new SlonikConnection(await connections.take(), connections, answerMs),
     }),
     // Seats are as many as are wanted at once; who waits, waits for a connection.
     maximumPoolSize: Number.MAX_SAFE_INTEGER,

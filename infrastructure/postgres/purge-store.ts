@@ -2,10 +2,10 @@ import * as t from 'io-ts';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type CommonQueryMethods, type IdentifierSqlToken, type QuerySqlToken, sql } from 'slonik';
 import type { AgedRows } from '../../application/ports/aged-rows.ts';
-import { alone } from './alone.ts';
+import { withAdvisoryLock } from './advisory-lock.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
-import { unhurried, unhurriedMs } from './unhurried.ts';
+import { longTransaction, longStatementMs } from './long-transaction.ts';
 import { anyTime, answeredWithin } from './within-time.ts';
 
 /**
@@ -35,12 +35,12 @@ export const databaseNow = (connection: CommonQueryMethods, withinMs: number): P
 /** `request_logs` and its children, in statements that nobody waits for. */
 export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answerMs): AgedRows => ({
   now: () => databaseNow(connection, withinMs),
-  countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), unhurriedMs + withinMs),
+  countBefore: (cutoff) => answeredWithin(countBefore(connection, cutoff), longStatementMs + withinMs),
   deleteBefore: (cutoff) => batches(connection, cutoff, withinMs),
 });
 
 const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<number> =>
-  unhurried(connection, async (transaction) => {
+  longTransaction(connection, async (transaction) => {
     // Several processes at once would be felt.
     await transaction.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
     const count = await transaction.oneFirst(sql.type(row(countRow))`
@@ -60,10 +60,10 @@ async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, wi
   for (;;) {
     for (;;) {
       const dropped = await answeredWithin(
-        unhurried(connection, (transaction) =>
+        longTransaction(connection, (transaction) =>
           transaction.oneFirst(sql.type(row(droppedRow))`select gateway_purge_detached_logs() as deleted`),
         ),
-        unhurriedMs + withinMs,
+        longStatementMs + withinMs,
       );
       if (dropped === null) break;
       yield { rows: Number(dropped), whole: true };
@@ -86,8 +86,8 @@ async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: 
   yield* rowBatches(sql.identifier(['gateway_purge_request_logs']), cutoff, ask);
   const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
   await answeredWithin(
-    unhurried(connection, (transaction) => transaction.query(emptied)),
-    unhurriedMs + withinMs,
+    longTransaction(connection, (transaction) => transaction.query(emptied)),
+    longStatementMs + withinMs,
   );
 }
 
@@ -157,7 +157,7 @@ export async function purgeAlone<A>(
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1, anyTime);
   try {
-    return await alone(url, of.lock, () =>
+    return await withAdvisoryLock(url, of.lock, () =>
       pool.connect((connection) => purge(of.store(connection, withinMs))),
     );
   } finally {

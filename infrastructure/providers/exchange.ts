@@ -25,7 +25,7 @@ import { errorIn } from './error-body.ts';
 import { transportFault } from './transport-fault.ts';
 import { Forwarding } from './forwarding.ts';
 import type { ConnectedProvider, WrittenRequest } from './provider.ts';
-import { isWorkedOnHere } from './worked-on-here.ts';
+import { fitsEventLoop } from './event-loop-limits.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -229,7 +229,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     const pieces = withoutMark(this.chunks);
     this.chunks = [];
     const isRead = codingOf(this.head) !== undefined;
-    if (this.options.mayBeLarge && this.accepted() && isRead && !isWorkedOnHere(pieces))
+    if (this.options.mayBeLarge && this.accepted() && isRead && !fitsEventLoop(pieces))
       return E.right({
         kind: 'large',
         status: this.status,

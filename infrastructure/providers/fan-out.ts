@@ -6,7 +6,7 @@ import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../applic
 import { answeredWith, type UpstreamFault, used } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange, Sender } from './exchange.ts';
 import type { PartAnswer } from './provider.ts';
-import { isWorkedOnHere } from './worked-on-here.ts';
+import { fitsEventLoop } from './event-loop-limits.ts';
 import type { WrittenCall, WrittenPart } from './written.ts';
 
 /** Exchanges of one call at once: enough to hide waiting, few enough not to look like a flood to a quota. */
@@ -42,7 +42,7 @@ export function fanOut(
   return {
     reply: inTurn(requests, one, cancel).then(({ parts, fault }) => {
       if (parts.length === 0 && fault !== undefined) return E.left(fault);
-      if (!isWorkedOnHere(parts.map(({ body }) => body))) return E.right(large(parts, fault));
+      if (!fitsEventLoop(parts.map(({ body }) => body))) return E.right(large(parts, fault));
       return wholeReply(decodeMany(parts), fault);
     }),
     accepted: () => accepted || [...open].some((exchange) => exchange.accepted()),

@@ -120,7 +120,7 @@ export const requestMetrics = {
     labels: requestLabels,
     says: 'Requests whose `x-request-id` was accounted already: answered, and not charged again.',
   },
-  'gateway.departures': {
+  'gateway.client_disconnects': {
     kind: 'sum',
     unit: '{request}',
     labels: [...requestLabels, 'upstream'],

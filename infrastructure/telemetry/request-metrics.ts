@@ -35,7 +35,7 @@ export class RequestMetrics {
     'gateway.usage.records': new Counter<number>(),
     'gateway.usage.unusable': new Counter<number>(),
     'gateway.duplicates': new Counter<number>(),
-    'gateway.departures': new Counter<number>(),
+    'gateway.client_disconnects': new Counter<number>(),
     'gateway.rate_limit.refusals': new Counter<number>(),
   };
   private readonly money = {
@@ -87,7 +87,7 @@ export class RequestMetrics {
       this.histograms['gateway.request.tools.invoked'].record(labels, request.invokedToolCount);
     if (request.outcome === 'client_closed' && request.attemptStatus !== undefined) {
       const upstream = request.attemptStatus === 'success' ? 'drained' : 'lost';
-      this.counters['gateway.departures'].add(labels.with('upstream', upstream), 1);
+      this.counters['gateway.client_disconnects'].add(labels.with('upstream', upstream), 1);
     }
   }
 

@@ -7,7 +7,7 @@ import { exportFormats } from '../../domain/export/manifest.ts';
 import { toUsd } from '../../domain/money/money.ts';
 import { flags, type Terminal, UsageError } from './command.ts';
 
-export interface ExportCall extends Omit<ExportOrder, 'goOn'> {
+export interface ExportCall extends Omit<ExportOrder, 'shouldContinue'> {
   readonly bucket: string;
 }
 

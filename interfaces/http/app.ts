@@ -54,7 +54,7 @@ interface State {
  * Koa without its watch over each response's end (`on-finished`): handlers answer by themselves, `openContext` knows
  * when the caller leaves, and the watch cost as much as the routing and the reading of a small body together.
  */
-class Door extends Koa<State> {
+class GatewayApp extends Koa<State> {
   private readonly onDefect: (error: unknown) => void;
 
   constructor(onDefect: (error: unknown) => void) {
@@ -81,7 +81,7 @@ export type Served = 'all' | 'callers' | 'admins';
 export const gatewayApp =
   (ports: AppPorts) =>
   (served: Served): Koa<State> => {
-    const app = new Door((error) => ports.onDefect(error, ''));
+    const app = new GatewayApp((error) => ports.onDefect(error, ''));
     app.silent = true;
     const isPreflight = crossOrigin(served === 'admins' ? () => [] : ports.corsOrigins);
     const isForAdmins = (path: string): boolean => served === 'admins' || adminPath.test(path);

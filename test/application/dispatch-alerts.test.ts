@@ -52,9 +52,13 @@ const round = (
   queue: AlertQueue,
   send: Dispatch['mailer']['send'],
   batchSize: number,
-  goOn = () => true,
+  shouldContinue = () => true,
   telemetry: Dispatch['telemetry'] = untold,
-) => dispatchAlerts({ queue, mailer: { send }, whereToLook: () => 'there', telemetry })(batchSize, goOn);
+) =>
+  dispatchAlerts({ queue, mailer: { send }, whereToLook: () => 'there', telemetry })(
+    batchSize,
+    shouldContinue,
+  );
 
 const works = async () => E.right(undefined);
 

@@ -85,7 +85,7 @@ function aScene(subject: ExportSubject = 'ledger') {
       to: '2026-11-03',
       prefix: 'p',
       format: 'parquet',
-      goOn: () => true,
+      shouldContinue: () => true,
       ...over,
     });
     return { done, told };
@@ -248,7 +248,7 @@ describe('an export', () => {
 
   it('stops before the next part when it is told to', async () => {
     let asked = 0;
-    const { done } = await at.run({ goOn: () => (asked += 1) < 2 });
+    const { done } = await at.run({ shouldContinue: () => (asked += 1) < 2 });
     expect(done).toEqual(E.left('stopped before 2026-11-01 was whole'));
     expect(at.readBack('2026-11-01')).toBeUndefined();
   });

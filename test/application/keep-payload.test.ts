@@ -3,13 +3,13 @@ import { expect, it } from '@jest/globals';
 import { keptPayload } from '../../application/keep-payload.ts';
 import { requestRedaction } from '../../application/request-redaction.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
-import { aCaller, Story } from '../support/fakes/story.ts';
+import { aCaller, Pipeline } from '../support/fakes/pipeline.ts';
 
 it('a large request and a large answer that cannot be redacted are one fault of their payload, and end no process', async () => {
   const unheard: unknown[] = [];
   const hear = (error: unknown): void => void unheard.push(error);
   process.on('unhandledRejection', hear);
-  const { policy } = new Story({});
+  const { policy } = new Pipeline({});
   const request = { caller: aCaller(), callerKey: [] };
   const failing = async (what: string, turns: number): Promise<never> => {
     for (let each = 0; each < turns; each += 1) await turn();

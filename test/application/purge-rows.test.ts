@@ -32,7 +32,7 @@ function aPurge(
     },
   });
   const run = (over: Partial<PurgeOrder> = {}) =>
-    purge({ retention: '7d', dryRun: false, goOn: () => true, ...over });
+    purge({ retention: '7d', dryRun: false, shouldContinue: () => true, ...over });
   return { run, events };
 }
 
@@ -72,7 +72,7 @@ describe('a purge', () => {
       { rows: 3, tookMs: 10 },
     ]);
     let asked = 0;
-    expect(await stopped.run({ goOn: () => asked++ < 4 })).toMatchObject({ deleted: 5 });
+    expect(await stopped.run({ shouldContinue: () => asked++ < 4 })).toMatchObject({ deleted: 5 });
     expect(stopped.events.slice(2)).toEqual(Array.from({ length: 3 }, () => 'rest 1000'));
   });
 
@@ -90,7 +90,7 @@ describe('a purge', () => {
         async (batches, allowed) => {
           const { run, events } = aPurge(batches);
           let asked = 0;
-          const report = await run({ goOn: () => asked++ < allowed });
+          const report = await run({ shouldContinue: () => asked++ < allowed });
           const deletions = events.filter((event) => event.startsWith('delete')).length;
           expect(deletions).toBe(Math.min(allowed, batches.length));
           const done = batches.slice(0, deletions);

@@ -3,13 +3,13 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import { invalidRequest } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { Story, type StoryOptions } from '../support/fakes/story.ts';
+import { Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 
-const rowOf = async (options: StoryOptions) => {
-  const story = await new Story(options).serve();
-  const { modelKey, resolvedModelKey, exposedToolCount, invokedToolCount, metadata } = story.log ?? {};
-  const [finished] = story.finished;
-  expect(story.refusedWith).toBe('invalid_request');
+const rowOf = async (options: PipelineOptions) => {
+  const pipeline = await new Pipeline(options).serve();
+  const { modelKey, resolvedModelKey, exposedToolCount, invokedToolCount, metadata } = pipeline.log ?? {};
+  const [finished] = pipeline.finished;
+  expect(pipeline.refusedWith).toBe('invalid_request');
   expect(finished).toMatchObject({ stream: metadata?.['stream'], exposedToolCount, invokedToolCount });
   return {
     modelKey,
@@ -75,7 +75,7 @@ describe('the log row of a request whose body is refused', () => {
     const tags = E.left(invalidRequest('No.', 'x-gateway-tags'));
     const row = await rowOf({ asks: { stream: true, tools }, request: { tags } });
     expect(row).toEqual({ ...known, stream: true, tools: [2, 0] });
-    const both = new Story({ asks: { messages: [] }, request: { tags } });
+    const both = new Pipeline({ asks: { messages: [] }, request: { tags } });
     expect((await both.serve()).answer).toMatchObject({ error: { param: 'x-gateway-tags' } });
   });
 });

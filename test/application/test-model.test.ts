@@ -11,7 +11,7 @@ import { type LoadLimits, loadGate } from '../../interfaces/http/load-gate.ts';
 import { anActor } from '../support/admin-actor.ts';
 import { aModel, aRoute } from '../support/arbitraries/routing.ts';
 import { says, type Script } from '../support/fakes/scripted-upstream.ts';
-import { answer, cost, Story } from '../support/fakes/story.ts';
+import { answer, cost, Pipeline } from '../support/fakes/pipeline.ts';
 
 /** An upstream that does not answer until it is cancelled. */
 const silent: Script = { ...says(answer), meanwhile: () => new Promise(() => undefined), accepts: false };
@@ -20,9 +20,9 @@ const limits: LoadLimits = { maxInFlight: 2, maxInFlightPerOwner: 1, maxBuffered
 const owner = { kind: 'team', teamId: 't' } as const;
 const ask = { modelKey: 'fast', routePosition: undefined, owner, family: undefined };
 
-/** Tests over the ports of a story: its ledger, its upstream, its clock. */
+/** Tests over the ports of a pipeline: its ledger, its upstream, its clock. */
 function bench(script: Script, maxMs?: number) {
-  const story = new Story({
+  const pipeline = new Pipeline({
     script,
     models: [aModel([aRoute(), aRoute({ routeId: 'fast#1', upstreamModel: 'second', priority: 200 })])],
   });
@@ -31,7 +31,7 @@ function bench(script: Script, maxMs?: number) {
   const recorded: ModelTest[] = [];
   let found: RecordedTest = { kind: 'recorded', keyOwner: owner };
   const ports: TestModelPorts = {
-    ...story.ports(),
+    ...pipeline.ports(),
     modelTests: {
       record: async (test) => {
         recorded.push(test);
@@ -39,16 +39,16 @@ function bench(script: Script, maxMs?: number) {
       },
     },
     enter: testRoom(gate, cut, maxMs),
-    telemetry: { begin: () => story.telemetry() },
+    telemetry: { begin: () => pipeline.telemetry() },
     digest: textDigest,
   };
   return {
-    story,
+    pipeline,
     gate,
     cut,
     recorded,
     finds: (next: RecordedTest) => void (found = next),
-    run: (over: object = {}) => testModel(ports, () => story.policy)({ ...ask, ...over }, anActor),
+    run: (over: object = {}) => testModel(ports, () => pipeline.policy)({ ...ask, ...over }, anActor),
   };
 }
 
@@ -58,7 +58,7 @@ describe('a test of a model', () => {
   });
 
   it('is served as a caller’s request is, for the owner and without a key', async () => {
-    const { story, run, recorded, gate } = bench(says(answer));
+    const { pipeline, run, recorded, gate } = bench(says(answer));
     const result = await run();
     expect(result).toMatchObject({
       _tag: 'Right',
@@ -70,14 +70,14 @@ describe('a test of a model', () => {
       },
     });
     const [requestId] = recorded.map((test) => test.requestId);
-    expect(story.ledger.rows.map(({ charge }) => charge)).toMatchObject([
+    expect(pipeline.ledger.rows.map(({ charge }) => charge)).toMatchObject([
       {
         requestId,
         requestLogId: requestId,
         caller: { apiKeyId: undefined, keyOwner: owner, allowedModels: [] },
       },
     ]);
-    expect(story.log).toMatchObject({
+    expect(pipeline.log).toMatchObject({
       requestId,
       tags: { service: 'gateway', component: 'model-test', env: undefined, bespoke: [] },
     });
@@ -85,20 +85,20 @@ describe('a test of a model', () => {
   });
 
   it('goes over the chosen route alone', async () => {
-    const { story, run } = bench(says(answer));
+    const { pipeline, run } = bench(says(answer));
     await run({ routePosition: 1 });
     await run({ routePosition: 7 });
     await run({ modelKey: 'disabled' });
     expect(
-      story.finished.map(({ resolved, errorCode }) => resolved?.route.upstreamModel ?? errorCode),
+      pipeline.finished.map(({ resolved, errorCode }) => resolved?.route.upstreamModel ?? errorCode),
     ).toEqual(['second', 'no_routes_available', 'no_routes_available']);
   });
 
   it('ends when its time is over: the call upstream is cancelled, and nothing is drained', async () => {
-    const { story, run, gate } = bench(silent, 500);
-    story.policy = { ...story.policy, drainOnDisconnect: 'always' };
+    const { pipeline, run, gate } = bench(silent, 500);
+    pipeline.policy = { ...pipeline.policy, drainOnDisconnect: 'always' };
     expect(await run()).toMatchObject({ right: { finished: { outcome: 'client_closed', statusCode: 499 } } });
-    expect(story.upstream.orders).toEqual(['cancel']);
+    expect(pipeline.upstream.orders).toEqual(['cancel']);
     expect(gate.inFlight()).toBe(0);
   });
 
@@ -140,10 +140,10 @@ describe('a test of a model', () => {
     ['no_route', 'route_position'],
     ['no_owner', 'owner_id'],
   ] as const)('sends nothing where there is %s, and names %s', async (kind, param) => {
-    const { story, run, finds, gate } = bench(says(answer));
+    const { pipeline, run, finds, gate } = bench(says(answer));
     finds({ kind });
     expect(await run()).toMatchObject({ _tag: 'Left', left: { param } });
-    expect(story.told).toEqual([]);
+    expect(pipeline.told).toEqual([]);
     expect(gate.inFlight()).toBe(0);
   });
 

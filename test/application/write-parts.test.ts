@@ -49,7 +49,7 @@ async function written(pages: readonly (readonly ExportRow[])[], bounds: PartBou
       digest,
       bounds,
     },
-    { subject: 'request-logs', day, folder: 'folder/', edition: 1, goOn: () => true },
+    { subject: 'request-logs', day, folder: 'folder/', edition: 1, shouldContinue: () => true },
   );
   return { objects, parts: E.isRight(done) ? (done.right?.parts ?? []) : [] };
 }

@@ -188,7 +188,7 @@ export const rules: readonly Rule[] = [
       /^domain\//,
     ],
     packages: [fpTs, node],
-    instead: 'The thread does with large bodies what the story does with small ones, and nothing else.',
+    instead: 'The thread does with large bodies what the pipeline does with small ones, and nothing else.',
   },
   {
     of: /^infrastructure\/(?:stop-requests|starter)\.ts$/,
@@ -246,10 +246,10 @@ export const rules: readonly Rule[] = [
     instead: 'Commands get what they need from composition/commands.ts.',
   },
   {
-    of: /^composition\/(?:supervise|orders|worker-memory)\.ts$/,
+    of: /^composition\/(?:supervise|process-control|worker-memory)\.ts$/,
     files: [
-      /^composition\/(?:orders|worker-memory)\.ts$/,
-      /^infrastructure\/(?:outlive-output|stop-requests|config\/process-variables)\.ts$/,
+      /^composition\/(?:process-control|worker-memory)\.ts$/,
+      /^infrastructure\/(?:output-errors|stop-requests|config\/process-variables)\.ts$/,
     ],
     packages: [node],
     instead: 'A supervisor holds nothing that could bring it down.',

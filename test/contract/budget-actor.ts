@@ -188,10 +188,10 @@ const openJournal = (directory: string): Journal =>
 async function recoverAgainAndAgain(
   journal: Journal,
   replay: ReturnType<typeof replayJournaled>,
-  goOn: () => boolean,
+  shouldContinue: () => boolean,
 ): Promise<void> {
-  while (goOn()) {
-    await journal.recover(replay, goOn);
+  while (shouldContinue()) {
+    await journal.recover(replay, shouldContinue);
     await sleep(100);
   }
 }

@@ -184,7 +184,7 @@ type Noted = { readonly number: string; readonly scope: string } & (
     }
 );
 
-/** The story of one scope, told again by the rules of the specification. */
+/** The pipeline of one scope, told again by the rules of the specification. */
 class Scope {
   private readonly days = new Map<number, bigint>();
   private readonly due = new Map<string, string>();
@@ -278,23 +278,23 @@ class Scope {
   }
 }
 
-/** Tells the story of these scopes again, and compares what senders were told with the rows. Throws what is wrong. */
+/** Tells the pipeline of these scopes again, and compares what senders were told with the rows. Throws what is wrong. */
 export async function audit(query: Sql, scopes: readonly string[], told: readonly Told[]): Promise<Figures> {
   const figures: Figures = { rows: 0, blocked: 0, budgets: 0, alerts: 0, full: 0 };
   const noted = await query<Noted>('select * from test_history where scope = any ($1) order by number', [
     scopes,
   ]);
-  const stories = new Map<string, Scope>();
+  const pipelines = new Map<string, Scope>();
   for (const each of noted) {
-    const story = stories.get(each.scope) ?? new Scope(figures);
-    stories.set(each.scope, story);
+    const pipeline = pipelines.get(each.scope) ?? new Scope(figures);
+    pipelines.set(each.scope, pipeline);
     try {
-      story.take(each);
+      pipeline.take(each);
     } catch (error) {
       throw new Error(`${each.scope}: ${String(error)}`, { cause: error });
     }
   }
-  for (const story of stories.values()) story.end();
+  for (const pipeline of pipelines.values()) pipeline.end();
   await auditAnswers(query, scopes, told);
   return figures;
 }

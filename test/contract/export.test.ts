@@ -83,7 +83,7 @@ async function run(
         to: '2027-03-02',
         prefix: '',
         format,
-        goOn: () => true,
+        shouldContinue: () => true,
         ...over,
       }),
     );

@@ -120,9 +120,9 @@ function sideBySide<const S extends Record<string, (url: string) => Promise<unkn
   beforeAll(async () => {
     for (const [name, scenario] of Object.entries(scenarios)) {
       const { url } = await createDatabase();
-      const story = scenario(url);
-      story.catch(() => 'told by the test that asks for it');
-      running.set(name, story);
+      const pipeline = scenario(url);
+      pipeline.catch(() => 'told by the test that asks for it');
+      running.set(name, pipeline);
     }
   });
   return <K extends keyof S & string>(name: K) => running.get(name) as ReturnType<S[K]>;
@@ -132,10 +132,10 @@ const codes = (answers: readonly E.Either<{ readonly code: string }, unknown>[])
   answers.map((answer) => (E.isLeft(answer) ? answer.left.code : 'right'));
 
 describe('what is never let go', () => {
-  const story = sideBySide({ oneScopeStuck, oneTableStuck, swallowed });
+  const pipeline = sideBySide({ oneScopeStuck, oneTableStuck, swallowed });
 
   it('as the lock of one scope, fails its settlements within seconds, while those of others are prompt', async () => {
-    const { ofStuck, ofOthers, after } = await story('oneScopeStuck');
+    const { ofStuck, ofOthers, after } = await pipeline('oneScopeStuck');
     expect(new Set(ofStuck.map(({ value }) => value))).toEqual(new Set(['store_unavailable']));
     expect(Math.max(...ofStuck.map(({ ms }) => ms))).toBeLessThan(6_500);
     expect(new Set(ofOthers.map(({ value }) => value))).toEqual(new Set(['recorded']));
@@ -148,7 +148,7 @@ describe('what is never let go', () => {
   });
 
   it('as the lock of a table, fails everybody in bounded time, and works again afterwards', async () => {
-    const { during, after } = await story('oneTableStuck');
+    const { during, after } = await pipeline('oneTableStuck');
     const [settled, asked] = during.value;
     expect(new Set([...settled, ...codes(asked)])).toEqual(new Set(['store_unavailable']));
     expect(during.ms).toBeLessThan(15_000);
@@ -158,7 +158,7 @@ describe('what is never let go', () => {
   });
 
   it('as what a dead network has swallowed, is given up in time, and its connections with it', async () => {
-    const { during, after } = await story('swallowed');
+    const { during, after } = await pipeline('swallowed');
     expect(codes(during.value)).toEqual(['store_unavailable', 'store_unavailable']);
     expect(during.ms).toBeLessThan(16_000);
     expect(codes(after.value)).toEqual(['right', 'right']);

@@ -27,7 +27,7 @@ const purge = (retention: '7d' | '90d') =>
       purgeRows({ rows, clock: systemClock(), pause: async () => undefined })({
         retention,
         dryRun: false,
-        goOn: () => true,
+        shouldContinue: () => true,
       }),
     undefined,
     invocationRecords,

@@ -8,7 +8,7 @@ import { reportLeaderboard } from '../../application/reports/report-leaderboard.
 import { reportSpend } from '../../application/reports/report-spend.ts';
 import { purgeRows } from '../../application/retention/purge-rows.ts';
 import { purgeShards } from '../../infrastructure/postgres/citus/aged-shards.ts';
-import { alone } from '../../infrastructure/postgres/alone.ts';
+import { withAdvisoryLock } from '../../infrastructure/postgres/advisory-lock.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { purgeAlone, purgeBatchRows, agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
@@ -83,13 +83,13 @@ describe('the purge of request logs', () => {
     for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
   });
 
-  const purge = (over: { readonly dryRun?: boolean; readonly goOn?: () => boolean } = {}) => {
+  const purge = (over: { readonly dryRun?: boolean; readonly shouldContinue?: () => boolean } = {}) => {
     const run = (rows: AgedRows) =>
       purgeRows({
         rows,
         clock: { now: () => performance.now() },
         pause: async () => undefined,
-      })({ retention: '3d', dryRun: false, goOn: () => true, ...over });
+      })({ retention: '3d', dryRun: false, shouldContinue: () => true, ...over });
     return onCitus() ? purgeShards(database.url(), run) : run(agedRequestLogs(pool));
   };
 
@@ -236,7 +236,7 @@ describe('the purge of request logs', () => {
       }));
       await fill(query, hoursAgo(72), rows);
       const matched = rows.length;
-      expect(await purge({ goOn: once() })).toMatchObject({ matched, deleted: purgeBatchRows });
+      expect(await purge({ shouldContinue: once() })).toMatchObject({ matched, deleted: purgeBatchRows });
       expect(await rollupDifferences(query)).toEqual([]);
       expect(await purge()).toMatchObject({ matched: matched - purgeBatchRows, deleted: purgeBatchRows + 1 });
       expect(await purge()).toMatchObject({ matched: 0, deleted: 0 });
@@ -396,7 +396,7 @@ describe('the purge of request logs', () => {
         return logs.countBefore(hoursAgo(72));
       });
       await expect(lost).rejects.toThrow();
-      const working = alone(database.url(), 1, async () => {
+      const working = withAdvisoryLock(database.url(), 1, async () => {
         await lose();
         return new Promise<never>(() => undefined);
       });
@@ -408,7 +408,7 @@ describe('the purge of request logs', () => {
       const setting = 'idle_in_transaction_session_timeout';
       const name = new URL(database.url()).pathname.slice(1);
       await query(`alter database ${name} set ${setting} = '50ms'`);
-      expect(await alone(database.url(), 1, () => sleep(200, 'done'))).toBe('done');
+      expect(await withAdvisoryLock(database.url(), 1, () => sleep(200, 'done'))).toBe('done');
       await query(`alter database ${name} reset ${setting}`);
     });
 

@@ -26,7 +26,7 @@ export const hard = (amount_10000: number, more: object = {}) => ({
   ...more,
 });
 
-/** One owner for each story, so that no story pays for another. */
+/** One owner for each pipeline, so that no pipeline pays for another. */
 const budgets = {
   filled: hard(2),
   nothing: hard(0),

@@ -29,28 +29,28 @@ const aKey = async (kind: string, id: string) => aKeyOf({ owner_kind: kind, owne
 const nothingLeft = { cadence: 'daily', amount_10000: 0, hard_limit: true };
 
 /** A key that works everywhere, the change, and the status of the key's requests from then on. */
-interface Story {
+interface Pipeline {
   readonly key: Item & { readonly api_key: string };
   readonly change: () => Promise<unknown>;
   readonly status: number;
 }
 
-async function ofKey(act: (path: string) => Promise<unknown>, status: number): Promise<Story> {
+async function ofKey(act: (path: string) => Promise<unknown>, status: number): Promise<Pipeline> {
   const key = await aKeyOf();
   return { key, change: () => act(`/api-keys/${idOf(key, 'api_key_id')}`), status };
 }
 
-async function ofUser(act: (id: string) => Promise<unknown>, status: number): Promise<Story> {
+async function ofUser(act: (id: string) => Promise<unknown>, status: number): Promise<Pipeline> {
   const id = idOf(await aUser(), 'user_id');
   return { key: await aKey('user', id), change: () => act(id), status };
 }
 
-async function ofTeam(act: (id: string) => Promise<unknown>, status: number): Promise<Story> {
+async function ofTeam(act: (id: string) => Promise<unknown>, status: number): Promise<Pipeline> {
   const id = await aTeam();
   return { key: await aKey('team', id), change: () => act(id), status };
 }
 
-async function ofAccount(act: (id: string) => Promise<unknown>, status: number): Promise<Story> {
+async function ofAccount(act: (id: string) => Promise<unknown>, status: number): Promise<Pipeline> {
   const id = await anAccount(await aTeam());
   return { key: await aKey('service_account', id), change: () => act(id), status };
 }
@@ -58,7 +58,7 @@ async function ofAccount(act: (id: string) => Promise<unknown>, status: number):
 const off = { active: false };
 const limit = { requests_per_minute: 1 };
 
-const stories: Readonly<Record<string, () => Promise<Story>>> = {
+const pipelines: Readonly<Record<string, () => Promise<Pipeline>>> = {
   'a key is revoked': () => ofKey((path) => change('DELETE', path), 401),
   'a key is rotated': () => ofKey((path) => change('POST', `${path}/rotate`, {}), 401),
   'a key may use other models': () =>
@@ -91,11 +91,11 @@ const stories: Readonly<Record<string, () => Promise<Story>>> = {
 };
 
 describe('a change over the API', () => {
-  it.each(Object.keys(stories))('is in force on every replica within 5 seconds: %s', async (name) => {
-    const story = await stories[name]!();
-    await soon(story.key.api_key, 200);
-    await story.change();
-    await soon(story.key.api_key, story.status);
+  it.each(Object.keys(pipelines))('is in force on every replica within 5 seconds: %s', async (name) => {
+    const pipeline = await pipelines[name]!();
+    await soon(pipeline.key.api_key, 200);
+    await pipeline.change();
+    await soon(pipeline.key.api_key, pipeline.status);
   });
 
   it('ends the logging of a person on every replica within 5 seconds', async () => {

@@ -28,7 +28,7 @@ const behaving = (id: string, directives: string, more: object = {}) => ({
 /** 10 tokens in, 20 out. */
 const tokens = 'prompt-tokens=10&completion-tokens=20';
 
-/** One owner and one key for each story, so that no story takes from another. */
+/** One owner and one key for each pipeline, so that no pipeline takes from another. */
 const limits = {
   few: { requests_per_minute: 3 },
   streams: { requests_per_minute: 9, tokens_per_minute: 1000 },
@@ -42,10 +42,10 @@ const limits = {
   openai: { requests_per_minute: 2, tokens_per_minute: 100_000 },
   shared: { requests_per_minute: 4 },
 } as const;
-export type Story = keyof typeof limits | 'free' | 'other' | 'member' | 'account' | 'team';
+export type Pipeline = keyof typeof limits | 'free' | 'other' | 'member' | 'account' | 'team';
 
 const keys = new Map<string, string>();
-export const keyOf = (name: Story): string => {
+export const keyOf = (name: Pipeline): string => {
   const key = keys.get(name) ?? aKey();
   keys.set(name, key);
   return key;
@@ -55,8 +55,8 @@ export function limitsConfig(
   upstreamUrl: string,
   over: Readonly<Record<string, object | undefined>> = {},
 ): ConfigFile {
-  const stories = Object.entries({ ...limits, ...over });
-  const key = (name: Story, owner: string, more: object = {}) => ({
+  const pipelines = Object.entries({ ...limits, ...over });
+  const key = (name: Pipeline, owner: string, more: object = {}) => ({
     name,
     owner,
     value: keyOf(name),
@@ -87,9 +87,9 @@ export function limitsConfig(
         key('member', 'user:member@example.com'),
         key('team', 'team:crew'),
         key('account', 'service_account:ci'),
-        ...stories.map(([name, each]) =>
+        ...pipelines.map(([name, each]) =>
           key(
-            name as Story,
+            name as Pipeline,
             name === 'blocked' ? 'user:poor@example.com' : 'user:a@example.com',
             each === undefined ? {} : { limits: each },
           ),
@@ -134,8 +134,14 @@ export function limitsScene() {
       [seconds],
     );
   const ask = async (
-    story: Story,
-    { path = '/v1/chat/completions', replica = 0, key = keyOf(story), headers = {}, body = {} }: Asked = {},
+    pipeline: Pipeline,
+    {
+      path = '/v1/chat/completions',
+      replica = 0,
+      key = keyOf(pipeline),
+      headers = {},
+      body = {},
+    }: Asked = {},
   ): Promise<Reply> => {
     const requestId = randomUUID();
     const isGet = path.startsWith('/v1/models');

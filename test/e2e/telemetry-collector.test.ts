@@ -365,7 +365,7 @@ describe('outcomes that need more than a request', () => {
     expect(outcomes).toHaveLength(5);
   });
 
-  it('a caller that leaves, and whose answer is read to its end, is a departure that was drained', async () => {
+  it('a caller that leaves, and whose answer is read to its end, is a disconnect that was drained', async () => {
     const receiver = await collector();
     const upstream = later(await startHeldUpstream());
     const budget = { cadence: 'monthly', amount_10000: 1_000_000, hard_limit: true };
@@ -397,7 +397,7 @@ describe('outcomes that need more than a request', () => {
       owner_kind: 'user',
     };
     const points = (name: string) => receiver.metrics().get(name)?.points;
-    expect(points('gateway.departures')).toMatchObject([
+    expect(points('gateway.client_disconnects')).toMatchObject([
       { attributes: { ...labels, upstream: 'drained' }, value: 1 },
     ]);
     expect(points('gateway.usage.records')).toMatchObject([

@@ -38,7 +38,7 @@ interface Documented {
   /** The call upstream: undefined when there was none, an empty text when it went well. */
   readonly call?: string | undefined;
   readonly firstToken?: boolean;
-  readonly departed?: string;
+  readonly disconnected?: string;
   readonly duplicate?: boolean;
   readonly unusable?: boolean;
   /** What a rate limit of its key has none left of. */
@@ -82,12 +82,13 @@ class Expected {
       this.add(`mcp.${side}.operation.duration`, { ...labels, 'error.type': 'upstream_unreachable' });
   }
 
-  private ended({ outcome = 'success', code, departed }: Documented, labels: Labels): void {
+  private ended({ outcome = 'success', code, disconnected }: Documented, labels: Labels): void {
     this.add('gateway.requests', { ...labels, agent_harness_key: 'other' });
     const error = code === undefined ? {} : { error_code: code };
     this.add('gateway.request.outcomes', { ...labels, outcome, ...error });
     this.add('gateway.request.duration', { ...labels, outcome });
-    if (departed !== undefined) this.add('gateway.departures', { ...labels, upstream: departed });
+    if (disconnected !== undefined)
+      this.add('gateway.client_disconnects', { ...labels, upstream: disconnected });
   }
 
   private accounted({ family, usd, ...it }: Documented, labels: Labels): void {
@@ -204,7 +205,7 @@ describe('each request family and each outcome yields exactly the documented poi
         code: 'client_closed',
         pricing: 'usage_missing',
         call: 'client_closed',
-        departed: 'lost',
+        disconnected: 'lost',
       });
       await leave(gateway, upstream, family, { model: 'silent', stream });
     }

@@ -282,7 +282,7 @@ it('chat callers wrote those names themselves, and where the upstream speaks the
   expect(E.isRight(ask) && messages.inCallersNames?.(error, ask.right, takesBoth)).toBe(error);
 });
 
-describe('the story of a request', () => {
+describe('the pipeline of a request', () => {
   const refused = JSON.stringify({ ...minimal, stop_sequences: [''] });
   const terms: CallTerms = {
     route: aRoute({ upstreamModel: 'm', compatibility: { cloud_b: { api_style: 'runtime_unified' } } }),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { bringToEnd } from '../../composition/ending.ts';
+import { shutDown } from '../../composition/shutdown.ts';
 import { timed } from '../support/undisturbed.ts';
 
 const never = new Promise<void>(() => undefined);
@@ -25,7 +25,7 @@ async function ended(plan: Plan, bounds = steps) {
   const now = (): number => performance.now() - from;
   const at: Record<string, number> = {};
   const step = (name: string) => (): void => void (at[name] = now());
-  const unsettled = await bringToEnd(
+  const unsettled = await shutDown(
     {
       inFlight: () => (now() < idleAfterMs ? 1 : 0),
       graceMs,

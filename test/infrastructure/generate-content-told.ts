@@ -3,7 +3,7 @@ import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
 import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
-import { toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { reportingSseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { type Framing, framed } from '../support/arbitraries/generate-content-streams.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 
@@ -13,7 +13,7 @@ export const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_0
 export const sanitise = (message: string): string => message.replaceAll('secret', '***');
 const answers = seal(generateContentStream(about, sanitise));
 export const machines = {
-  sse: andThen(toldSseFrames(sanitise), answers),
+  sse: andThen(reportingSseFrames(sanitise), answers),
   array: andThen(jsonArrayFrames, answers),
 };
 

@@ -45,10 +45,10 @@ async function anew(): Promise<void> {
 }
 
 /** What must come to pass while a token lives, which is some seconds: once more where the machine has paused. */
-const inTime = (story: () => Promise<void>): Promise<void> =>
+const inTime = (pipeline: () => Promise<void>): Promise<void> =>
   undisturbed(150, async () => {
     await anew();
-    await story();
+    await pipeline();
   });
 
 afterAll(async () => {

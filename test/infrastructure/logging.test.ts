@@ -9,7 +9,7 @@ import {
   databaseFaultLog,
   defectFields,
   failuresOf,
-  nowAndThen,
+  logThrottled,
   openLog,
 } from '../../infrastructure/logging.ts';
 import { timed } from '../support/undisturbed.ts';
@@ -190,7 +190,7 @@ describe('failures that come with every statement', () => {
     const error = (fields: object): void => void told.push(fields);
     const log = { info: error, warn: error, error, flush: () => Promise.resolve() };
     let now = 0;
-    const tell = nowAndThen(log, 'it failed', () => now);
+    const tell = logThrottled(log, 'it failed', () => now);
     for (const kind of ['ECONNREFUSED', 'ECONNREFUSED', '57P01', 'ECONNREFUSED']) tell({ error: kind });
     now = 59_999;
     tell({ error: 'ECONNREFUSED' });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { maxJsonDepth, maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
 import { andThen, type Ending } from '../../domain/shared/stream-machine.ts';
-import { toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { reportingSseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { malformedEvents } from '../support/malformed-pieces.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 import {
@@ -111,7 +111,7 @@ describe('failures of a messages stream', () => {
 
   it('an error beside the events is a failure, also after the stop reason', () => {
     const beside = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
-    const told = andThen(toldSseFrames(sanitise), messagesMachine);
+    const told = andThen(reportingSseFrames(sanitise), messagesMachine);
     for (const before of [start + hello, start + hello + stopped('end_turn')])
       for (const after of ['', `\n\n${stop}`])
         expect(outputsOf(told, [Buffer.from(before + beside + after)]).at(-1)).toMatchObject(

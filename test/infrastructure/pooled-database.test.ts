@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as t from 'io-ts';
 import { sql } from 'slonik';
-import { alone } from '../../infrastructure/postgres/alone.ts';
+import { withAdvisoryLock } from '../../infrastructure/postgres/advisory-lock.ts';
 import { openPool, row } from '../../infrastructure/postgres/pool.ts';
-import { unhurried } from '../../infrastructure/postgres/unhurried.ts';
+import { longTransaction } from '../../infrastructure/postgres/long-transaction.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway } from '../support/gateway.ts';
 
@@ -34,7 +34,7 @@ describe('what runs alone', () => {
   it('has its lock in a transaction, which keeps no row from vacuum, and which no bound for idle ones ends', async () => {
     const url = new URL(database.url());
     url.searchParams.set('options', '-c idle_in_transaction_session_timeout=100');
-    const seen = await alone(url.href, lock, async () => {
+    const seen = await withAdvisoryLock(url.href, lock, async () => {
       await sleep(400);
       return holders();
     });
@@ -43,7 +43,7 @@ describe('what runs alone', () => {
   });
 
   it('has its lock for as long as it lasts, also where the role has a bound for transactions', async () => {
-    const held = await alone(await urlWithBounds(), lock, async () => {
+    const held = await withAdvisoryLock(await urlWithBounds(), lock, async () => {
       await sleep(500);
       return holders();
     });
@@ -53,19 +53,19 @@ describe('what runs alone', () => {
   it('is done by one at a time; the others wait as long as they may', async () => {
     const end = Promise.withResolvers<string>();
     const begun = Promise.withResolvers<void>();
-    const first = alone(database.url(), lock, () => {
+    const first = withAdvisoryLock(database.url(), lock, () => {
       begun.resolve();
       return end.promise;
     });
     await begun.promise;
-    expect(await alone(database.url(), lock, async () => 'second')).toBeUndefined();
-    const third = alone(database.url(), lock, async () => 'third', 10_000);
+    expect(await withAdvisoryLock(database.url(), lock, async () => 'second')).toBeUndefined();
+    const third = withAdvisoryLock(database.url(), lock, async () => 'third', 10_000);
     end.resolve('first');
     expect(await Promise.all([first, third])).toEqual(['first', 'third']);
   });
 
   it('fails once its lock is lost', async () => {
-    const lost = alone(database.url(), lock, async () => {
+    const lost = withAdvisoryLock(database.url(), lock, async () => {
       await query(`select pg_terminate_backend(pid) from pg_locks where objid = ${lock % 2 ** 32}`);
       return new Promise<never>(() => undefined);
     });
@@ -78,7 +78,7 @@ describe('what reads whole tables', () => {
     const pool = await openPool(await urlWithBounds(), 1);
     try {
       const slow = sql.type(row(t.type({ seen: t.literal(1) })))`select 1 as seen from pg_sleep(0.5)`;
-      expect(await unhurried(pool, (transaction) => transaction.one(slow))).toEqual({ seen: 1 });
+      expect(await longTransaction(pool, (transaction) => transaction.one(slow))).toEqual({ seen: 1 });
     } finally {
       await pool.end();
     }

@@ -22,7 +22,7 @@ function aWorker(over: Partial<Settings> = {}) {
   const rules: string[] = [];
   const purges: {
     readonly retention: Retention;
-    readonly goOn: () => boolean;
+    readonly shouldContinue: () => boolean;
     readonly end: (report: object | undefined) => void;
     readonly fail: (error: Error) => void;
   }[] = [];
@@ -32,9 +32,9 @@ function aWorker(over: Partial<Settings> = {}) {
   const worker = purgeWorker({
     what: 'request logs',
     settings: () => settings,
-    purge: (retention, goOn) => {
+    purge: (retention, shouldContinue) => {
       const { promise, resolve, reject } = Promise.withResolvers<object | undefined>();
-      purges.push({ retention, goOn, end: resolve, fail: reject });
+      purges.push({ retention, shouldContinue, end: resolve, fail: reject });
       return promise;
     },
     schedule: (rule, call) => {
@@ -154,10 +154,10 @@ describe('the purge worker', () => {
     expect(rules).toEqual(['0 0 * * *', '30 4 * * *']);
     fireAt('2028-03-01T04:30:00Z');
     expect(purges.map(({ retention }) => retention)).toEqual(['1d']);
-    expect(purges[0]?.goOn()).toBe(true);
+    expect(purges[0]?.shouldContinue()).toBe(true);
     settings.enabled = false;
     worker.follow();
-    expect([scheduled(), purges[0]?.goOn()]).toEqual([false, false]);
+    expect([scheduled(), purges[0]?.shouldContinue()]).toEqual([false, false]);
   });
 
   it('keeps its guard when the schedule is changed', async () => {
@@ -178,7 +178,7 @@ describe('the purge worker', () => {
     let stopped = false;
     const stopping = worker.stop().then(() => (stopped = true));
     await sleep(5);
-    expect([scheduled(), purges[0]?.goOn(), stopped]).toEqual([false, false, false]);
+    expect([scheduled(), purges[0]?.shouldContinue(), stopped]).toEqual([false, false, false]);
     await endLast();
     await stopping;
     worker.follow();

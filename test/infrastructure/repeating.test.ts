@@ -49,9 +49,9 @@ describe('repeating work', () => {
     let runs = 0;
     const work = repeating(
       () => 1,
-      (goOn) => {
+      (shouldContinue) => {
         runs += 1;
-        asked = goOn;
+        asked = shouldContinue;
         return new Promise((resolve) => {
           end = resolve;
         });

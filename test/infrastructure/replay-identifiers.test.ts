@@ -95,7 +95,7 @@ const bodies = {
   }),
 } as const;
 
-/** A caller's body, read and prepared as the story of a request does it. */
+/** A caller's body, read and prepared as the pipeline of a request does it. */
 const preparedBy =
   <A extends Ask>(family: Family<A>) =>
   (body: object, resolved: ResolvedRoute): AnswerPath & { readonly body: string } => {

@@ -266,7 +266,7 @@ describe('the GenAI instruments', () => {
     expect(pointsOf(metrics, 'gen_ai.server.time_per_output_token')).toEqual([]);
   });
 
-  it('count who left as a departure where an upstream was asked, and nowhere else', () => {
+  it('count who left as a disconnect where an upstream was asked, and nowhere else', () => {
     const metrics = new RequestMetrics([]);
     for (const attemptStatus of ['success', 'stream_error', undefined] as const)
       metrics.finished(finished({ outcome: 'client_closed', attemptStatus }), 'other', {
@@ -274,11 +274,11 @@ describe('the GenAI instruments', () => {
         firstToken: undefined,
         afterFirst: undefined,
       });
-    expect(pointsOf(metrics, 'gateway.departures')).toMatchObject([
+    expect(pointsOf(metrics, 'gateway.client_disconnects')).toMatchObject([
       { labels: { upstream: 'drained' }, value: 1 },
       { labels: { upstream: 'lost' }, value: 1 },
     ]);
-    expect(pointsOf(metrics, 'gateway.departures')).toHaveLength(2);
+    expect(pointsOf(metrics, 'gateway.client_disconnects')).toHaveLength(2);
   });
 
   it('count no output of embeddings, which have none', () => {

@@ -12,7 +12,7 @@ import {
 } from '../../domain/shared/limits.ts';
 import type { TextFrame } from '../../domain/shared/text-frame.ts';
 import type { Ending } from '../../domain/shared/stream-machine.ts';
-import { sseFrames, toldSseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { sseFrames, reportingSseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { byteByByte, cutAt } from '../support/arbitraries/bytes.ts';
 import {
   aLineEnding,
@@ -53,8 +53,8 @@ const toldSoup = fc
   )
   .map((pieces) => Buffer.concat(pieces));
 
-describeMachineLaws('toldSseFrames', {
-  machine: toldSseFrames(String),
+describeMachineLaws('reportingSseFrames', {
+  machine: reportingSseFrames(String),
   streams: toldSoup,
   isTerminal: ({ kind }) => kind === 'oversize',
   endless: {
@@ -208,7 +208,7 @@ describe('an event stream in bytes', () => {
 
 describe('what stands beside the events of a stream', () => {
   const sanitise = (words: string): string => words.replaceAll('hunter2', '***');
-  const told = toldSseFrames(sanitise);
+  const told = reportingSseFrames(sanitise);
   /** The frames, and what the ending becomes. */
   const readTold = (pieces: readonly Buffer[], ending: Ending = { kind: 'eof' }) => {
     const run = told.begin();

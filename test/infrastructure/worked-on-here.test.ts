@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
-import { isWorkedOnHere } from '../../infrastructure/providers/worked-on-here.ts';
+import { fitsEventLoop } from '../../infrastructure/providers/event-loop-limits.ts';
 
 const pieces = (text: string, bytes: number): readonly Buffer[] =>
   Array.from({ length: Math.ceil(text.length / bytes) }, (_, index) =>
@@ -13,8 +13,8 @@ describe('an answer is worked on in the event loop', () => {
     ['one long text', JSON.stringify({ text: 'word '.repeat(100_000) })],
     ['as many values as may be', JSON.stringify(Array.from({ length: maxValuesHere }, () => 1))],
   ])('%s', (_, text) => {
-    expect(isWorkedOnHere(pieces(text, text.length))).toBe(true);
-    expect(isWorkedOnHere(pieces(text, 1000))).toBe(true);
+    expect(fitsEventLoop(pieces(text, text.length))).toBe(true);
+    expect(fitsEventLoop(pieces(text, 1000))).toBe(true);
   });
 
   it.each([
@@ -24,7 +24,7 @@ describe('an answer is worked on in the event loop', () => {
     ['of more arrays in arrays', `[${'[[[[]]]],'.repeat(maxValuesHere / 4)}1]`],
     ['of more members', JSON.stringify(Array.from({ length: maxValuesHere / 2 + 1 }, () => ({ a: 1 })))],
   ])('not one %s', (_, text) => {
-    expect(isWorkedOnHere(pieces(text, text.length))).toBe(false);
-    expect(isWorkedOnHere(pieces(text, 1000))).toBe(false);
+    expect(fitsEventLoop(pieces(text, text.length))).toBe(false);
+    expect(fitsEventLoop(pieces(text, 1000))).toBe(false);
   });
 });

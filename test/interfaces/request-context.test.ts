@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cutOff } from '../../interfaces/http/cut-off.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
 
-/** A request whose connection the test closes, and what its story was told of the caller. */
+/** A request whose connection the test closes, and what its pipeline was told of the caller. */
 function opened(cut: Parameters<typeof openContext>[4]) {
   const res = Object.assign(new EventEmitter(), { writableFinished: false });
   const req = { headers: {} } as IncomingMessage;

@@ -80,7 +80,7 @@ export async function replayStream(
     path,
     reply: streamReply(run, pieces),
     hold: () => undefined,
-    departure: { early: () => undefined, answered: () => true, goesOn: () => true, over: () => undefined },
+    disconnect: { early: () => undefined, answered: () => true, goesOn: () => true, over: () => undefined },
     cancel: () => undefined,
     payload: new StreamPayload({ streamMaxEvents: 1, responseMaxBytes: 1 }),
     firstContent: () => undefined,

@@ -8,10 +8,10 @@ import { withDatabase } from '../support/database.ts';
 import { aKey, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { ledgerVerify } from '../support/ledger-verify.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
-import { aLeaving, departuresConfig, faultyRequests, leave, leaveAll } from './leaving-callers.ts';
+import { aLeaving, disconnectsConfig, faultyRequests, leave, leaveAll } from './leaving-callers.ts';
 
-/** `npm run torture:departures` makes thousands of them, and looks at the heap too. */
-const departures = 400;
+/** `npm run torture:disconnects` makes thousands of them, and looks at the heap too. */
+const disconnects = 400;
 const callersAtOnce = 32;
 
 const seed = tortureSeed();
@@ -24,15 +24,15 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   upstream = await startSimulatedUpstream({ port: 0 });
-  gateway = await startGateway(departuresConfig(upstream.url, keys, 40), database.url());
+  gateway = await startGateway(disconnectsConfig(upstream.url, keys, 40), database.url());
 });
 afterAll(async () => {
   await upstream?.close();
 });
 
-describe(`${departures} callers that leave, in every family, at every moment (seed ${seed})`, () => {
+describe(`${disconnects} callers that leave, in every family, at every moment (seed ${seed})`, () => {
   it('leave one log row and one outcome each, the ledger rows that are due, and nothing else behind', async () => {
-    await leaveAll(departures, callersAtOnce, (index) => {
+    await leaveAll(disconnects, callersAtOnce, (index) => {
       const leaving = aLeaving(random, `left-${index}`);
       return leave(gateway.url, keys[leaving.owner], leaving, random);
     });
@@ -48,7 +48,7 @@ describe(`${departures} callers that leave, in every family, at every moment (se
     const ids = outcomes();
     expect(new Set(ids).size).toBe(ids.length);
     // The ones that are missing had left before a byte of theirs was read.
-    expect(ids.length).toBeGreaterThan(departures * 0.8);
+    expect(ids.length).toBeGreaterThan(disconnects * 0.8);
     expect(await query('select count(*)::int as n from request_logs')).toEqual([{ n: ids.length }]);
     expect(await query(faultyRequests)).toEqual([]);
     expect(gateway.log.lines.filter(({ level }) => level === 'error')).toEqual([]);

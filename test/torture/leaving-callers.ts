@@ -160,7 +160,7 @@ export async function leaveAll(
 }
 
 /** The configuration of a gateway that callers leave; `upstreamUrl` is a simulated upstream's. */
-export const departuresConfig = (
+export const disconnectsConfig = (
   upstreamUrl: string,
   keys: Readonly<Record<Owner, string>>,
   maxDrains: number,

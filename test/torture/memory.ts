@@ -14,7 +14,7 @@ import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/st
 import { beginExchange } from '../e2e/raw-http.ts';
 import { aKey } from '../support/a-key.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
-import { aLeaving, departuresConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
+import { aLeaving, disconnectsConfig, leave, leaveAll, type Owner, owners } from './leaving-callers.ts';
 import type { Held } from './probe.ts';
 import { mebibytes, startProbedGateway } from './probed-gateway.ts';
 import { givenNumber } from '../support/given-number.ts';
@@ -44,7 +44,7 @@ const patient = {
 type Patient = keyof typeof patient;
 
 const config = (upstreamUrl: string, keys: Readonly<Record<Owner, string>>): Record<string, unknown> => {
-  const { server, providers, models, ...rest } = departuresConfig(upstreamUrl, keys, 40);
+  const { server, providers, models, ...rest } = disconnectsConfig(upstreamUrl, keys, 40);
   const inFlight = streams + readers + callersAtOnce;
   return {
     ...rest,
@@ -152,13 +152,13 @@ const isBack = (after: Held, before: Held): boolean =>
   after.heapBytes - before.heapBytes < heapSlackBytes && after.sockets <= before.sockets + 10;
 
 const random = randomFrom(seed);
-let departures = 0;
+let disconnects = 0;
 const churn = async (count: number): Promise<void> => {
   await leaveAll(count, callersAtOnce, (index) => {
-    const leaving = aLeaving(random, `left-${departures}-${index}`);
+    const leaving = aLeaving(random, `left-${disconnects}-${index}`);
     return leave(gateway.url, keys[leaving.owner], leaving, random);
   });
-  departures += count;
+  disconnects += count;
 };
 
 try {
@@ -190,10 +190,10 @@ try {
 
   const until = performance.now() + minutes * 60_000;
   const from = performance.now();
-  const departuresBefore = departures;
+  const disconnectsBefore = disconnects;
   while (performance.now() < until) await churn(500);
   const seconds = (performance.now() - from) / 1000;
-  out(`${departures - departuresBefore} callers came and left in ${seconds.toFixed(0)} s`);
+  out(`${disconnects - disconnectsBefore} callers came and left in ${seconds.toFixed(0)} s`);
   await looked('after them', [], idle);
   const { inFlight, code } = await gateway.stop();
   expect(inFlight === 0, `${String(inFlight)} leases are held`);

@@ -60,7 +60,7 @@ async function play(folder: string): Promise<void> {
       disks: canMount,
       say,
       // A file that appears when the machine is wanted for something else.
-      goOn: () => !stopped.signal.aborted && (values.until === '' || !existsSync(values.until)),
+      shouldContinue: () => !stopped.signal.aborted && (values.until === '' || !existsSync(values.until)),
     });
     process.exitCode = failed === 0 ? 0 : 1;
   } finally {

@@ -1,5 +1,5 @@
 import type { AgedRows } from '../../../application/ports/aged-rows.ts';
-import { alone } from '../alone.ts';
+import { withAdvisoryLock } from '../advisory-lock.ts';
 import { openPool } from '../pool.ts';
 import { agedRequestLogs, requestLogRows, rowBatches } from '../purge-store.ts';
 import { anyTime, withinTime } from '../within-time.ts';
@@ -37,7 +37,7 @@ async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise
 export const purgeShardsAlone = <A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
-): Promise<A | undefined> => alone(url, requestLogRows.lock, () => withAgedShards(url, purge));
+): Promise<A | undefined> => withAdvisoryLock(url, requestLogRows.lock, () => withAgedShards(url, purge));
 
 /** For who is told to purge, whoever else does. */
 export const purgeShards = withAgedShards;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { type SqlFile, withStandIns } from '../migration-files.ts';
-import { takesItsTime } from '../unhurried.ts';
+import { setTimeLimits } from '../long-transaction.ts';
 import {
   copiesFor,
   functionName,
@@ -239,7 +239,7 @@ const stages: readonly Stage[] = [tablesStage, functionsStage, nodesStage, shard
 
 async function inTransaction(client: Client, statements: readonly string[]): Promise<void> {
   await client.query('begin');
-  await client.query(takesItsTime(0).sql);
+  await client.query(setTimeLimits(0).sql);
   for (const statement of statements) await client.query(statement);
   await client.query('commit');
 }

@@ -13,7 +13,7 @@ import { andThen, seal, type Sealed } from '../../../domain/shared/stream-machin
 import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
-import { isEventStream, toldSseFrames } from '../wire/sse.ts';
+import { isEventStream, reportingSseFrames } from '../wire/sse.ts';
 
 /** Where a chat-style API is, and what its owner adds to each request. */
 export interface ChatStyle {
@@ -40,7 +40,7 @@ export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect =
     );
   },
   events: serverSentEvents(
-    andThen(toldSseFrames(sanitise), seal(chatStream({ namespace: style.namespace, sanitise }))),
+    andThen(reportingSseFrames(sanitise), seal(chatStream({ namespace: style.namespace, sanitise }))),
   ),
 });
 
@@ -48,7 +48,7 @@ export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect =
 export const responsesDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
   encode: encodeTo('/responses', style),
   decode: unchanged((text) => readResponse(text, sanitise)),
-  events: serverSentEvents(andThen(toldSseFrames(sanitise), seal(responsesStream(sanitise)))),
+  events: serverSentEvents(andThen(reportingSseFrames(sanitise), seal(responsesStream(sanitise)))),
 });
 
 export const embeddingsDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({

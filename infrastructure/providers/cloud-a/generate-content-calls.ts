@@ -67,12 +67,12 @@ export class CandidateCalls {
    */
   read({ call, signature }: CandidateCall): readonly CandidatePiece[] {
     const open = this.continued(call);
-    if (open !== undefined) return this.goOn(open, call, signature);
+    if (open !== undefined) return this.extend(open, call, signature);
     if (callName(call) === '') return this.nameless(call);
     const again = this.repeated(call);
     if (again !== undefined) return signatureOf(again, signature);
     const before = [...this.closeAt(undefined), ...this.closeAt(idOf(call))];
-    return [...before, ...this.goOn(this.begin(call), call, signature)];
+    return [...before, ...this.extend(this.begin(call), call, signature)];
   }
 
   /** The model has stopped: calls whose arguments were still coming are complete. */
@@ -87,7 +87,7 @@ export class CandidateCalls {
     return own?.name === callName(call) ? own : undefined;
   }
 
-  private goOn(open: OpenCall, call: JsonObject, signature: string | undefined): readonly CandidatePiece[] {
+  private extend(open: OpenCall, call: JsonObject, signature: string | undefined): readonly CandidatePiece[] {
     this.last = open;
     open.signature = signature ?? open.signature;
     const goesOn = call['willContinue'] === true;

@@ -7,7 +7,7 @@ import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machin
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
-import { isEventStream, toldSseFrames } from '../wire/sse.ts';
+import { isEventStream, reportingSseFrames } from '../wire/sse.ts';
 import { generateContentRequest } from './generate-content-request.ts';
 import { generatedCompletion } from './generate-content-response.ts';
 import { generateContentStream } from './generate-content-stream.ts';
@@ -55,6 +55,6 @@ function framesOf(
   contentType: string,
   sanitise: ProviderContext['sanitise'],
 ): Sealed<Buffer, TextFrame> | undefined {
-  if (isEventStream(contentType)) return toldSseFrames(sanitise);
+  if (isEventStream(contentType)) return reportingSseFrames(sanitise);
   return contentType.startsWith('application/json') ? jsonArrayFrames : undefined;
 }

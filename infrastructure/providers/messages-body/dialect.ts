@@ -10,7 +10,7 @@ import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.t
 import { type CountField, readCount } from './counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
-import { isEventStream, toldSseFrames } from '../wire/sse.ts';
+import { isEventStream, reportingSseFrames } from '../wire/sse.ts';
 import { fromMessagesBody } from './native.ts';
 import { nativeMessagesStream } from './native-stream.ts';
 import type { OutboundBody } from './outbound-body.ts';
@@ -61,7 +61,7 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
       encode: encodeBy(style, (call) => fromChatBody(call, style.rules, digest)),
       decode: (body, call) => messageAsChat(body.toString('utf8'), terms(call)),
       ...eventsBy(style, (call) =>
-        andThen(toldSseFrames(sanitise), seal(chatFromMessages(terms(call)))).begin(),
+        andThen(reportingSseFrames(sanitise), seal(chatFromMessages(terms(call)))).begin(),
       ),
     },
     messages: {
@@ -72,7 +72,7 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
           E.map((value): WholeAnswer => ({ value, text: body })),
         ),
       ...eventsBy(style, () =>
-        andThen(toldSseFrames(sanitise), seal(nativeMessagesStream(sanitise))).begin(),
+        andThen(reportingSseFrames(sanitise), seal(nativeMessagesStream(sanitise))).begin(),
       ),
     },
     count_tokens: {

@@ -8,13 +8,13 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
-import { type ToldFailure, upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
+import { type ReportedFailure, upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 
 /** What one frame of a messages stream is. */
 export type MessagesFrame =
   | { readonly kind: 'event'; readonly type: string; readonly value: JsonObject; readonly data: string }
   /** The upstream failed, or sent what is no event; in words fit for the caller. */
-  | ({ readonly kind: 'fault' } & ToldFailure)
+  | ({ readonly kind: 'fault' } & ReportedFailure)
   /** `[DONE]`, which is no part of this protocol: nothing comes behind it. */
   | { readonly kind: 'end' }
   /** Nothing that callers of the messages API know. */

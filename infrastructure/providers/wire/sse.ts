@@ -102,7 +102,7 @@ const maxBlocksBeside = 1000;
  * or in plain JSON. An error there is an event of that name, because it fails the stream wherever it stands (rule
  * 35.32); other words are why the stream ended, where it ends early (rule 35.27).
  */
-export const toldSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
+export const reportingSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
   seal({ ...framing(maxBlocksBeside), ending: ({ beside }, ending) => toldEnding(beside, ending, sanitise) });
 
 /** Most chunks are one event: then there is nothing to cut. */

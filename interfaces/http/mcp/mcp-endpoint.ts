@@ -37,7 +37,7 @@ export interface McpGates {
 }
 
 /** What stands behind the MCP door. */
-export interface McpDoor {
+export interface McpServices {
   /** Of one server. */
   readonly service: McpService;
   /** Of all servers that a key may use. */
@@ -50,7 +50,7 @@ export interface McpDoor {
 
 export interface McpEndpointPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<Either<GatewayError, Caller>>;
-  readonly mcp: McpDoor;
+  readonly mcp: McpServices;
   readonly pace: Arrivals;
   readonly keepAlive: KeepAlive;
   readonly secrets: () => Secrets;
@@ -86,7 +86,7 @@ export const mcpEndpoint =
         memory: lease,
       });
       const refused = lease.belongsTo(ownershipScopeKey(ownerOf(caller.right)))
-        ? doorError(ports, req, method)
+        ? headerError(ports, req, method)
         : ofGateway(tooManyRequests);
       const answer =
         refused === undefined
@@ -135,7 +135,7 @@ async function served(
 }
 
 /** What keeps a request out before its body is read. */
-function doorError(ports: McpEndpointPorts, req: IncomingMessage, method: Method): McpError | undefined {
+function headerError(ports: McpEndpointPorts, req: IncomingMessage, method: Method): McpError | undefined {
   const origin = header(req, 'origin');
   const origins = ports.corsOrigins();
   // A page of another origin must not reach servers behind the gateway by way of somebody's browser.

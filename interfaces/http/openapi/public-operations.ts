@@ -35,7 +35,7 @@ const ofRequests: readonly ErrorCode[] = [
 /** A field may be null wherever it may be left out. */
 const orNullSchema = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
 
-interface Door {
+interface ModelPath {
   readonly path: string;
   readonly summary: string;
   readonly envelope: Envelope;
@@ -63,27 +63,27 @@ const members = (properties: JsonObject): JsonObject => ({
   additionalProperties: true,
 });
 
-const messagesDoor = {
+const messagesPath = {
   envelope: 'messages',
   shapes: messagesShapes,
   errors: ['thread_unsupported_request'],
 } as const;
 
 const message = {
-  ...messagesDoor,
+  ...messagesPath,
   required: { messages: nonEmptyList, max_tokens: positive },
   answer: members({ content: { type: 'array' } }),
   streams: true,
 };
 
 const count = {
-  ...messagesDoor,
+  ...messagesPath,
   required: { messages: nonEmptyList },
   answer: members({ input_tokens: { type: 'integer', minimum: 0 } }),
   streams: false,
 };
 
-const doors: readonly Door[] = [
+const modelPaths: readonly ModelPath[] = [
   {
     path: '/v1/chat/completions',
     summary: 'A chat completion, whole or streamed.',
@@ -127,16 +127,16 @@ const doors: readonly Door[] = [
   },
 ];
 
-const doorOperation = (door: Door): Operation => ({
-  path: door.path,
+const modelOperation = (path: ModelPath): Operation => ({
+  path: path.path,
   method: 'post',
   operation: {
-    operationId: operationId('post', door.path),
-    summary: door.summary,
+    operationId: operationId('post', path.path),
+    summary: path.summary,
     tags: ['Models'],
     parameters: [requestIdHeader],
-    requestBody: { required: true, content: { 'application/json': requestContent(door) } },
-    responses: { '200': modelAnswer(door), ...errorAnswers([...ofRequests, ...door.errors], door.envelope) },
+    requestBody: { required: true, content: { 'application/json': requestContent(path) } },
+    responses: { '200': modelAnswer(path), ...errorAnswers([...ofRequests, ...path.errors], path.envelope) },
   },
 });
 
@@ -150,7 +150,7 @@ const requestIdHeader = {
   schema: { type: 'string' },
 };
 
-function requestContent({ required, shapes }: Door): JsonObject {
+function requestContent({ required, shapes }: ModelPath): JsonObject {
   const properties = { model: { type: 'string', minLength: 1 }, ...required };
   return {
     schema: {
@@ -166,7 +166,7 @@ function requestContent({ required, shapes }: Door): JsonObject {
   };
 }
 
-const modelAnswer = ({ answer, streams }: Door): JsonObject => ({
+const modelAnswer = ({ answer, streams }: ModelPath): JsonObject => ({
   description: streams ? 'The answer, or its events where `stream` is true.' : 'The answer.',
   headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
   content: {
@@ -202,7 +202,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
 
 /** What API keys open. */
 export const publicOperations: readonly Operation[] = [
-  ...doors.map(doorOperation),
+  ...modelPaths.map(modelOperation),
   readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofCallers),
   readOperation('/v1/models/{model}', 'One of them.', answerSchema(modelBody), [
     ...ofCallers,

@@ -24,7 +24,7 @@ import { handedOver } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { callerKeyOf, traceContext } from './caller-headers.ts';
 import { sendStream } from './stream-answer.ts';
-import { type LimitsPorts, tellLimits } from './told-limits.ts';
+import { type LimitsPorts, setLimitHeaders } from './limit-response-headers.ts';
 import type { WireFormat } from './wire-format.ts';
 
 export interface ModelEndpointPorts extends LimitsPorts {
@@ -54,7 +54,7 @@ export function modelEndpoint<A extends Ask>(
     caller?: Caller,
   ): void => {
     telemetry.finished({ ...unserved(ports, context, family, error), caller });
-    tellLimits(ports, context, format.envelope, caller?.limits);
+    setLimitHeaders(ports, context, format.envelope, caller?.limits);
     sendError(context, format.envelope, error);
   };
 
@@ -66,7 +66,7 @@ export function modelEndpoint<A extends Ask>(
   ): Promise<void> => {
     const request = await modelRequest(ports, context, telemetry, caller, lease);
     const answer = await ports.serve(family, request);
-    tellLimits(ports, context, format.envelope, answer.limits ?? caller.limits);
+    setLimitHeaders(ports, context, format.envelope, answer.limits ?? caller.limits);
     if (answer.kind === 'stream') await sendStream(context, format, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
       sendError(context, format.envelope, answer.error, connectionHeaders(answer.error));

@@ -18,7 +18,7 @@ import { type Envelope, sendError } from '../error-presenter.ts';
 import type { LoadGate } from '../load-gate.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { type LimitsPorts, tellLimits } from './told-limits.ts';
+import { type LimitsPorts, setLimitHeaders } from './limit-response-headers.ts';
 
 export interface ModelsPorts extends LimitsPorts {
   /** Who is in flight while a key is looked up. */
@@ -56,7 +56,7 @@ export const modelsEndpoint =
   async (context: RequestContext): Promise<void> => {
     const caller = await admitted(ports, context.req);
     if (E.isLeft(caller)) return sendError(context, envelopeOf(context.req), caller.left);
-    tellLimits(ports, context, envelopeOf(context.req), caller.right.limits);
+    setLimitHeaders(ports, context, envelopeOf(context.req), caller.right.limits);
     const data = ports.listModels(caller.right).map(presentModel);
     const list: t.TypeOf<typeof modelListBody> = {
       object: 'list',
@@ -78,7 +78,7 @@ export const modelDetails =
     const envelope = envelopeOf(context.req);
     const caller = await admitted(ports, context.req);
     if (E.isLeft(caller)) return sendError(context, envelope, caller.left);
-    tellLimits(ports, context, envelope, caller.right.limits);
+    setLimitHeaders(ports, context, envelope, caller.right.limits);
     const ids = [spelledId, decoded(spelledId)];
     const model = ports.listModels(caller.right).find(({ id }) => ids.includes(id));
     if (model === undefined) return sendError(context, envelope, noSuchModel);

@@ -4,7 +4,7 @@ import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { andThen, type Ending } from '../../../domain/shared/stream-machine.ts';
-import { toldSseFrames } from '../../../infrastructure/providers/wire/sse.ts';
+import { reportingSseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { aChatScript } from '../../support/arbitraries/chat-streams.ts';
 import { eventStreamSoup } from '../../support/arbitraries/event-streams.ts';
 import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
@@ -345,7 +345,7 @@ describe('after a finish_reason', () => {
   });
 
   it('an `error` beside the events is a failure, also before [DONE], and words alone are none', () => {
-    const told = andThen(toldSseFrames(sanitise), chatMachine);
+    const told = andThen(reportingSseFrames(sanitise), chatMachine);
     const endOf = (beside: string, ending: Ending) =>
       outputsOf(told, [Buffer.from(`data: ${text}\n\ndata: ${finish}\n\n${beside}`)], ending).slice(2);
     for (const ending of [{ kind: 'eof' } as const, reset]) {

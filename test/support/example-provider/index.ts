@@ -13,7 +13,7 @@ import type {
   ProviderImplementation,
 } from '../../../infrastructure/providers/provider.ts';
 import { isJsonLines, jsonLineFrames } from '../../../infrastructure/providers/wire/json-lines.ts';
-import { isEventStream, toldSseFrames } from '../../../infrastructure/providers/wire/sse.ts';
+import { isEventStream, reportingSseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { oracleRequest } from './oracle-request.ts';
 import { oracleCompletion } from './oracle-response.ts';
 import { oracleStream } from './oracle-stream.ts';
@@ -69,6 +69,6 @@ function framesOf(
   contentType: string,
   sanitise: ProviderContext['sanitise'],
 ): Sealed<Buffer, TextFrame> | undefined {
-  if (isEventStream(contentType)) return toldSseFrames(sanitise);
+  if (isEventStream(contentType)) return reportingSseFrames(sanitise);
   return isJsonLines(contentType) ? jsonLineFrames : undefined;
 }

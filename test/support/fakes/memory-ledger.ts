@@ -37,7 +37,7 @@ const aUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * A ledger in memory, by the rules of the domain. One suite (`ledger-suite.ts`) holds it and the one over PostgreSQL to
- * the same sentences, so that what the story is tried with does not lie.
+ * the same sentences, so that what the pipeline is tried with does not lie.
  */
 export class MemoryLedger implements Ledger {
   /** The database's time. */

@@ -22,7 +22,7 @@ export interface TortureOptions {
   /** Small disks may be mounted. */
   readonly disks: boolean;
   readonly say: (line: string) => void;
-  readonly goOn?: () => boolean;
+  readonly shouldContinue?: () => boolean;
 }
 
 const hasPrlimit = (): boolean => spawnSync('prlimit', ['--version']).status === 0;
@@ -54,14 +54,14 @@ const seedOf = (seed: number, round: number): number => (seed + round * 7919) % 
 
 /** Plays rounds, and says what fails and what it came to. Returns how many rounds failed. */
 export async function torture(options: TortureOptions): Promise<number> {
-  const { folder, rounds, from, seed, disks, say, only, goOn = () => true } = options;
+  const { folder, rounds, from, seed, disks, say, only, shouldContinue = () => true } = options;
   const possible = possibleFaults(disks, only, say);
   if (possible.length === 0) throw new Error(`No fault that can be had here has “${only}” in its name.`);
   const played: RoundFigures[] = [];
   const ends: string[] = [];
   let world: World | undefined;
   try {
-    for (let round = from; round < from + rounds && goOn(); round += 1) {
+    for (let round = from; round < from + rounds && shouldContinue(); round += 1) {
       const place = (round - from) % roundsOfWorld;
       if (place === 0) {
         if (world !== undefined) ends.push(...(await closed(world, say)));

@@ -75,27 +75,27 @@ const mustEnrol = (error: Error | null): boolean =>
 function Unknown({ error, again }: { readonly error: Error; readonly again: () => void }) {
   if (mustEnrol(error))
     return (
-      <Door title="A second factor is required">
+      <LoginFrame title="A second factor is required">
         <EnrolSecondFactor onDone={again} />
-      </Door>
+      </LoginFrame>
     );
   if (error instanceof ApiError && error.status === 401)
     return (
-      <Door title="Log in to Model Gateway">
+      <LoginFrame title="Log in to Model Gateway">
         <Login onDone={again} />
-      </Door>
+      </LoginFrame>
     );
   return (
-    <Door title="Model Gateway">
+    <LoginFrame title="Model Gateway">
       <Failed error={error} again={again} />
-    </Door>
+    </LoginFrame>
   );
 }
 
 function NotAnAdmin({ email }: { readonly email: string }) {
   const logout = useLogout();
   return (
-    <Door title="Nothing to see for you here">
+    <LoginFrame title="Nothing to see for you here">
       <p>
         You are logged in as {email}, who is no platform admin. Ask an admin for the role, or log in as
         somebody else.
@@ -109,17 +109,17 @@ function NotAnAdmin({ email }: { readonly email: string }) {
       >
         Log out
       </button>
-    </Door>
+    </LoginFrame>
   );
 }
 
 /** What stands before the page. */
-function Door({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+function LoginFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Model Gateway`;
   }, [title]);
   return (
-    <main className="door">
+    <main className="login-frame">
       <h1>{title}</h1>
       {children}
     </main>

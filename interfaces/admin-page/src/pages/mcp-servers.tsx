@@ -62,12 +62,12 @@ const knownForMs = 60_000;
 function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   const client = useQueryClient();
   const [asking, setAsking] = useState(0);
-  const ask = async (staleTime: number, goOn: () => boolean): Promise<void> => {
+  const ask = async (staleTime: number, shouldContinue: () => boolean): Promise<void> => {
     setAsking((before) => before + 1);
     const left = servers.values();
     const one = async (): Promise<void> => {
       for (const { server_id: id } of left)
-        if (goOn()) await client.prefetchQuery({ ...askedServer(id), staleTime });
+        if (shouldContinue()) await client.prefetchQuery({ ...askedServer(id), staleTime });
     };
     await Promise.all(Array.from({ length: askedAtOnce }, one));
     setAsking((before) => before - 1);

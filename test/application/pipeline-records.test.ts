@@ -8,20 +8,20 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import type { FinishedRequest } from '../../application/ports/telemetry.ts';
 import { maxBodyBytesHere, maxModelKeyChars, maxUserAgentChars } from '../../domain/shared/limits.ts';
 import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
-import { aBudget, aCaller, answer, cost, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { aBudget, aCaller, answer, cost, Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 import { chatFinish, chatText, chatUsage, done, failed } from '../support/fakes/stream-chunks.ts';
 
 const secret = 'callers-own-secret';
-const logging = (captureMode: CaptureMode): NonNullable<StoryOptions['policy']> => ({
+const logging = (captureMode: CaptureMode): NonNullable<PipelineOptions['policy']> => ({
   payloads: { captureMode, requestMaxBytes: 65_536, responseMaxBytes: 65_536, streamMaxEvents: 2 },
 });
 const unlogged = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
 
 describe('a settled request', () => {
   it('leaves its charge and its log row in one record', async () => {
-    const story = await new Story({ asks: { tools: [] }, request: { userAgent: 'curl/8' } }).serve();
-    const { requestLogId } = story.ledger.rows[0]?.charge ?? {};
-    expect(story.ledger.rows).toMatchObject([
+    const pipeline = await new Pipeline({ asks: { tools: [] }, request: { userAgent: 'curl/8' } }).serve();
+    const { requestLogId } = pipeline.ledger.rows[0]?.charge ?? {};
+    expect(pipeline.ledger.rows).toMatchObject([
       {
         charge: {
           requestId: 'request-1',
@@ -32,7 +32,7 @@ describe('a settled request', () => {
         },
       },
     ]);
-    expect(story.log).toMatchObject({
+    expect(pipeline.log).toMatchObject({
       requestLogId,
       requestId: 'request-1',
       modelKey: 'fast',
@@ -52,16 +52,18 @@ describe('a settled request', () => {
   });
 
   it('has the price in force at its end; where a reload has taken it away, the one beside its route', async () => {
-    const priced = async (reloaded: StoryOptions['reloaded'] & string): Promise<unknown> =>
-      (await new Story({ reloaded }).serve()).ledger.rows[0]?.charge?.cost;
+    const priced = async (reloaded: PipelineOptions['reloaded'] & string): Promise<unknown> =>
+      (await new Pipeline({ reloaded }).serve()).ledger.rows[0]?.charge?.cost;
     expect(await priced('unpriced')).toMatchObject({ pricingStatus: 'priced', cost });
     expect(await priced('dearer')).toMatchObject({ pricingStatus: 'priced', cost: 20n * cost });
   });
 
   it('is told to the telemetry as its call upstream and its one outcome', async () => {
-    const story = await new Story().serve();
-    expect(story.calls).toMatchObject([[{ status: 'success' }, { usage: { totalTokens: 30 } }, undefined]]);
-    expect(story.finished).toMatchObject([
+    const pipeline = await new Pipeline().serve();
+    expect(pipeline.calls).toMatchObject([
+      [{ status: 'success' }, { usage: { totalTokens: 30 } }, undefined],
+    ]);
+    expect(pipeline.finished).toMatchObject([
       {
         requestId: 'request-1',
         family: 'chat_completions',
@@ -73,20 +75,23 @@ describe('a settled request', () => {
   });
 
   it('of an unknown model is told under no name that its caller chose', async () => {
-    const story = await new Story({ asks: { model: 'none' } }).serve();
-    expect(story.finished).toMatchObject([{ modelKey: undefined, resolved: undefined }]);
-    expect(story.log).toMatchObject({ modelKey: 'none', resolvedModelKey: undefined });
+    const pipeline = await new Pipeline({ asks: { model: 'none' } }).serve();
+    expect(pipeline.finished).toMatchObject([{ modelKey: undefined, resolved: undefined }]);
+    expect(pipeline.log).toMatchObject({ modelKey: 'none', resolvedModelKey: undefined });
   });
 
   it('is priced by the price that is effective at the database’s time of its admission, and what has gone by since', async () => {
     const day = 24 * 60 * 60 * 1000;
-    const later = (days: number): Script => ({ ...says(answer), meanwhile: () => (story.now += days * day) });
-    let story: Story;
+    const later = (days: number): Script => ({
+      ...says(answer),
+      meanwhile: () => (pipeline.now += days * day),
+    });
+    let pipeline: Pipeline;
     const statusAfter = async (databaseTime: string, days: number) => {
-      story = new Story({ script: later(days) });
-      story.ledger.now = new Date(databaseTime);
-      await story.serve();
-      return story.ledger.rows[0]?.charge.cost.pricingStatus;
+      pipeline = new Pipeline({ script: later(days) });
+      pipeline.ledger.now = new Date(databaseTime);
+      await pipeline.serve();
+      return pipeline.ledger.rows[0]?.charge.cost.pricingStatus;
     };
     // The price is of 2020; the gateway's own clock says 2028.
     expect(await statusAfter('2019-12-30T00:00:00Z', 1)).toBe('unpriced');
@@ -94,18 +99,18 @@ describe('a settled request', () => {
   });
 
   it('is priced by no earlier time than its admission, where the clock is set back meanwhile', async () => {
-    const script: Script = { ...says(answer), meanwhile: () => (story.now = 0) };
-    const story: Story = new Story({ script });
-    await story.serve();
-    expect(story.ledger.rows[0]?.charge.cost.pricingStatus).toBe('priced');
+    const script: Script = { ...says(answer), meanwhile: () => (pipeline.now = 0) };
+    const pipeline: Pipeline = new Pipeline({ script });
+    await pipeline.serve();
+    expect(pipeline.ledger.rows[0]?.charge.cost.pricingStatus).toBe('priced');
   });
 
   it('tells the records of tool calls of itself where it has tools, and what those of servers take of its context', async () => {
     const policy = { allowedOwners: [], allowedTools: undefined, deniedTools: [] };
     const toldBy = async (...names: readonly string[]) => {
       const tools = names.map((name) => ({ type: 'function', function: { name } }));
-      const story = new Story({ asks: { tools }, policy: { mcpServers: [{ id: 'files', policy }] } });
-      const { linked, overheads } = await story.serve();
+      const pipeline = new Pipeline({ asks: { tools }, policy: { mcpServers: [{ id: 'files', policy }] } });
+      const { linked, overheads } = await pipeline.serve();
       return [linked.length, overheads.map(({ serverCount, toolCount }) => [serverCount, toolCount])];
     };
     expect(await toldBy()).toEqual([0, []]);
@@ -115,11 +120,11 @@ describe('a settled request', () => {
 
   it('counts no tools where its family has none', async () => {
     const script = says({ usage: { prompt_tokens: 3, total_tokens: 3 } });
-    const story = await new Story({ family: 'embeddings', script }).serve();
-    expect(story.log).toMatchObject({ exposedToolCount: undefined, invokedToolCount: undefined });
+    const pipeline = await new Pipeline({ family: 'embeddings', script }).serve();
+    expect(pipeline.log).toMatchObject({ exposedToolCount: undefined, invokedToolCount: undefined });
   });
 
-  it.each<[string, StoryOptions, object, JsonObject, FinishedRequest['unbilled']]>([
+  it.each<[string, PipelineOptions, object, JsonObject, FinishedRequest['unbilled']]>([
     ['and its cost', {}, { cost_usd: '0.000021' }, {}, [{ reason: 'compaction', cost: 21_000_000n }]],
     ['without a price none', { unpriced: true }, {}, {}, []],
     [
@@ -136,8 +141,13 @@ describe('a settled request', () => {
     const compacted = { type: 'compaction', input_tokens: 100, output_tokens: 10 };
     const used = { input_tokens: 10, output_tokens: 20, iterations: [compacted] };
     const script = says({ type: 'message', content: [], usage: used });
-    const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
-    const { log, finished } = await new Story({ family: 'messages', script, provider, ...options }).serve();
+    const provider: PipelineOptions['provider'] = { takes: () => 'as_written' };
+    const { log, finished } = await new Pipeline({
+      family: 'messages',
+      script,
+      provider,
+      ...options,
+    }).serve();
     expect(finished).toMatchObject([{ unbilled }]);
     expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
     expect(log?.metadata).toMatchObject({
@@ -166,8 +176,8 @@ describe('a settled request', () => {
     const advice = { type: 'advisor_message', model, input_tokens: 100, output_tokens: 10 };
     const used = { input_tokens: 10, output_tokens: 20, iterations: [advice] };
     const script = says({ type: 'message', content: [], usage: used });
-    const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
-    const { log, finished } = await new Story({ family: 'messages', script, provider }).serve();
+    const provider: PipelineOptions['provider'] = { takes: () => 'as_written' };
+    const { log, finished } = await new Pipeline({ family: 'messages', script, provider }).serve();
     expect(finished).toMatchObject([{ unbilled }]);
     expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
     expect(log?.metadata).toMatchObject({
@@ -185,10 +195,10 @@ describe('a settled request', () => {
   });
 
   it('may wait in the journal from the database’s time of its admission on, unless its owner must be judged', async () => {
-    const lost = (budget?: ReturnType<typeof aBudget>): Story => {
-      const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = 'lost') };
-      const story: Story = new Story({ script, ...(budget && { budget }) });
-      return story;
+    const lost = (budget?: ReturnType<typeof aBudget>): Pipeline => {
+      const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = 'lost') };
+      const pipeline: Pipeline = new Pipeline({ script, ...(budget && { budget }) });
+      return pipeline;
     };
     const { ledger } = await lost().serve();
     expect(ledger.journal).toMatchObject([{ deferrableTo: ledger.now }]);
@@ -205,43 +215,43 @@ describe('a request under rate limits', () => {
   const caller = aCaller({ limits: [limit] });
 
   /** What the next request would find, had it come in the same minute. */
-  async function verdictAfter({ ledger }: Story) {
+  async function verdictAfter({ ledger }: Pipeline) {
     const ask = { requestLogId: randomUUID(), requestId: 'request-2', callerChoseRequestId: true };
     const admitted = await ledger.admit({ ...ask, caller, claim: false, limits: [limit] });
     return E.isRight(admitted) ? admitted.right.limits : undefined;
   }
 
   it('leaves its tokens with them, and its place', async () => {
-    const story = await new Story({ request: { caller } }).serve();
-    expect(await verdictAfter(story)).toMatchObject({
+    const pipeline = await new Pipeline({ request: { caller } }).serve();
+    expect(await verdictAfter(pipeline)).toMatchObject({
       kind: 'refused',
       full: [{ measure: 'tokens', standing: { requests: 1, tokens: 30, inFlight: 0 } }],
     });
   });
 
   it('leaves its place alone where no usage is known', async () => {
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       request: { caller },
       script: says({ choices: answer['choices'] ?? [] }),
     }).serve();
-    expect(story.log).toMatchObject({ statusCode: 200, usage: undefined });
-    expect(await verdictAfter(story)).toEqual({ kind: 'admitted', held: true });
+    expect(pipeline.log).toMatchObject({ statusCode: 200, usage: undefined });
+    expect(await verdictAfter(pipeline)).toEqual({ kind: 'admitted', held: true });
   });
 
   it('leaves its place also where nothing is written of it: it failed, and nobody logs it', async () => {
     const keyOwner = { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } as const;
     const script = fails({ kind: 'transport' });
-    const story = await new Story({ request: { caller: { ...caller, keyOwner } }, script }).serve();
-    expect([story.ledger.rows, story.ledger.logs]).toEqual([[], []]);
-    expect(await verdictAfter(story)).toEqual({ kind: 'admitted', held: true });
+    const pipeline = await new Pipeline({ request: { caller: { ...caller, keyOwner } }, script }).serve();
+    expect([pipeline.ledger.rows, pipeline.ledger.logs]).toEqual([[], []]);
+    expect(await verdictAfter(pipeline)).toEqual({ kind: 'admitted', held: true });
   });
 
   it('and none without one: its record says nothing of tokens', async () => {
-    const story: Story = new Story({
-      script: { ...says(answer), meanwhile: () => void (story.ledger.database = 'lost') },
+    const pipeline: Pipeline = new Pipeline({
+      script: { ...says(answer), meanwhile: () => void (pipeline.ledger.database = 'lost') },
     });
-    await story.serve();
-    expect(story.ledger.journal).toMatchObject([{ release: undefined, limited: undefined }]);
+    await pipeline.serve();
+    expect(pipeline.ledger.journal).toMatchObject([{ release: undefined, limited: undefined }]);
   });
 });
 
@@ -259,45 +269,48 @@ describe('where a caller can put any text', () => {
     bespoke: [{ key: 'a', value: '[REDACTED]' }],
   };
 
-  it.each<[string, StoryOptions]>([
+  it.each<[string, PipelineOptions]>([
     ['logged', {}],
     ['not logged', { policy: logging('disabled') }],
   ])('no secret stays in the tags of a request that is %s', async (_, options) => {
-    const story = await new Story({ ...options, request: { tags } }).serve();
-    expect(story.finished).toMatchObject([{ tags: clean }]);
-    if (story.log !== undefined) expect(story.log.tags).toEqual(clean);
+    const pipeline = await new Pipeline({ ...options, request: { tags } }).serve();
+    expect(pipeline.finished).toMatchObject([{ tags: clean }]);
+    if (pipeline.log !== undefined) expect(pipeline.log.tags).toEqual(clean);
   });
 
   it('no secret stays in a model’s name or a user agent, and both are cut off after that', async () => {
     const userAgent = `${'u'.repeat(maxUserAgentChars - 5)}${secret}`;
     const model = `${'m'.repeat(maxModelKeyChars - 5)}${secret}`;
-    const { log } = await new Story({ asks: { model }, request: { userAgent } }).serve();
+    const { log } = await new Pipeline({ asks: { model }, request: { userAgent } }).serve();
     expect(log?.modelKey).toBe(`${'m'.repeat(maxModelKeyChars - 5)}[REDA`);
     expect(log?.userAgent).toBe(`${'u'.repeat(maxUserAgentChars - 5)}[REDA`);
   });
 
   it('a request id stays as the caller wrote it in the tables, and is exported without a secret', async () => {
     const requestId = `mine ${secret}`;
-    const story = await new Story({ request: { requestId } }).serve();
-    expect([story.log?.requestId, story.ledger.rows[0]?.charge.requestId]).toEqual([requestId, requestId]);
-    expect(story.finished).toMatchObject([{ requestId: 'mine [REDACTED]' }]);
+    const pipeline = await new Pipeline({ request: { requestId } }).serve();
+    expect([pipeline.log?.requestId, pipeline.ledger.rows[0]?.charge.requestId]).toEqual([
+      requestId,
+      requestId,
+    ]);
+    expect(pipeline.finished).toMatchObject([{ requestId: 'mine [REDACTED]' }]);
   });
 });
 
 describe('log rows', () => {
-  it.each<[string, StoryOptions, number]>([
+  it.each<[string, PipelineOptions, number]>([
     ['are not written where capture is disabled', { policy: logging('disabled') }, 0],
     ['are not written for a user with logging off', { request: { caller: unlogged } }, 0],
     ['are written without payloads for `summary_only`', { policy: logging('summary_only') }, 1],
   ])('%s, and the charge is all the same', async (_, options, rows) => {
-    const story = await new Story(options).serve();
-    expect(story.ledger.logs).toHaveLength(rows);
-    expect(story.payloads).toEqual([]);
-    expect(story.ledger.rows).toHaveLength(1);
+    const pipeline = await new Pipeline(options).serve();
+    expect(pipeline.ledger.logs).toHaveLength(rows);
+    expect(pipeline.payloads).toEqual([]);
+    expect(pipeline.ledger.rows).toHaveLength(1);
   });
 
   it('and nothing else is left by a refusal that nobody logs: the ledger is not asked', async () => {
-    const { told, finished } = await new Story({
+    const { told, finished } = await new Pipeline({
       policy: logging('disabled'),
       asks: { model: 'none' },
     }).serve();
@@ -307,25 +320,25 @@ describe('log rows', () => {
 });
 
 describe('a payload', () => {
-  const payloadOf = async (options: StoryOptions) => {
-    const story = await new Story(options).serve();
-    const { request, response } = (await story.payloads[0]?.make()) ?? {};
-    return { story, request: JSON.parse(request?.text ?? ''), response: JSON.parse(response?.text ?? '') };
+  const payloadOf = async (options: PipelineOptions) => {
+    const pipeline = await new Pipeline(options).serve();
+    const { request, response } = (await pipeline.payloads[0]?.make()) ?? {};
+    return { pipeline, request: JSON.parse(request?.text ?? ''), response: JSON.parse(response?.text ?? '') };
   };
 
   it('is the caller’s body and headers, and the answer as it was told', async () => {
-    const { story, request, response } = await payloadOf({ asks: { user: secret } });
+    const { pipeline, request, response } = await payloadOf({ asks: { user: secret } });
     expect(request).toEqual({
       headers: { 'content-type': 'application/json' },
       body: { model: 'fast', messages: [{ role: 'user', content: 'Hi' }], user: '[REDACTED]' },
     });
     expect(response).toEqual({ body: answer });
-    expect(story.payloads).toMatchObject([{ requestLogId: story.log?.requestLogId }]);
+    expect(pipeline.payloads).toMatchObject([{ requestLogId: pipeline.log?.requestLogId }]);
   });
 
   it('is never the outbound body', async () => {
-    const { story, request } = await payloadOf({ family: 'messages' });
-    expect(story.upstream.calls[0]?.body).toContain('max_completion_tokens');
+    const { pipeline, request } = await payloadOf({ family: 'messages' });
+    expect(pipeline.upstream.calls[0]?.body).toContain('max_completion_tokens');
     expect(request.body).toHaveProperty('max_tokens');
     expect(request.body).not.toHaveProperty('max_completion_tokens');
   });
@@ -344,7 +357,7 @@ describe('a payload', () => {
     expect(bad.response).toMatchObject({ error: { code: 'upstream_error', message: 'Broke.' } });
   });
 
-  it.each<[string, StoryOptions, object]>([
+  it.each<[string, PipelineOptions, object]>([
     ['a failure', { script: fails({ kind: 'transport' }) }, { code: 'upstream_error' }],
     ['a blocked answer', { budget: aBudget({ amount: cost - 1n }) }, { code: 'budget_exceeded' }],
     ['a refusal with a field', { asks: { model: 'none' } }, { code: 'model_not_found', param: 'model' }],
@@ -355,9 +368,11 @@ describe('a payload', () => {
   });
 
   it('of a caller that left says so', async () => {
-    const story: Story = new Story({ script: { ...says(answer), meanwhile: () => story.link.lose() } });
-    await story.serve();
-    const { response } = (await story.payloads[0]?.make()) ?? {};
+    const pipeline: Pipeline = new Pipeline({
+      script: { ...says(answer), meanwhile: () => pipeline.link.lose() },
+    });
+    await pipeline.serve();
+    const { response } = (await pipeline.payloads[0]?.make()) ?? {};
     expect(JSON.parse(response?.text ?? '')).toEqual({
       body: { error: { code: 'client_closed', message: 'The caller left.' } },
     });
@@ -376,7 +391,7 @@ describe('a payload', () => {
   });
 
   it('holds the memory of its request and its answer until it is made', async () => {
-    const { payloads, told } = await new Story().serve();
+    const { payloads, told } = await new Pipeline().serve();
     expect(payloads).toMatchObject([{ held: { bytes: 4 + JSON.stringify(answer).length } }]);
     payloads[0]?.held?.release();
     expect(told.at(-1)).toBe('memory let go');
@@ -384,10 +399,10 @@ describe('a payload', () => {
 
   it('is not kept where the log row is in the journal, or could not be written', async () => {
     for (const database of ['lost', 'refuses'] as const) {
-      const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = database) };
-      const story: Story = new Story({ script });
-      await story.serve();
-      expect(story.payloads).toEqual([]);
+      const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = database) };
+      const pipeline: Pipeline = new Pipeline({ script });
+      await pipeline.serve();
+      expect(pipeline.payloads).toEqual([]);
     }
   });
 });

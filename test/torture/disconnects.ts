@@ -1,5 +1,5 @@
 /**
- * `node test/torture/departures.ts [COUNT]`: so many callers (10,000 unless given) hang up on a gateway, in every
+ * `node test/torture/disconnects.ts [COUNT]`: so many callers (10,000 unless given) hang up on a gateway, in every
  * family, at every moment, while its upstream answers, refuses, breaks or falls silent; then the gateway must hold no
  * more than before. `TORTURE_SEED` repeats an earlier run.
  */
@@ -16,7 +16,7 @@ import { aKey } from '../support/a-key.ts';
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import {
   aLeaving,
-  departuresConfig,
+  disconnectsConfig,
   drained,
   faultyRequests,
   leave,
@@ -49,12 +49,12 @@ const told = ({ heapBytes, sockets, intervals, objects }: Held): string =>
     ...Object.entries(objects).map(([kind, live]) => `${kind} ${live}`),
   ].join(', ');
 
-const folder = await sweptFolder('departures');
+const folder = await sweptFolder('disconnects');
 const postgres = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
 const upstream = await startSimulatedUpstream({ port: 0 });
 const keys = Object.fromEntries(owners.map((owner) => [owner, aKey()])) as Record<Owner, string>;
 const configFile = path.join(folder, 'gateway.yaml');
-await writeFile(configFile, stringify(departuresConfig(upstream.url, keys, maxDrains)));
+await writeFile(configFile, stringify(disconnectsConfig(upstream.url, keys, maxDrains)));
 const gateway = await startProbedGateway(configFile, postgres.url, folder);
 const database = new Client(postgres.url);
 await database.connect();
@@ -103,7 +103,7 @@ async function drainPlaces(): Promise<number> {
 }
 
 try {
-  out(`seed ${seed}; ${count} departures, ${callersAtOnce} callers at once`);
+  out(`seed ${seed}; ${count} disconnects, ${callersAtOnce} callers at once`);
   const random = randomFrom(seed);
   const atStart = await gateway.holds('objects');
   out(`before: ${told(atStart)}`);

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endMs } from './orders.ts';
+import { endMs } from './process-control.ts';
 
 /**
  * What happens when in the end, counted from the cut of what is still in flight. Each step leaves room for the next,
  * and nothing that hangs takes the time of what comes after it.
  */
-export const ending = {
+export const shutdownSteps = {
   /** Upstreams that are read on for their usage, because a hard budget wants it, are left. */
   upstreamsMs: 5000,
   /** Callers have the error that says that they are cut off, those of such an upstream too. */
@@ -19,10 +19,10 @@ export const ending = {
   endMs,
 } as const;
 
-type Steps = Readonly<Record<keyof typeof ending, number>>;
+type Steps = Readonly<Record<keyof typeof shutdownSteps, number>>;
 
 /** What a process that is to end has in flight, and how it lets go of it. */
-export interface EndingSteps {
+export interface ShutdownPorts {
   readonly inFlight: () => number;
   readonly graceMs: number;
   /** A second request to stop: no more grace. */
@@ -41,7 +41,7 @@ export interface EndingSteps {
  * What is in flight gets its grace; then its callers get an error, it is cut off and settled, and everything is closed:
  * all of it within the grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
-export async function bringToEnd(parts: EndingSteps, steps: Steps = ending): Promise<number> {
+export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownSteps): Promise<number> {
   const { inFlight, graceMs, forced, tell, cut, endUpstreams, lastCall, release } = parts;
   let hurry = false;
   void forced.then(() => {

@@ -20,7 +20,7 @@ export function drainSlots(max: () => number) {
 export type DrainSlots = ReturnType<typeof drainSlots>;
 
 /** Whether a caller left before its answer was complete, and the call upstream with it. */
-export interface Departure {
+export interface ClientDisconnect {
   /** Why the caller does not get the answer, where it left or was cut off before the answer was complete. */
   readonly early: () => CallerLoss | undefined;
   /** The answer is complete, or has told its failure: whoever leaves from now on misses nothing. True the first time. */
@@ -32,12 +32,12 @@ export interface Departure {
 }
 
 /** A caller that leaves early, or is cut off, cancels the upstream call, or leaves it to be drained for a bounded time. */
-export function watchDeparture(
+export function watchClientDisconnect(
   link: CallerLink,
   execution: UpstreamExecution,
   slots: DrainSlots | undefined,
   policy: ServePolicy,
-): Departure {
+): ClientDisconnect {
   let state: 'open' | 'answered' | 'draining' | 'left' | 'over' = 'open';
   let early: CallerLoss | undefined;
   link.whenLost((why) => {

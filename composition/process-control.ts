@@ -5,7 +5,7 @@ import { stopRequests } from '../infrastructure/stop-requests.ts';
 export const endMs = 15_000;
 
 /** What a supervisor tells its workers: drain and end; end now; read the configuration again. */
-export type WorkerOrder = 'stop' | 'end' | 'reload';
+export type WorkerCommand = 'stop' | 'end' | 'reload';
 
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -26,7 +26,7 @@ export type Report =
   | { readonly kind: 'signal'; readonly signal: (typeof signals)[number] };
 
 /** What a serving process is asked for while it lives, and what it tells. */
-export interface Orders {
+export interface ProcessControl {
   /** Requests in flight get their grace, then the process ends. */
   readonly stopped: Promise<void>;
   /** No more grace. */
@@ -37,11 +37,11 @@ export interface Orders {
   readonly serving: (serving: Serving) => void;
 }
 
-/** Orders come from the supervisor, or, where there is none, as signals. */
-export const takeOrders = (): Orders =>
-  cluster.worker === undefined ? ordersBySignal() : ordersOf(cluster.worker);
+/** Commands come from the supervisor, or as signals where there is none. */
+export const processControl = (): ProcessControl =>
+  cluster.worker === undefined ? controlBySignals() : controlBySupervisor(cluster.worker);
 
-const ordersBySignal = (): Orders => ({
+const controlBySignals = (): ProcessControl => ({
   ...stopRequests(),
   onReload: (reload) => void process.on('SIGHUP', reload),
   first: true,
@@ -52,7 +52,7 @@ const ordersBySignal = (): Orders => ({
  * A signal to the whole process group comes to a worker as well as to its supervisor. So a worker only reports
  * signals and obeys orders. A supervisor that is gone gives none: then the worker stops by itself.
  */
-function ordersOf(worker: Worker): Orders {
+function controlBySupervisor(worker: Worker): ProcessControl {
   const stopped = Promise.withResolvers<void>();
   const forced = Promise.withResolvers<void>();
   const reloads: (() => void)[] = [];
@@ -64,7 +64,7 @@ function ordersOf(worker: Worker): Orders {
   worker.exitedAfterDisconnect = true;
   process.once('disconnect', stopped.resolve);
   for (const signal of signals) process.on(signal, () => report({ kind: 'signal', signal }));
-  process.on('message', (order: WorkerOrder) => {
+  process.on('message', (order: WorkerCommand) => {
     if (order === 'stop') stopped.resolve();
     if (order === 'end') forced.resolve();
     if (order === 'reload') for (const reload of reloads) reload();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { withClient } from './client.ts';
-import { takesItsTime } from './unhurried.ts';
+import { setTimeLimits } from './long-transaction.ts';
 
 /** How often a lock that another process has is asked for. */
 const pollMs = 100;
@@ -16,7 +16,7 @@ const answerMs = 15_000;
  * and a lock would stay in one for as long as the pooler likes. The transaction does nothing else, so that it has no
  * snapshot, and neither `vacuum` nor `create index concurrently` waits for it.
  */
-export const alone = <A>(
+export const withAdvisoryLock = <A>(
   url: string,
   lock: number,
   body: () => Promise<A>,
@@ -46,7 +46,7 @@ async function taken(holder: Client, lock: number, deadline: number): Promise<bo
   for (;;) {
     await holder.query('begin');
     await holder.query('set local idle_in_transaction_session_timeout = 0');
-    await holder.query(takesItsTime(0).sql);
+    await holder.query(setTimeLimits(0).sql);
     // Without parameters, in the simple protocol: a portal of the other one keeps its snapshot to the transaction's end.
     const { rows } = await holder.query<{ locked: boolean }>(
       `select pg_try_advisory_xact_lock(${lock}) as locked`,

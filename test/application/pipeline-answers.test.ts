@@ -6,7 +6,7 @@ import { invalidRequest, type UpstreamLabels } from '../../domain/shared/gateway
 import { redactionRules } from '../../domain/payload/redact.ts';
 import { maxErrorMessageChars } from '../../domain/shared/limits.ts';
 import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
-import { aBudget, answer, cost, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { aBudget, answer, cost, Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 import { chatText, failed, failedAsTold, responsesFailed } from '../support/fakes/stream-chunks.ts';
 
 /** What must be told to nobody: a credential of the configuration, the caller's own secret, and anybody's key. */
@@ -19,9 +19,9 @@ const secrets = [
 
 const errorOf = (answer: ModelAnswer | undefined) => (answer?.kind === 'refused' ? answer.error : undefined);
 
-const wordsOf = async (options: StoryOptions): Promise<string> => {
-  const story = await new Story(options).serve();
-  return JSON.stringify([story.answer, story.sent, story.log, story.finished, story.calls]);
+const wordsOf = async (options: PipelineOptions): Promise<string> => {
+  const pipeline = await new Pipeline(options).serve();
+  return JSON.stringify([pipeline.answer, pipeline.sent, pipeline.log, pipeline.finished, pipeline.calls]);
 };
 
 describe('a whole answer', () => {
@@ -30,11 +30,11 @@ describe('a whole answer', () => {
     const script: Script = {
       answer: E.right({ kind: 'whole', status: 200, answer: { value: answer, text } }),
     };
-    expect((await new Story({ script }).serve()).answer).toEqual({ kind: 'whole', text });
+    expect((await new Pipeline({ script }).serve()).answer).toEqual({ kind: 'whole', text });
   });
 
   it('is told in the caller’s words where the upstream speaks others, under the model that was asked for', async () => {
-    const { answer: told } = await new Story({ family: 'messages' }).serve();
+    const { answer: told } = await new Pipeline({ family: 'messages' }).serve();
     expect(told?.kind === 'whole' && JSON.parse(told.text.toString())).toMatchObject({
       id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
       type: 'message',
@@ -45,55 +45,55 @@ describe('a whole answer', () => {
   });
 
   it('that cannot be told in the caller’s words is a failure of the upstream, and its usage is unbilled', async () => {
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       family: 'messages',
       script: says({ ...answer, choices: 'none' }),
     }).serve();
-    expect(story.refusedWith).toBe('upstream_error');
-    expect(story.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
-    expect(story.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
-    expect(story.ledger.rows).toEqual([]);
+    expect(pipeline.refusedWith).toBe('upstream_error');
+    expect(pipeline.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
+    expect(pipeline.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
+    expect(pipeline.ledger.rows).toEqual([]);
   });
 
   it('that is large is read beside the event loop, and told as a small one is', async () => {
     const parts = [{ text: sharedText([Buffer.from(JSON.stringify(answer))]), inputs: 1 }];
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       script: { answer: E.right({ kind: 'large', status: 200, parts }) },
     }).serve();
-    expect(story.answer).toEqual({ kind: 'whole', text: JSON.stringify(answer) });
-    expect(story.ledger.rows).toHaveLength(1);
+    expect(pipeline.answer).toEqual({ kind: 'whole', text: JSON.stringify(answer) });
+    expect(pipeline.ledger.rows).toHaveLength(1);
   });
 
   it('that is large, of a call that failed in part, is that failure, and what it used is unbilled', async () => {
     const parts = [{ text: sharedText([Buffer.from(JSON.stringify(answer))]), inputs: 1 }];
     const fault = { kind: 'status', status: 429, message: 'Slow down.', headers: {} } as const;
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       script: { answer: E.right({ kind: 'large', status: 200, parts, fault }) },
     }).serve();
-    expect(story.answer).toMatchObject({ kind: 'refused', error: { message: 'Slow down.' } });
-    expect(story.log).toMatchObject({ statusCode: 429, attempts: [{ statusCode: 429 }] });
-    expect(story.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
-    expect(story.ledger.rows).toEqual([]);
+    expect(pipeline.answer).toMatchObject({ kind: 'refused', error: { message: 'Slow down.' } });
+    expect(pipeline.log).toMatchObject({ statusCode: 429, attempts: [{ statusCode: 429 }] });
+    expect(pipeline.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
+    expect(pipeline.ledger.rows).toEqual([]);
   });
 
   it('that is large and unreadable is a failure with the status that it came with', async () => {
     const parts = [{ text: sharedText([Buffer.from('[')]), inputs: 1 }];
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       script: { answer: E.right({ kind: 'large', status: 200, parts }) },
     }).serve();
-    expect(story.refusedWith).toBe('upstream_error');
-    expect(story.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
+    expect(pipeline.refusedWith).toBe('upstream_error');
+    expect(pipeline.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
   });
 
   it.each([
     ['store_unavailable', 'lost'],
     ['internal_error', 'refuses'],
   ] as const)('is never told where it could not be recorded: %s', async (code, database) => {
-    const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = database) };
-    const story: Story = new Story({ script, budget: aBudget() });
-    await story.serve();
-    expect(story.answer).toMatchObject({ kind: 'refused', error: { code } });
-    expect(story.finished).toMatchObject([
+    const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = database) };
+    const pipeline: Pipeline = new Pipeline({ script, budget: aBudget() });
+    await pipeline.serve();
+    expect(pipeline.answer).toMatchObject({ kind: 'refused', error: { code } });
+    expect(pipeline.finished).toMatchObject([
       { errorCode: code, settled: 'lost', cost: undefined, unbilled: [{ reason: 'lost', cost }] },
     ]);
   });
@@ -103,16 +103,16 @@ describe('a refusal', () => {
   it('stays what it was where it could not be logged', async () => {
     const script: Script = {
       ...fails({ kind: 'transport' }),
-      meanwhile: () => (story.ledger.database = 'refuses'),
+      meanwhile: () => (pipeline.ledger.database = 'refuses'),
     };
-    const story: Story = new Story({ script });
-    await story.serve();
-    expect(story.refusedWith).toBe('upstream_error');
-    expect(story.finished).toMatchObject([{ outcome: 'upstream_error', settled: 'lost' }]);
+    const pipeline: Pipeline = new Pipeline({ script });
+    await pipeline.serve();
+    expect(pipeline.refusedWith).toBe('upstream_error');
+    expect(pipeline.finished).toMatchObject([{ outcome: 'upstream_error', settled: 'lost' }]);
   });
 
   it('tells when a budget’s window ends', async () => {
-    const { answer } = await new Story({ budget: aBudget({ amount: 0n }) }).serve();
+    const { answer } = await new Pipeline({ budget: aBudget({ amount: 0n }) }).serve();
     expect(errorOf(answer)).toMatchObject({ budgetResetsAt: '2028-04-01T00:00:00.000Z' });
   });
 
@@ -122,9 +122,9 @@ describe('a refusal', () => {
       keyOwner: { kind: 'team', teamId: 't' },
       allowedModels: ['none'],
     } as const;
-    const { answer } = await new Story({ asks: { model: 'fats' }, request: { caller } }).serve();
+    const { answer } = await new Pipeline({ asks: { model: 'fats' }, request: { caller } }).serve();
     expect(errorOf(answer)?.message).not.toContain('`fast`');
-    const granted = await new Story({ asks: { model: 'fats' } }).serve();
+    const granted = await new Pipeline({ asks: { model: 'fats' } }).serve();
     expect(errorOf(granted.answer)?.message).toContain('`fast`');
   });
 });
@@ -133,10 +133,10 @@ describe('what an upstream calls its failure', () => {
   it('is told with the type of an upstream that speaks the messages body, and of no other', async () => {
     const labels = { code: 'c', messagesType: 'bad_request_error' };
     const script = fails({ kind: 'status', status: 400, message: 'No.', headers: {}, labels });
-    const translated = await new Story({ family: 'messages', script }).serve();
+    const translated = await new Pipeline({ family: 'messages', script }).serve();
     expect(errorOf(translated.answer)?.upstream?.labels).toEqual({ code: 'c' });
-    const provider: StoryOptions['provider'] = { takes: () => 'as_written' };
-    const native = await new Story({ family: 'messages', script, provider }).serve();
+    const provider: PipelineOptions['provider'] = { takes: () => 'as_written' };
+    const native = await new Pipeline({ family: 'messages', script, provider }).serve();
     expect(errorOf(native.answer)?.upstream?.labels).toEqual(labels);
   });
 });
@@ -148,7 +148,7 @@ describe('words with a secret in them', () => {
   const refusing = (message: string, labels?: UpstreamLabels): Script =>
     fails({ kind: 'status', status: 400, message, headers: {}, ...(labels && { labels }) });
 
-  it.each<[string, StoryOptions]>([
+  it.each<[string, PipelineOptions]>([
     ['of the gateway', { request: { body: E.left(invalidRequest(withAll, keys)) } }],
     ['of a dialect', { script: { ...says(answer), refusal: invalidRequest(withAll, keys) } }],
     ['of an upstream that refuses', { script: refusing(withAll) }],
@@ -167,40 +167,44 @@ describe('words with a secret in them', () => {
     ['by the gateway, whose messages are bounded', `${'x'.repeat(maxErrorMessageChars)} more`],
     ['in the middle of a secret, by the upstream itself', 'Wrong key: callers-own-se…'],
   ])('lose the half of a secret where they are cut off: %s', async (_, words) => {
-    const { answer } = await new Story({ script: refusing(words) }).serve();
+    const { answer } = await new Pipeline({ script: refusing(words) }).serve();
     expect(errorOf(answer)?.message.length).toBeLessThanOrEqual(maxErrorMessageChars);
     expect(errorOf(answer)?.message).not.toContain('callers-own');
   });
 
   it('lose the labels that they are in, and no others', async () => {
     const labels = { code: 'context_length_exceeded', param: 'callers-own-secret' };
-    const { answer } = await new Story({ script: refusing('No.', labels) }).serve();
+    const { answer } = await new Pipeline({ script: refusing('No.', labels) }).serve();
     expect(errorOf(answer)?.upstream?.labels).toEqual({ code: 'context_length_exceeded' });
   });
 
   it('are looked through for what became a secret meanwhile: a token that was obtained for this very call', async () => {
     const token = 'token-of-this-very-call';
     const script: Script = { ...refusing(`${token} is bad`), meanwhile: () => obtained() };
-    const story: Story = new Story({ script });
+    const pipeline: Pipeline = new Pipeline({ script });
     const obtained = (): void => {
       const source = { redactionPaths: [], credentials: [token] };
-      story.policy = { ...story.policy, redaction: redactionRules([], [token]), redactionSource: source };
+      pipeline.policy = {
+        ...pipeline.policy,
+        redaction: redactionRules([], [token]),
+        redactionSource: source,
+      };
     };
-    await story.serve();
-    const payload = await story.payloads[0]?.make();
-    expect(errorOf(story.answer)?.message).toBe('[REDACTED] is bad');
-    expect(JSON.stringify([story.log, payload])).not.toContain(token);
+    await pipeline.serve();
+    const payload = await pipeline.payloads[0]?.make();
+    expect(errorOf(pipeline.answer)?.message).toBe('[REDACTED] is bad');
+    expect(JSON.stringify([pipeline.log, payload])).not.toContain(token);
   });
 
   it('are looked through for it also where the rules were needed before', async () => {
     const token = 'token-of-this-very-call';
     const obtained = (): void => {
-      story.policy = { ...story.policy, redaction: redactionRules([], [token]) };
+      pipeline.policy = { ...pipeline.policy, redaction: redactionRules([], [token]) };
     };
     const script = streams([responsesFailed('upstream-credential-1')], obtained, failed(token));
-    const story: Story = new Story({ family: 'responses', stream: true, script });
-    await story.serve();
-    expect(story.sent).toMatchObject([
+    const pipeline: Pipeline = new Pipeline({ family: 'responses', stream: true, script });
+    await pipeline.serve();
+    expect(pipeline.sent).toMatchObject([
       { chunk: { message: '[REDACTED]' } },
       { error: { message: '[REDACTED]' } },
     ]);
@@ -208,19 +212,21 @@ describe('words with a secret in them', () => {
 
   it('leave an event as it came, bytes and all, where there is none', async () => {
     const event = responsesFailed('It is too hot.');
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       family: 'responses',
       stream: true,
       script: streams([event], failedAsTold),
     }).serve();
-    expect(story.sent[0]).toBe(event);
+    expect(pipeline.sent[0]).toBe(event);
   });
 });
 
 describe('the names of a translated answer', () => {
   it('are made of the request’s own id, the model that was asked for and the time when it came', async () => {
-    const story = await new Story({ request: { requestLogId: '0190-a', receivedAt: 1_234_567 } }).serve();
-    expect(story.upstream.calls).toMatchObject([
+    const pipeline = await new Pipeline({
+      request: { requestLogId: '0190-a', receivedAt: 1_234_567 },
+    }).serve();
+    expect(pipeline.upstream.calls).toMatchObject([
       { answer: { id: 'chatcmpl-0190a', model: 'fast', createdSecs: 1234 } },
     ]);
   });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { stringify } from 'yaml';
-import { reloadBeside } from '../../composition/reload-beside.ts';
+import { reloadInThread } from '../../composition/reload-in-thread.ts';
 import { loadConfig } from '../../infrastructure/config/load.ts';
 import { servedOf } from '../../infrastructure/config/served-config.ts';
 import { causeOf } from '../../infrastructure/logging.ts';
@@ -18,12 +18,12 @@ const models = Array.from({ length: 45 }, (_, index) => ({
 }));
 
 beforeAll(async () => {
-  file = path.join(await makeTestFolder('reload-beside'), 'gateway.yaml');
+  file = path.join(await makeTestFolder('reload-in-thread'), 'gateway.yaml');
   await writeFile(file, stringify({ ...basicConfig('http://127.0.0.1:9/v1', aKey()), models }));
 });
 
 const reload = (reconcileInto?: string) =>
-  reloadBeside({ file, variables, reconcileInto, allowShrink: false, confirmed: undefined });
+  reloadInThread({ file, variables, reconcileInto, allowShrink: false, confirmed: undefined });
 
 describe('the thread of a reload', () => {
   it('hands over what a process serves of the file, without owners and keys', async () => {

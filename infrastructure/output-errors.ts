@@ -3,7 +3,7 @@
  * write still tells its own writer. A package of the database's client, roarr, brings a listener that throws, as soon as
  * it is loaded: it goes, and so does any that comes later.
  */
-export function outliveOutput(): void {
+export function surviveOutputErrors(): void {
   for (const output of [process.stdout, process.stderr]) {
     output.removeAllListeners('error');
     output.on('error', () => undefined);

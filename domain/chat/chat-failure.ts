@@ -6,7 +6,7 @@ import { upstreamMessage } from '../upstream/upstream-words.ts';
  * The failure that an upstream tells in its answer, or in a chunk of it, as the object that holds its words: at the top,
  * in a choice, or, as text alone, in `x_groq`, where it says why a stream was stopped early.
  */
-export function toldFailure(answer: JsonObject): JsonObject | undefined {
+export function reportedFailure(answer: JsonObject): JsonObject | undefined {
   const { choices, error, usage } = answer;
   const told = objectsOf(choices);
   const failed = told.length > 0 || !isAbsent(usage) ? saysError(error) : !isAbsent(error);

@@ -6,7 +6,7 @@ import { invalidRequest } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import { aModel, aRoute } from '../support/arbitraries/routing.ts';
 import { fails, says, type Script, streams, turn } from '../support/fakes/scripted-upstream.ts';
-import { aBudget, answer, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { aBudget, answer, Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 import {
   chatFinish,
   chatText,
@@ -20,7 +20,7 @@ const chatStream = streams([chatText('Hel')], [chatText('lo.')], [chatFinish], [
 
 describe('the order of a model request', () => {
   it('is admission, call, settlement, answer, payload, for a whole answer', async () => {
-    const { told } = await new Story().serve();
+    const { told } = await new Pipeline().serve();
     expect(told).toEqual([
       'admission asked',
       'admitted',
@@ -34,7 +34,7 @@ describe('the order of a model request', () => {
   });
 
   it('is the same for a stream, whose chunks do not wait for the settlement', async () => {
-    const { told } = await new Story({ stream: true, script: chatStream }).serve();
+    const { told } = await new Pipeline({ stream: true, script: chatStream }).serve();
     expect(told).toEqual([
       'admission asked',
       'admitted',
@@ -70,14 +70,14 @@ describe('the order of a model request', () => {
     fc.constant(chatStream),
     faults.map(fails),
   );
-  const stories = fc.record({
+  const pipelines = fc.record({
     family: families,
     stream: fc.boolean(),
     script: scripts,
     amount: fc.constantFrom(0n, 1n, 1_000_000_000n),
     hardLimit: fc.boolean(),
     database: fc.constantFrom('there' as const, 'lost' as const),
-    request: fc.constantFrom<NonNullable<StoryOptions['request']>>(
+    request: fc.constantFrom<NonNullable<PipelineOptions['request']>>(
       {},
       { body: E.left(invalidRequest('No body.')) },
     ),
@@ -85,15 +85,15 @@ describe('the order of a model request', () => {
 
   it('always: nothing is sent upstream before the owner was admitted, at most one call is, and one outcome comes', async () => {
     await fc.assert(
-      fc.asyncProperty(stories, async ({ amount, hardLimit, database, ...options }) => {
-        const story = new Story({
+      fc.asyncProperty(pipelines, async ({ amount, hardLimit, database, ...options }) => {
+        const pipeline = new Pipeline({
           ...options,
           budget: aBudget({ amount, hardLimit }),
           provider: { takes: () => 'as_written' },
         });
-        story.ledger.database = database;
-        await story.serve();
-        const { told, finished } = story;
+        pipeline.ledger.database = database;
+        await pipeline.serve();
+        const { told, finished } = pipeline;
         const sent = told.indexOf('sent upstream');
         if (sent >= 0) expect(told.slice(0, sent)).toContain('admitted');
         expect(told.filter((line) => line === 'sent upstream').length).toBeLessThanOrEqual(1);
@@ -105,14 +105,14 @@ describe('the order of a model request', () => {
 
   it('always: nothing complete reaches a caller before its rows are committed, whatever the database does', async () => {
     await fc.assert(
-      fc.asyncProperty(stories, async ({ amount, hardLimit, database, ...options }) => {
-        const story: Story = new Story({
+      fc.asyncProperty(pipelines, async ({ amount, hardLimit, database, ...options }) => {
+        const pipeline: Pipeline = new Pipeline({
           ...options,
-          script: { ...options.script, meanwhile: () => (story.ledger.database = database) },
+          script: { ...options.script, meanwhile: () => (pipeline.ledger.database = database) },
           budget: aBudget({ amount, hardLimit }),
           provider: { takes: () => 'as_written' },
         });
-        const { told } = await story.serve();
+        const { told } = await pipeline.serve();
         const complete = told.findIndex((line) => /^caller: (?:whole|done|held chunk)$/.test(line));
         if (complete >= 0) expect(told.slice(0, complete).join()).toMatch(/recorded|journaled/);
       }),
@@ -123,8 +123,8 @@ describe('the order of a model request', () => {
 
 describe('before the settlement is committed', () => {
   /** What the caller has when the ledger is asked to settle. */
-  const hasThen = async (options: StoryOptions): Promise<readonly string[]> => {
-    const { told } = await new Story(options).serve();
+  const hasThen = async (options: PipelineOptions): Promise<readonly string[]> => {
+    const { told } = await new Pipeline(options).serve();
     return told.slice(0, told.indexOf('recorded')).filter((line) => line.startsWith('caller'));
   };
 
@@ -142,10 +142,10 @@ describe('before the settlement is committed', () => {
   });
 
   it('the caller of a translated messages stream has all but `message_stop`', async () => {
-    const story = await new Story({ family: 'messages', stream: true, script: chatStream }).serve();
-    const types = story.sent.map((event) => event.kind === 'chunk' && event.chunk['type']);
+    const pipeline = await new Pipeline({ family: 'messages', stream: true, script: chatStream }).serve();
+    const types = pipeline.sent.map((event) => event.kind === 'chunk' && event.chunk['type']);
     expect(types.slice(-4)).toEqual(['content_block_stop', 'message_delta', 'message_stop', false]);
-    expect(story.told.filter((line) => /caller|settlement|recorded/.test(line)).slice(-5)).toEqual([
+    expect(pipeline.told.filter((line) => /caller|settlement|recorded/.test(line)).slice(-5)).toEqual([
       'caller: chunk',
       'settlement asked',
       'recorded',
@@ -155,16 +155,16 @@ describe('before the settlement is committed', () => {
   });
 
   it('the journal counts as committed where the database is lost and nobody need be judged', async () => {
-    const script = streams([chatText('Hi')], () => (story.ledger.database = 'lost'), [chatFinish], done);
-    const story: Story = new Story({ stream: true, script });
-    await story.serve();
-    expect(story.before('journaled', 'caller: done')).toBe(true);
-    expect(story.ledger.journal).toHaveLength(1);
+    const script = streams([chatText('Hi')], () => (pipeline.ledger.database = 'lost'), [chatFinish], done);
+    const pipeline: Pipeline = new Pipeline({ stream: true, script });
+    await pipeline.serve();
+    expect(pipeline.before('journaled', 'caller: done')).toBe(true);
+    expect(pipeline.ledger.journal).toHaveLength(1);
   });
 });
 
 describe('nothing is sent upstream, and the ledger is not asked', () => {
-  it.each<[string, StoryOptions]>([
+  it.each<[string, PipelineOptions]>([
     ['for a body that could not be taken', { request: { body: E.left(invalidRequest('Too slow.')) } }],
     ['for a body that is no JSON', { request: { body: E.right('{') } }],
     ['for tags that are not well-formed', { request: { tags: E.left(invalidRequest('No tag.')) } }],
@@ -172,7 +172,7 @@ describe('nothing is sent upstream, and the ledger is not asked', () => {
     ['for a model without a route', { models: [aModel([])] }],
     ['for what the upstream cannot express', { script: { ...says(answer), refusal: invalidRequest('n') } }],
   ])('%s', async (_, options) => {
-    const { told } = await new Story(options).serve();
+    const { told } = await new Pipeline(options).serve();
     expect(told).not.toContain('admission asked');
     expect(told).not.toContain('sent upstream');
     expect(told.at(-1)).toBe('caller: refused');
@@ -182,19 +182,22 @@ describe('nothing is sent upstream, and the ledger is not asked', () => {
 describe('a call', () => {
   it('goes to the first route alone, also when that one fails', async () => {
     const routes = [aRoute({ upstreamModel: 'first' }), aRoute({ upstreamModel: 'second', priority: 200 })];
-    const story = await new Story({ models: [aModel(routes)], script: fails({ kind: 'transport' }) }).serve();
-    expect(story.upstream.calls.map(({ route }) => route.upstreamModel)).toEqual(['first']);
-    expect(story.refusedWith).toBe('upstream_error');
+    const pipeline = await new Pipeline({
+      models: [aModel(routes)],
+      script: fails({ kind: 'transport' }),
+    }).serve();
+    expect(pipeline.upstream.calls.map(({ route }) => route.upstreamModel)).toEqual(['first']);
+    expect(pipeline.refusedWith).toBe('upstream_error');
   });
 
   it('has the body that was prepared before the admission, and the trace context of its own span', async () => {
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       request: { body: E.right('{"model":"fast","messages":[{"role":"user","content":""}],"x":1.10}') },
     }).serve();
-    expect(story.upstream.calls).toMatchObject([
+    expect(pipeline.upstream.calls).toMatchObject([
       { family: 'chat_completions', stream: false, body: expect.stringContaining('"x":1.10') },
     ]);
-    expect(story.upstream.traceContexts).toEqual([{ traceparent: 'of the span' }]);
+    expect(pipeline.upstream.traceContexts).toEqual([{ traceparent: 'of the span' }]);
   });
 
   it.each<[string, ApiFamily, boolean]>([
@@ -204,7 +207,7 @@ describe('a call', () => {
     const own = { model: 'fast', messages: [{ role: 'user', content: '–' }], max_tokens: 5 };
     const text = JSON.stringify(own);
     const request = { body: E.right(text), takeUtf8: () => Buffer.from(text) };
-    const { upstream } = await new Story({ family, request }).serve();
+    const { upstream } = await new Pipeline({ family, request }).serve();
     const [call] = upstream.calls;
     expect(call?.utf8 !== undefined).toBe(isOwn);
     if (isOwn) expect(Buffer.concat(call?.utf8 ?? []).toString()).toBe(call?.body);
@@ -213,13 +216,13 @@ describe('a call', () => {
 
   it('is held while the caller of its stream has no room', async () => {
     const room = Promise.withResolvers<void>();
-    const story = new Story({ stream: true, script: chatStream });
-    story.slow = () => (story.sent.length === 1 ? room.promise : undefined);
-    const served = story.serve();
+    const pipeline = new Pipeline({ stream: true, script: chatStream });
+    pipeline.slow = () => (pipeline.sent.length === 1 ? room.promise : undefined);
+    const served = pipeline.serve();
     for (let turns = 0; turns < 20; turns += 1) await turn();
-    expect(story.sentKinds).toEqual(['chunk']);
+    expect(pipeline.sentKinds).toEqual(['chunk']);
     room.resolve();
     await served;
-    expect(story.sentKinds).toEqual(['chunk', 'chunk', 'chunk', 'chunk', 'done']);
+    expect(pipeline.sentKinds).toEqual(['chunk', 'chunk', 'chunk', 'chunk', 'done']);
   });
 });

@@ -4,7 +4,7 @@ import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
 const marks = [',', '{', '['].map((mark) => mark.charCodeAt(0));
 
 /** Whether a whole answer is read and translated in the event loop: not one of many bytes or of many values. */
-export function isWorkedOnHere(pieces: readonly Uint8Array[]): boolean {
+export function fitsEventLoop(pieces: readonly Uint8Array[]): boolean {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   if (bytes > maxBodyBytesHere) return false;
   // Fewer bytes cannot hold as many values.

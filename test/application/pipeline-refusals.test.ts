@@ -4,21 +4,30 @@ import { type GatewayError, invalidRequest, type Outcome } from '../../domain/sh
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import { aModel, allBut, aRoute } from '../support/arbitraries/routing.ts';
 import { fails, says, streams } from '../support/fakes/scripted-upstream.ts';
-import { aBudget, aCaller, answer, cost, costUsd, Story, type StoryOptions } from '../support/fakes/story.ts';
+import {
+  aBudget,
+  aCaller,
+  answer,
+  cost,
+  costUsd,
+  Pipeline,
+  type PipelineOptions,
+} from '../support/fakes/pipeline.ts';
 import { chatFinish, chatText, chatUsage, done, failed, usage } from '../support/fakes/stream-chunks.ts';
 
 /** A request before which something happens to the ledger. */
-type Prepared = StoryOptions & { readonly before?: (story: Story) => unknown };
+type Prepared = PipelineOptions & { readonly before?: (pipeline: Pipeline) => unknown };
 
-const served = async ({ before, ...options }: Prepared): Promise<Story> => {
-  const story = new Story(options);
-  await before?.(story);
-  story.told.splice(0);
-  return story.serve();
+const served = async ({ before, ...options }: Prepared): Promise<Pipeline> => {
+  const pipeline = new Pipeline(options);
+  await before?.(pipeline);
+  pipeline.told.splice(0);
+  return pipeline.serve();
 };
 
 /** The same request id was accounted before, by another request of the same owner. */
-const accounted = (story: Story) => story.serve({ requestLogId: '01900000-0000-7000-8000-000000000001' });
+const accounted = (pipeline: Pipeline) =>
+  pipeline.serve({ requestLogId: '01900000-0000-7000-8000-000000000001' });
 
 const reject = { duplicateRequestIds: 'reject' } as const;
 
@@ -89,7 +98,7 @@ describe('a request that is rejected before the provider has zero attempts, no l
       404,
       'invalid_request',
     ],
-    ['memory that is full', { before: (story) => (story.room = 10) }, 'overloaded', 503, 'overloaded'],
+    ['memory that is full', { before: (pipeline) => (pipeline.room = 10) }, 'overloaded', 503, 'overloaded'],
     [
       'a hard budget that is used up',
       { budget: aBudget({ amount: 0n }) },
@@ -101,9 +110,9 @@ describe('a request that is rejected before the provider has zero attempts, no l
       'a window that a blocked cost has shut',
       {
         budget: aBudget({ amount: cost - 1n }),
-        before: async (story) => {
-          story.ledger.closeOnBlock = true;
-          await story.serve({ requestId: 'blocked' });
+        before: async (pipeline) => {
+          pipeline.ledger.closeOnBlock = true;
+          await pipeline.serve({ requestId: 'blocked' });
         },
       },
       'budget_exceeded',
@@ -135,19 +144,21 @@ describe('a request that is rejected before the provider has zero attempts, no l
       'invalid_request',
     ],
   ])('%s', async (_, options, code, status, outcome) => {
-    const story = await served(options);
-    expect(story.refusedWith).toBe(code);
-    expect(story.finished.at(-1)).toMatchObject({ outcome, errorCode: code, statusCode: status });
-    expect(story.log).toMatchObject({ statusCode: status, errorCode: code, attempts: [] });
-    expect(story.ledger.rows.map(({ charge }) => charge.requestLogId)).not.toContain(story.log?.requestLogId);
-    expect(story.told).not.toContain('sent upstream');
+    const pipeline = await served(options);
+    expect(pipeline.refusedWith).toBe(code);
+    expect(pipeline.finished.at(-1)).toMatchObject({ outcome, errorCode: code, statusCode: status });
+    expect(pipeline.log).toMatchObject({ statusCode: status, errorCode: code, attempts: [] });
+    expect(pipeline.ledger.rows.map(({ charge }) => charge.requestLogId)).not.toContain(
+      pipeline.log?.requestLogId,
+    );
+    expect(pipeline.told).not.toContain('sent upstream');
   });
 
   it('a database that is lost before the admission: 503 `store_unavailable`', async () => {
-    const story = await served({ before: ({ ledger }) => (ledger.database = 'lost') });
-    expect(story.refusedWith).toBe('store_unavailable');
-    expect(story.finished).toMatchObject([{ outcome: 'overloaded', statusCode: 503, settled: 'lost' }]);
-    expect(story.told).not.toContain('sent upstream');
+    const pipeline = await served({ before: ({ ledger }) => (ledger.database = 'lost') });
+    expect(pipeline.refusedWith).toBe('store_unavailable');
+    expect(pipeline.finished).toMatchObject([{ outcome: 'overloaded', statusCode: 503, settled: 'lost' }]);
+    expect(pipeline.told).not.toContain('sent upstream');
   });
 });
 
@@ -169,13 +180,13 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
   it.each(
     faults.flatMap(([name, ...rest]) => [[name, false, ...rest] as const, [name, true, ...rest] as const]),
   )('%s (stream: %p)', async (_, stream, fault, told, upstreamStatus) => {
-    const story = await new Story({ stream, script: fails(fault) }).serve();
-    expect(story.answer).toMatchObject({
+    const pipeline = await new Pipeline({ stream, script: fails(fault) }).serve();
+    expect(pipeline.answer).toMatchObject({
       kind: 'refused',
       error: { code: 'upstream_error', upstream: { status: told } },
     });
-    expect(story.log).toMatchObject({ statusCode: told, errorCode: 'upstream_error' });
-    expect(story.log?.attempts).toMatchObject([
+    expect(pipeline.log).toMatchObject({ statusCode: told, errorCode: 'upstream_error' });
+    expect(pipeline.log?.attempts).toMatchObject([
       {
         attemptNumber: 1,
         providerKey: 'up',
@@ -186,19 +197,21 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
         stream,
       },
     ]);
-    expect(story.finished).toMatchObject([{ outcome: 'upstream_error', statusCode: told, cost: undefined }]);
-    expect(story.ledger.rows).toEqual([]);
+    expect(pipeline.finished).toMatchObject([
+      { outcome: 'upstream_error', statusCode: told, cost: undefined },
+    ]);
+    expect(pipeline.ledger.rows).toEqual([]);
   });
 
   it('usage that came with it is unbilled, with its cost', async () => {
-    const story = await new Story({ script: fails({ kind: 'transport', usage }) }).serve();
-    expect(story.log).toMatchObject({
+    const pipeline = await new Pipeline({ script: fails({ kind: 'transport', usage }) }).serve();
+    expect(pipeline.log).toMatchObject({
       statusCode: 502,
       usage: { promptTokens: 10, completionTokens: 20 },
       metadata: { accounting: { unbilled_cost_usd: costUsd } },
     });
-    expect(story.ledger.rows).toEqual([]);
-    expect(story.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
+    expect(pipeline.ledger.rows).toEqual([]);
+    expect(pipeline.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
   });
 
   it('what the runtime calls it is told to operators, and not to the caller', async () => {
@@ -208,26 +221,26 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     ];
     for (const fault of faults) {
       const { faultCode = '' } = fault as { readonly faultCode?: string };
-      const story = await new Story({ script: fails(fault) }).serve();
-      const told = story.answer?.kind === 'refused' ? story.answer.error.message : '';
+      const pipeline = await new Pipeline({ script: fails(fault) }).serve();
+      const told = pipeline.answer?.kind === 'refused' ? pipeline.answer.error.message : '';
       expect(told).not.toContain(faultCode);
-      expect(story.log?.attempts).toMatchObject([{ errorDetail: `${told} (${faultCode})` }]);
-      expect(story.finished).toMatchObject([{ upstreamFault: faultCode }]);
+      expect(pipeline.log?.attempts).toMatchObject([{ errorDetail: `${told} (${faultCode})` }]);
+      expect(pipeline.finished).toMatchObject([{ upstreamFault: faultCode }]);
     }
   });
 
   it('a stream that breaks off is a failed attempt with the status that began it, and its usage is unbilled', async () => {
     const script = streams([chatText('Hi')], [chatUsage], failed('It broke.'));
-    const story = await new Story({ stream: true, script }).serve();
-    expect(story.log).toMatchObject({
+    const pipeline = await new Pipeline({ stream: true, script }).serve();
+    expect(pipeline.log).toMatchObject({
       statusCode: 502,
       attempts: [
         { status: 'stream_error', statusCode: 200, errorCode: 'upstream_error', errorDetail: 'It broke.' },
       ],
       metadata: { accounting: { unbilled_cost_usd: costUsd } },
     });
-    expect(story.ledger.rows).toEqual([]);
-    expect(story.finished).toMatchObject([
+    expect(pipeline.ledger.rows).toEqual([]);
+    expect(pipeline.finished).toMatchObject([
       { outcome: 'upstream_error', cost: undefined, unbilled: [{ reason: 'failed', cost }] },
     ]);
   });
@@ -235,16 +248,16 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
 
 describe('the two checks of a hard limit', () => {
   it('let one request through that begins below the amount, and block its cost if it would pass it', async () => {
-    const story = await new Story({ budget: aBudget({ amount: cost - 1n }) }).serve();
-    expect(story.refusedWith).toBe('budget_exceeded');
-    expect(story.ledger.rows).toEqual([]);
-    expect(story.log).toMatchObject({
+    const pipeline = await new Pipeline({ budget: aBudget({ amount: cost - 1n }) }).serve();
+    expect(pipeline.refusedWith).toBe('budget_exceeded');
+    expect(pipeline.ledger.rows).toEqual([]);
+    expect(pipeline.log).toMatchObject({
       statusCode: 429,
       errorCode: 'budget_exceeded',
       attempts: [{ status: 'success', statusCode: 200 }],
       metadata: { accounting: { blocked_cost_usd: costUsd } },
     });
-    expect(story.finished).toMatchObject([
+    expect(pipeline.finished).toMatchObject([
       {
         outcome: 'budget_error',
         statusCode: 429,
@@ -257,27 +270,27 @@ describe('the two checks of a hard limit', () => {
   });
 
   it('may be filled to the picodollar, and let nobody in after that', async () => {
-    const story = await new Story({ budget: aBudget({ amount: cost }) }).serve();
-    expect(story.finished).toMatchObject([{ outcome: 'success', cost: { cost } }]);
-    await story.serve({ requestId: 'request-2' });
-    expect(story.refusedWith).toBe('budget_exceeded');
+    const pipeline = await new Pipeline({ budget: aBudget({ amount: cost }) }).serve();
+    expect(pipeline.finished).toMatchObject([{ outcome: 'success', cost: { cost } }]);
+    await pipeline.serve({ requestId: 'request-2' });
+    expect(pipeline.refusedWith).toBe('budget_exceeded');
   });
 
   it('never hold up the owner of a soft limit', async () => {
-    const story = new Story({ budget: aBudget({ amount: 0n, hardLimit: false }) });
-    await story.serve();
-    await story.serve({ requestId: 'request-2' });
-    expect(story.finished).toMatchObject([{ outcome: 'success' }, { outcome: 'success' }]);
-    expect(story.ledger.rows).toHaveLength(2);
+    const pipeline = new Pipeline({ budget: aBudget({ amount: 0n, hardLimit: false }) });
+    await pipeline.serve();
+    await pipeline.serve({ requestId: 'request-2' });
+    expect(pipeline.finished).toMatchObject([{ outcome: 'success' }, { outcome: 'success' }]);
+    expect(pipeline.ledger.rows).toHaveLength(2);
   });
 
   it('are both bypassed by a duplicate, which is served and writes no second row', async () => {
-    const story = new Story({ budget: aBudget({ amount: cost }) });
-    await story.serve();
-    await story.serve();
-    expect(story.answer?.kind).toBe('whole');
-    expect(story.ledger.rows).toHaveLength(1);
-    expect(story.finished[1]).toMatchObject({
+    const pipeline = new Pipeline({ budget: aBudget({ amount: cost }) });
+    await pipeline.serve();
+    await pipeline.serve();
+    expect(pipeline.answer?.kind).toBe('whole');
+    expect(pipeline.ledger.rows).toHaveLength(1);
+    expect(pipeline.finished[1]).toMatchObject({
       outcome: 'success',
       settled: 'duplicate',
       cost: undefined,
@@ -286,14 +299,14 @@ describe('the two checks of a hard limit', () => {
   });
 
   it('do not see what has no price', async () => {
-    const story = await new Story({ budget: aBudget({ amount: 1n }), unpriced: true }).serve();
-    expect(story.ledger.rows).toMatchObject([{ charge: { cost: { pricingStatus: 'unpriced' } } }]);
-    expect(story.finished).toMatchObject([{ outcome: 'success', unbilled: [] }]);
+    const pipeline = await new Pipeline({ budget: aBudget({ amount: 1n }), unpriced: true }).serve();
+    expect(pipeline.ledger.rows).toMatchObject([{ charge: { cost: { pricingStatus: 'unpriced' } } }]);
+    expect(pipeline.finished).toMatchObject([{ outcome: 'success', unbilled: [] }]);
   });
 });
 
 describe('the claim on a request id', () => {
-  const askOf = ({ caller }: Story) => ({
+  const askOf = ({ caller }: Pipeline) => ({
     requestLogId: 'another',
     requestId: 'request-1',
     callerChoseRequestId: true,
@@ -302,62 +315,69 @@ describe('the claim on a request id', () => {
   });
 
   it('is asked for where duplicates are rejected and the caller chose the id, and ends with its request', async () => {
-    const story = new Story({ policy: reject, script: fails({ kind: 'transport' }) });
-    await story.serve();
-    await story.serve();
-    expect(story.finished).toMatchObject([{ outcome: 'upstream_error' }, { outcome: 'upstream_error' }]);
+    const pipeline = new Pipeline({ policy: reject, script: fails({ kind: 'transport' }) });
+    await pipeline.serve();
+    await pipeline.serve();
+    expect(pipeline.finished).toMatchObject([{ outcome: 'upstream_error' }, { outcome: 'upstream_error' }]);
   });
 
   it('ends with its request also where a reload has come between that allows duplicates', async () => {
-    const allow = (): void => void (story.policy = { ...story.policy, duplicateRequestIds: 'allow' });
-    const story: Story = new Story({ policy: reject, script: { ...says(answer), meanwhile: allow } });
-    await story.serve();
-    expect(await story.ledger.admit(askOf(story))).toMatchObject({ right: { claimed: true } });
+    const allow = (): void => void (pipeline.policy = { ...pipeline.policy, duplicateRequestIds: 'allow' });
+    const pipeline: Pipeline = new Pipeline({
+      policy: reject,
+      script: { ...says(answer), meanwhile: allow },
+    });
+    await pipeline.serve();
+    expect(await pipeline.ledger.admit(askOf(pipeline))).toMatchObject({ right: { claimed: true } });
   });
 
   it('ends with its request also where nothing is written of that: it failed, and nobody logs it', async () => {
     const caller = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
-    const story = new Story({ policy: reject, script: fails({ kind: 'transport' }), request: { caller } });
-    await story.serve();
-    expect([story.ledger.rows, story.ledger.logs]).toEqual([[], []]);
-    expect(await story.ledger.admit(askOf(story))).toMatchObject({ right: { claimed: true } });
+    const pipeline = new Pipeline({
+      policy: reject,
+      script: fails({ kind: 'transport' }),
+      request: { caller },
+    });
+    await pipeline.serve();
+    expect([pipeline.ledger.rows, pipeline.ledger.logs]).toEqual([[], []]);
+    expect(await pipeline.ledger.admit(askOf(pipeline))).toMatchObject({ right: { claimed: true } });
   });
 
   it('is held while the request is in flight', async () => {
     const script = streams(
       [chatText('Hi')],
-      async () => second.push(await story.serve()),
+      async () => second.push(await pipeline.serve()),
       [chatFinish],
       done,
     );
-    const second: Story[] = [];
-    const story: Story = new Story({ policy: reject, stream: true, script });
-    await story.serve();
-    expect(story.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
+    const second: Pipeline[] = [];
+    const pipeline: Pipeline = new Pipeline({ policy: reject, stream: true, script });
+    await pipeline.serve();
+    expect(pipeline.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
   });
 
   it('that is another’s is not ended: where nothing is logged, the refusal asks for no settlement', async () => {
     const caller = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
-    const script = streams([chatText('Hi')], () => story.serve(), [chatFinish], done);
-    const story: Story = new Story({ policy: reject, stream: true, script, request: { caller } });
-    await story.serve();
-    expect(story.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
-    expect(story.told.filter((line) => line === 'settlement asked')).toHaveLength(1);
+    const script = streams([chatText('Hi')], () => pipeline.serve(), [chatFinish], done);
+    const pipeline: Pipeline = new Pipeline({ policy: reject, stream: true, script, request: { caller } });
+    await pipeline.serve();
+    expect(pipeline.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
+    expect(pipeline.told.filter((line) => line === 'settlement asked')).toHaveLength(1);
   });
 
-  it.each<[string, StoryOptions]>([
+  it.each<[string, PipelineOptions]>([
     ['where duplicates are allowed', {}],
     ['where the gateway chose the id', { policy: reject, request: { callerChoseRequestId: false } }],
   ])('is not asked for %s', async (_, options) => {
     const script = streams(
       [chatText('Hi')],
-      () => inFlight.push(story.ledger.admit(askOf(story))),
+      () => inFlight.push(pipeline.ledger.admit(askOf(pipeline))),
       [chatFinish],
       done,
     );
-    const inFlight: ReturnType<Story['ledger']['admit']>[] = [];
-    const story: Story = new Story({ ...options, stream: true, script });
-    await story.serve();
+    const inFlight: ReturnType<Pipeline['ledger']['admit']>[] = [];
+    const pipeline: Pipeline = new Pipeline({ ...options, stream: true, script });
+    await pipeline.serve();
     expect(await inFlight[0]).toMatchObject({ right: { claimed: true } });
   });
 });
@@ -365,14 +385,14 @@ describe('the claim on a request id', () => {
 describe('a count of tokens', () => {
   it('is in the log alone: it writes no ledger row, whatever its outcome', async () => {
     const script = says({ input_tokens: 10, usage: { prompt_tokens: 1, completion_tokens: 1 } });
-    const story = await new Story({
+    const pipeline = await new Pipeline({
       family: 'count_tokens',
       provider: { takes: () => 'as_written' },
       script,
     }).serve();
-    expect(story.answer?.kind).toBe('whole');
-    expect(story.ledger.rows).toEqual([]);
-    expect(story.log).toMatchObject({ statusCode: 200, attempts: [{ status: 'success' }] });
-    expect(story.finished).toMatchObject([{ outcome: 'success', cost: undefined, unbilled: [] }]);
+    expect(pipeline.answer?.kind).toBe('whole');
+    expect(pipeline.ledger.rows).toEqual([]);
+    expect(pipeline.log).toMatchObject({ statusCode: 200, attempts: [{ status: 'success' }] });
+    expect(pipeline.finished).toMatchObject([{ outcome: 'success', cost: undefined, unbilled: [] }]);
   });
 });

@@ -7,6 +7,6 @@ const kept: unknown[] = [];
  * look like when a full collection finds none of them; from then on each is made by a call into its runtime, which takes
  * four to eight times as long, and every piece that a socket reads or writes makes one or two.
  */
-export function keepTick(): void {
+export function keepNextTickFast(): void {
   process.nextTick(() => kept.push(executionAsyncResource()));
 }

@@ -12,7 +12,7 @@ export type ReloadAnswer = Reload | { readonly kind: 'failed'; readonly chain: r
  * A reload in a thread of its own, which ends with it: a file of 4 MiB is read for seconds, and its statements are
  * megabytes of text. The event loop has only the models to take over, some at each of its turns.
  */
-export async function reloadBeside(ask: ReloadAsk): Promise<Reload> {
+export async function reloadInThread(ask: ReloadAsk): Promise<Reload> {
   const { port1: models, port2: theirs } = new MessageChannel();
   // The thread's file ends as this one does: in a package both are JavaScript.
   const file = path.join(import.meta.dirname, `reload-thread${path.extname(import.meta.filename)}`);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import { maxHeldBytes } from '../../domain/shared/limits.ts';
 import { type Chunk, growing, type Step, streams } from '../support/fakes/scripted-upstream.ts';
-import { aBudget, cost, costUsd, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { aBudget, cost, costUsd, Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 import {
   chatFinish,
   chatText,
@@ -22,13 +22,13 @@ import {
 /** A family's stream, and what of it waits for the settlement. */
 interface Shape {
   readonly family: ApiFamily;
-  readonly provider?: StoryOptions['provider'];
+  readonly provider?: PipelineOptions['provider'];
   readonly steps: readonly Step[];
   /** What is sent after the settlement went well. */
   readonly held: readonly string[];
 }
 
-const asWritten: NonNullable<StoryOptions['provider']> = { takes: () => 'as_written' };
+const asWritten: NonNullable<PipelineOptions['provider']> = { takes: () => 'as_written' };
 
 const shapes: Readonly<Record<string, Shape>> = {
   'a chat stream': {
@@ -56,9 +56,9 @@ const shapes: Readonly<Record<string, Shape>> = {
 
 /** What becomes of the settlement, and what the caller has after the chunks that did not wait for it. */
 interface Verdict {
-  readonly options?: StoryOptions;
+  readonly options?: PipelineOptions;
   /** Happens before the stream ends. */
-  readonly before?: (story: Story) => unknown;
+  readonly before?: (pipeline: Pipeline) => unknown;
   readonly refusal?: string;
   readonly outcome: string;
   readonly settled: string;
@@ -68,7 +68,7 @@ interface Verdict {
 const verdicts: Readonly<Record<string, Verdict>> = {
   recorded: { outcome: 'success', settled: 'recorded', rows: 1 },
   duplicate: {
-    before: (story) => story.ledger.rows.push(rowOf(story)),
+    before: (pipeline) => pipeline.ledger.rows.push(rowOf(pipeline)),
     outcome: 'success',
     settled: 'duplicate',
     rows: 1,
@@ -114,7 +114,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
 };
 
 /** A row of another request with the same id. */
-const rowOf = ({ caller, ledger }: Story): Story['ledger']['rows'][number] => ({
+const rowOf = ({ caller, ledger }: Pipeline): Pipeline['ledger']['rows'][number] => ({
   charge: {
     requestLogId: 'another',
     requestId: 'request-1',
@@ -131,32 +131,40 @@ describe.each(Object.entries(shapes))(
   '%s whose settlement is',
   (_shape, { family, provider, steps, held }) => {
     it.each(Object.entries(verdicts))('%s', async (_verdict, { options, before, refusal, ...expected }) => {
-      const script = streams(...steps, () => before?.(story), done);
-      const story: Story = new Story({
+      const script = streams(...steps, () => before?.(pipeline), done);
+      const pipeline: Pipeline = new Pipeline({
         family,
         stream: true,
         script,
         ...(provider && { provider }),
         ...options,
       });
-      await story.serve();
+      await pipeline.serve();
       const after = refusal === undefined ? held : ['failed'];
-      expect(story.sentKinds).toEqual([...story.sentKinds.filter((kind) => kind === 'chunk'), ...after]);
-      expect(story.sentKinds).toContain('chunk');
-      expect(story.refusedWith).toBe(refusal);
-      expect(story.ledger.rows).toHaveLength(expected.rows);
-      expect(story.finished).toMatchObject([
+      expect(pipeline.sentKinds).toEqual([
+        ...pipeline.sentKinds.filter((kind) => kind === 'chunk'),
+        ...after,
+      ]);
+      expect(pipeline.sentKinds).toContain('chunk');
+      expect(pipeline.refusedWith).toBe(refusal);
+      expect(pipeline.ledger.rows).toHaveLength(expected.rows);
+      expect(pipeline.finished).toMatchObject([
         { outcome: expected.outcome, settled: expected.settled, attemptStatus: 'success' },
       ]);
     });
 
     it('not asked for until the upstream has ended, which may fail yet: then nothing that was held is sent', async () => {
       const script = streams(...steps, failed());
-      const story = await new Story({ family, stream: true, script, ...(provider && { provider }) }).serve();
-      expect(story.sentKinds.filter((kind) => kind !== 'chunk')).toEqual(['failed']);
-      expect(story.refusedWith).toBe('upstream_error');
-      expect(story.ledger.rows).toEqual([]);
-      expect(story.log).toMatchObject({ metadata: { accounting: { unbilled_cost_usd: costUsd } } });
+      const pipeline = await new Pipeline({
+        family,
+        stream: true,
+        script,
+        ...(provider && { provider }),
+      }).serve();
+      expect(pipeline.sentKinds.filter((kind) => kind !== 'chunk')).toEqual(['failed']);
+      expect(pipeline.refusedWith).toBe('upstream_error');
+      expect(pipeline.ledger.rows).toEqual([]);
+      expect(pipeline.log).toMatchObject({ metadata: { accounting: { unbilled_cost_usd: costUsd } } });
     });
   },
 );
@@ -183,18 +191,18 @@ describe('a stream', () => {
   it('always has one end, which comes last, and no event follows a failure', async () => {
     await fc.assert(
       fc.asyncProperty(anyStream, async ({ batches, end, family, written, amount }) => {
-        const story = await new Story({
+        const pipeline = await new Pipeline({
           family,
           stream: true,
           script: streams(...batches, end),
           budget: aBudget({ amount }),
           ...(written && { provider: asWritten }),
         }).serve();
-        const ends = story.sentKinds.map((kind) => kind === 'done' || kind === 'failed');
+        const ends = pipeline.sentKinds.map((kind) => kind === 'done' || kind === 'failed');
         expect(ends.filter(Boolean)).toHaveLength(1);
         expect(ends.at(-1)).toBe(true);
-        expect(story.told.filter((line) => line === 'settlement asked')).toHaveLength(1);
-        if (story.sentKinds.at(-1) === 'failed') expect(story.sentKinds).not.toContain('held chunk');
+        expect(pipeline.told.filter((line) => line === 'settlement asked')).toHaveLength(1);
+        if (pipeline.sentKinds.at(-1) === 'failed') expect(pipeline.sentKinds).not.toContain('held chunk');
       }),
       { seed: 163, numRuns: 300 },
     );
@@ -204,8 +212,8 @@ describe('a stream', () => {
     await fc.assert(
       fc.asyncProperty(anyStream, async ({ batches, family }) => {
         const script = streams(...batches, done);
-        const story = await new Story({ family, stream: true, script, provider: asWritten }).serve();
-        expect(story.sent).toEqual([...batches.flat(), done]);
+        const pipeline = await new Pipeline({ family, stream: true, script, provider: asWritten }).serve();
+        expect(pipeline.sent).toEqual([...batches.flat(), done]);
       }),
       { seed: 164, numRuns: 100 },
     );
@@ -213,13 +221,13 @@ describe('a stream', () => {
 
   it('is passed on as the very chunks that came, with their bytes', async () => {
     const [text, finish] = [chatText('Hi'), chatFinish];
-    const story = await new Story({ stream: true, script: streams([text], [finish], done) }).serve();
-    expect([story.sent[0] === text, story.sent[1] === finish]).toEqual([true, true]);
+    const pipeline = await new Pipeline({ stream: true, script: streams([text], [finish], done) }).serve();
+    expect([pipeline.sent[0] === text, pipeline.sent[1] === finish]).toEqual([true, true]);
   });
 
   it('is waited for 10 s after its `finish_reason`, and 1 s after a terminal event that is held or failed', async () => {
     const ordersOf = async (family: ApiFamily, ...steps: readonly Step[]) =>
-      (await new Story({ family, stream: true, script: streams(...steps, done) }).serve()).upstream.orders;
+      (await new Pipeline({ family, stream: true, script: streams(...steps, done) }).serve()).upstream.orders;
     expect(await ordersOf('chat_completions', [chatFinish])).toEqual(['end within 10000 ms']);
     expect(await ordersOf('chat_completions', [chatFinish], [chatFinish])).toEqual(['end within 10000 ms']);
     expect(await ordersOf('responses', [responsesCompleted])).toEqual(['end within 1000 ms']);
@@ -230,56 +238,56 @@ describe('a stream', () => {
   it('is waited for as long as ever where another of its choices begins after its `finish_reason`', async () => {
     const another = { ...chatText('Hi'), reopens: true } as const;
     const script = streams([chatFinish], [another], [chatText('Ho')], [chatFinish], [chatUsage], done);
-    const story = await new Story({ stream: true, script }).serve();
-    expect(story.upstream.orders).toEqual([
+    const pipeline = await new Pipeline({ stream: true, script }).serve();
+    expect(pipeline.upstream.orders).toEqual([
       'end within 10000 ms',
       'end within Infinity ms',
       'end within 10000 ms',
     ]);
-    expect(story.sentKinds.at(-1)).toBe('done');
+    expect(pipeline.sentKinds.at(-1)).toBe('done');
   });
 
   it('is not listened to any longer when more follows a held event than may wait', async () => {
     const large = responsesText('x'.repeat(maxHeldBytes));
     const script = streams([responsesCompleted], [large], [responsesText('never read')], done);
-    const story = await new Story({ family: 'responses', stream: true, script }).serve();
-    expect(story.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
-    expect(story.sent.map((event) => event.kind === 'chunk' && event.chunk['delta'])).not.toContain(
+    const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
+    expect(pipeline.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
+    expect(pipeline.sent.map((event) => event.kind === 'chunk' && event.chunk['delta'])).not.toContain(
       'never read',
     );
-    expect(story.refusedWith).toBe('upstream_error');
+    expect(pipeline.refusedWith).toBe('upstream_error');
   });
 
   it('is not listened to any longer when many events that follow a held one are together more than may wait', async () => {
     const quarter = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes / 4) };
     const many = Array.from({ length: 4 }, () => [quarter]);
     const script = streams([responsesCompleted], ...many, [{ ...quarter, wire: Buffer.alloc(1) }], done);
-    const story = await new Story({ family: 'responses', stream: true, script }).serve();
-    expect(story.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
-    expect(story.refusedWith).toBe('upstream_error');
+    const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
+    expect(pipeline.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
+    expect(pipeline.refusedWith).toBe('upstream_error');
   });
 
   it('is not listened to any longer when as much follows a held event in words that were rewritten', async () => {
     const rewritten = { ...responsesFailed('x'.repeat(maxHeldBytes / 4)), wire: undefined };
     const many = Array.from({ length: 4 }, () => [rewritten]);
     const script = streams([responsesCompleted], ...many, failedAsTold);
-    const story = await new Story({ family: 'responses', stream: true, script }).serve();
-    expect(story.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
+    const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
+    expect(pipeline.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
   });
 
   it('is complete however large its held event is, and with as much behind that as may wait', async () => {
     const large = { ...responsesCompleted, wire: Buffer.alloc(maxHeldBytes + 1) };
     const most = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes) };
     const script = streams([large], [most], done);
-    const story = await new Story({ family: 'responses', stream: true, script }).serve();
-    expect(story.upstream.orders).not.toContain('cancel');
-    expect(story.sentKinds).toEqual(['held chunk', 'chunk', 'done']);
+    const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
+    expect(pipeline.upstream.orders).not.toContain('cancel');
+    expect(pipeline.sentKinds).toEqual(['held chunk', 'chunk', 'done']);
   });
 
   it('whose upstream tells its failure behind a held event ends with these words, without that event', async () => {
     const script = streams([responsesCompleted], [responsesFailed('It is too hot.')], failedAsTold);
-    const story = await new Story({ family: 'responses', stream: true, script }).serve();
-    expect(story.sentKinds).toEqual(['chunk', 'failed']);
+    const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
+    expect(pipeline.sentKinds).toEqual(['chunk', 'failed']);
   });
 
   it('that its translation ends is not listened to any longer, and fails by the translation’s word', async () => {
@@ -291,29 +299,32 @@ describe('a stream', () => {
     const [{ chunk }] = [chatText('')];
     const many = { ...chatText(''), chunk: { ...chunk, choices: [{ delta: { tool_calls: calls } }] } };
     const script = streams([many], [chatText('never told')], done);
-    const story = await new Story({ family: 'messages', stream: true, script }).serve();
-    expect(story.upstream.orders).toEqual(['cancel']);
-    expect(story.sent.at(-1)).toMatchObject({
+    const pipeline = await new Pipeline({ family: 'messages', stream: true, script }).serve();
+    expect(pipeline.upstream.orders).toEqual(['cancel']);
+    expect(pipeline.sent.at(-1)).toMatchObject({
       kind: 'failed',
       error: { message: 'The upstream sent too many tool calls in one answer.' },
     });
-    expect(story.log).toMatchObject({ attempts: [{ status: 'stream_error' }], errorCode: 'upstream_error' });
+    expect(pipeline.log).toMatchObject({
+      attempts: [{ status: 'stream_error' }],
+      errorCode: 'upstream_error',
+    });
   });
 
   it('whose upstream told its failure in its own words ends with them, and the gateway adds none', async () => {
     const script = streams([responsesText('Hi')], [responsesFailed('It is too hot.')], failedAsTold);
-    const story = await new Story({ family: 'responses', stream: true, script }).serve();
-    expect(story.sentKinds).toEqual(['chunk', 'chunk', 'failed']);
-    expect(story.sent.at(-1)).toMatchObject({ alreadyShown: true });
-    expect(story.finished).toMatchObject([{ outcome: 'upstream_error' }]);
+    const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
+    expect(pipeline.sentKinds).toEqual(['chunk', 'chunk', 'failed']);
+    expect(pipeline.sent.at(-1)).toMatchObject({ alreadyShown: true });
+    expect(pipeline.finished).toMatchObject([{ outcome: 'upstream_error' }]);
   });
 
   it('whose upstream told its failure keeps it also where its rows could not be written', async () => {
-    const lose = () => (story.ledger.database = 'refuses');
+    const lose = () => (pipeline.ledger.database = 'refuses');
     const script = streams([responsesFailed('It is too hot.')], lose, failedAsTold);
-    const story: Story = new Story({ family: 'responses', stream: true, script });
-    await story.serve();
-    expect(story.sent.at(-1)).toMatchObject({ alreadyShown: true, error: { code: 'upstream_error' } });
+    const pipeline: Pipeline = new Pipeline({ family: 'responses', stream: true, script });
+    await pipeline.serve();
+    expect(pipeline.sent.at(-1)).toMatchObject({ alreadyShown: true, error: { code: 'upstream_error' } });
   });
 
   it('is read for its usage also in the chunk that told of its failure', async () => {
@@ -323,22 +334,22 @@ describe('a stream', () => {
       error: noRoom,
       chunk: chatUsage.chunk,
     });
-    const story = await new Story({ stream: true, script }).serve();
-    expect(story.finished).toMatchObject([
+    const pipeline = await new Pipeline({ stream: true, script }).serve();
+    expect(pipeline.finished).toMatchObject([
       { usage: { totalTokens: 30 }, unbilled: [{ reason: 'failed', cost }] },
     ]);
   });
 
   it('has the error for an end with which an event that grows is refused', async () => {
     const script = streams([chatText('Hi')], growing(2_000_000), growing(10), [chatFinish], done);
-    const story = await new Story({ stream: true, script }).serve();
-    expect(story.upstream.held).toEqual([expect.objectContaining({ code: 'overloaded' }), undefined]);
+    const pipeline = await new Pipeline({ stream: true, script }).serve();
+    expect(pipeline.upstream.held).toEqual([expect.objectContaining({ code: 'overloaded' }), undefined]);
   });
 
   it('tells of its first content once, whatever came before it', async () => {
     const empty = chatText('');
     const script = streams([empty], [chatText('a')], [chatText('b')], [chatFinish], done);
-    const { told } = await new Story({ stream: true, script }).serve();
+    const { told } = await new Pipeline({ stream: true, script }).serve();
     expect(told.filter((line) => line === 'first content')).toHaveLength(1);
     expect(told.indexOf('caller: chunk')).toBeLessThan(told.indexOf('first content'));
   });
@@ -346,11 +357,11 @@ describe('a stream', () => {
   it.each(Object.entries(shapes))(
     'is logged with the time from its request to its first content: %s',
     async (_, { family, provider = {}, steps: [text = [], ...rest] }) => {
-      const later = (ms: number) => () => void (story.now += ms);
+      const later = (ms: number) => () => void (pipeline.now += ms);
       const script = streams(later(20), text, later(300), text, ...rest, done);
-      const story: Story = new Story({ family, provider, stream: true, script });
-      await story.serve();
-      expect(story.log).toMatchObject({ firstTokenMs: 27, latencyMs: 327 });
+      const pipeline: Pipeline = new Pipeline({ family, provider, stream: true, script });
+      await pipeline.serve();
+      expect(pipeline.log).toMatchObject({ firstTokenMs: 27, latencyMs: 327 });
     },
   );
 
@@ -358,12 +369,12 @@ describe('a stream', () => {
     ['forward by a year', 400 * 86_400_000, 2_147_483_647],
     ['back', -86_400_000, 0],
   ])('is logged with a time that fits its column when the clock is set %s', async (_, step, expected) => {
-    const set = () => void (story.now += step);
+    const set = () => void (pipeline.now += step);
     const script = streams(set, [chatText('Hello')], [chatFinish], [chatUsage], done);
-    const story: Story = new Story({ stream: true, script });
-    await story.serve();
-    expect(story.log).toMatchObject({ firstTokenMs: expected, latencyMs: expected });
-    const [attempt] = story.log?.attempts ?? [];
+    const pipeline: Pipeline = new Pipeline({ stream: true, script });
+    await pipeline.serve();
+    expect(pipeline.log).toMatchObject({ firstTokenMs: expected, latencyMs: expected });
+    const [attempt] = pipeline.log?.attempts ?? [];
     expect((attempt?.completedAt ?? 0) - (attempt?.startedAt ?? 0)).toBe(expected);
   });
 
@@ -371,17 +382,17 @@ describe('a stream', () => {
     ['fails before any content', [[chatText('')], failed()]],
     ['has no content', [[chatText('')], [chatFinish], [chatUsage], done]],
   ])('that %s is logged without such a time', async (_, steps) => {
-    const { log } = await new Story({ stream: true, script: streams(...steps) }).serve();
+    const { log } = await new Pipeline({ stream: true, script: streams(...steps) }).serve();
     expect(log).toMatchObject({ latencyMs: 7, firstTokenMs: undefined });
   });
 
   it('that comes with its frame and its first content at once is logged with its time', async () => {
     const script = streams([chatText(''), chatText('Hi')], [chatFinish], done);
-    expect((await new Story({ stream: true, script }).serve()).log).toMatchObject({ firstTokenMs: 7 });
+    expect((await new Pipeline({ stream: true, script }).serve()).log).toMatchObject({ firstTokenMs: 7 });
   });
 
   it('that fails after its first content is logged with its time', async () => {
-    const { log } = await new Story({ stream: true, script: streams([chatText('Hi')], failed()) }).serve();
+    const { log } = await new Pipeline({ stream: true, script: streams([chatText('Hi')], failed()) }).serve();
     expect(log).toMatchObject({ errorCode: 'upstream_error', firstTokenMs: 7 });
   });
 });

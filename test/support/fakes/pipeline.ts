@@ -88,7 +88,7 @@ export const answer: JsonObject = {
   usage,
 };
 
-export interface StoryOptions {
+export interface PipelineOptions {
   readonly family?: ApiFamily;
   readonly stream?: boolean;
   /** More of the body. */
@@ -121,7 +121,7 @@ const policyOf = (over: Partial<ServePolicy>): ServePolicy => ({
   ...over,
 });
 
-/** What one story settled: the payload is made when it is asked for. */
+/** What one pipeline settled: the payload is made when it is asked for. */
 interface Kept {
   readonly requestLogId: string;
   readonly make: () => KeptPayload | Promise<KeptPayload>;
@@ -129,10 +129,10 @@ interface Kept {
 }
 
 /**
- * The story of model requests over ports that write down what they are told. `told` is all of it in order; the rest is
+ * The pipeline of model requests over ports that write down what they are told. `told` is all of it in order; the rest is
  * what each of them was given.
  */
-export class Story {
+export class Pipeline {
   readonly told: string[] = [];
   readonly ledger = new MemoryLedger();
   readonly upstream: ScriptedUpstream;
@@ -155,10 +155,10 @@ export class Story {
   /** The answer to the last request. */
   answer: ModelAnswer | undefined;
   policy: ServePolicy;
-  private readonly options: StoryOptions;
+  private readonly options: PipelineOptions;
   private readonly serveRequest: (family: ApiFamily, request: ModelRequest) => Promise<ModelAnswer>;
 
-  constructor(options: StoryOptions = {}) {
+  constructor(options: PipelineOptions = {}) {
     this.options = options;
     this.policy = policyOf(options.policy ?? {});
     this.caller = options.request?.caller ?? aCaller();

@@ -10,7 +10,7 @@ export interface LimitsPorts {
 }
 
 /** Puts what is left of rate limits onto an answer that is yet to be sent; nothing where there are none. */
-export function tellLimits(
+export function setLimitHeaders(
   { limitsNow }: LimitsPorts,
   { res }: Pick<RequestContext, 'res'>,
   envelope: Envelope,

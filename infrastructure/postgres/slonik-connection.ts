@@ -11,7 +11,7 @@ type LibraryConnection = Awaited<ReturnType<Driver['createClient']>>;
  * A connection for as long as slonik's pool has it, from a checkout to its release: to the library each is a new one. So
  * what runs through the library, and what goes past it (`prepared`), share the same connections.
  */
-export class Seat implements LibraryConnection {
+export class SlonikConnection implements LibraryConnection {
   readonly on: LibraryConnection['on'];
   readonly off: LibraryConnection['off'];
   readonly removeListener: LibraryConnection['removeListener'];
