@@ -82,6 +82,7 @@ export class Collector<Item, Result> {
   private lastStart = 0;
   /** Items of the batch that began last. */
   private lastItems = 0;
+  private lastEnd = 0;
   private scheduled = false;
   private timer: NodeJS.Timeout | undefined;
   private gathering: NodeJS.Timeout | undefined;
@@ -161,11 +162,13 @@ export class Collector<Item, Result> {
   }
 
   /**
-   * Whether those who wait, the oldest since `addedAt`, wait for more to come: behind a large batch until they are three
-   * quarters of it, and not for long. Behind a small one nobody does, so that a lone request is not slower.
+   * Whether the waiting items, the oldest since `addedAt`, wait for more: right behind a large batch, until they are
+   * three quarters as many, and not for long. Behind a small batch, or some time after a large one, they do not, so
+   * that a lone request is not slower.
    */
   private gathers(addedAt: number): boolean {
     if (this.lastItems < largeBatchItems || this.waiting.length >= 0.75 * this.lastItems) return false;
+    if (addedAt - this.lastEnd > gatherMs) return false;
     const left = addedAt + gatherMs - performance.now();
     if (left <= 0) return false;
     this.gathering ??= setTimeout(() => {
@@ -207,8 +210,9 @@ export class Collector<Item, Result> {
     );
     void ended.then(() => {
       this.underWay.splice(this.underWay.indexOf(batch), 1);
+      this.lastEnd = performance.now();
       if (suspect) this.suspectsUnderWay -= 1;
-      if (suspect && performance.now() - startedAt < clearedMs) this.suspects.delete(first);
+      if (suspect && this.lastEnd - startedAt < clearedMs) this.suspects.delete(first);
       for (const { lane } of batch) if (lane !== undefined) this.busyLanes.delete(lane);
       this.countGroup(batch[0]?.group, -1);
       turn?.end();

@@ -82,6 +82,14 @@ describe('behind a large batch', () => {
     expect(three.following()).toEqual([['b0']]);
   });
 
+  it('but not some time later, when the load is over', async () => {
+    const { add, following } = await behind(8);
+    await pass(3);
+    add('b0');
+    await turn();
+    expect(following()).toEqual([['b0']]);
+  });
+
   it('a timer that a fuller batch made needless sends nothing early', async () => {
     const { add, batches, following } = await behind(4);
     add('b0');
