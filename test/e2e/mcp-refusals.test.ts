@@ -46,7 +46,7 @@ const behaviour: Record<string, (message: Message, res: ServerResponse, req: Inc
   'secrets beside the data': ({ id }, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.end(
-      `id: ${token}\nevent: message ${token}\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`,
+      `id: ${token}\nevent: message\nretry: ${token}\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`,
     );
   },
   unauthorized: (_message, res) => void res.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
@@ -371,7 +371,7 @@ describe('secrets', () => {
 
   it('of the gateway are not shown beside the data of an event', async () => {
     const { text } = await post(call('secrets beside the data'));
-    expect(text).toContain('id: [REDACTED]\nevent: message [REDACTED]\ndata: {');
+    expect(text).toContain('id: [REDACTED]\nevent: message\nretry: [REDACTED]\ndata: {');
   });
 
   it('are in no record and no log line, wherever a caller writes them', async () => {
