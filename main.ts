@@ -22,7 +22,7 @@ export async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-/** A terminal that could not write has said so, and set a code of its own. */
+/** A terminal that could not write has already reported it and set an exit code of its own. */
 function endWith(code: number): void {
   if (code !== 0) process.exitCode = code;
 }
@@ -30,10 +30,13 @@ function endWith(code: number): void {
 const asksForHelp = (words: readonly string[]): boolean =>
   words[0] === 'help' || words.includes('--help') || words.includes('-h');
 
-/** Nothing, or a flag. */
+/** Empty, or a flag. */
 const isNoName = (name: string): boolean => name === '' || name.startsWith('-');
 
-/** What commands work with is loaded where there is one: help, and a name that is none, take a tenth of its time. */
+/**
+ * The commands' modules are loaded only when one runs: without them, help and unknown commands take a tenth of the
+ * time.
+ */
 async function run(name: string, args: readonly string[]): Promise<number> {
   if (!isCommand(name)) throw new UsageError(`there is no command '${name}'`);
   const { commands } = await import('./composition/commands.ts');
@@ -45,10 +48,10 @@ async function wordsOf(error: unknown): Promise<string> {
   return inWords(error);
 }
 
-/** So long a worker that is done may take to close what is still open, such as a connection that is frozen. */
+/** How long a finished worker may take to close what is still open, such as a frozen connection. */
 const closeMs = 1000;
 
-/** The channel to its supervisor would keep a worker alive. */
+/** Closes the channel to the supervisor, which would otherwise keep the worker alive. */
 function endWorker(worker: Worker): void {
   worker.disconnect();
   setTimeout(() => process.exit(), closeMs).unref();

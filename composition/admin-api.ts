@@ -42,7 +42,10 @@ import { signInUseCases } from './sign-in.ts';
 const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: ServedConfig) =>
   mcpServers.map((server) => ({ ...server, writtenUrl: mcpUrls.get(server.id) ?? '' }));
 
-/** The calls that are open to platform admins, over their stores; what is `fromReplica` is over the replica, where there is one. */
+/**
+ * The calls that platform admins may make, over their stores. Those marked `fromReplica` read from the replica, if
+ * there is one.
+ */
 export const adminRoutesOf = (
   { pool, cluster, replica, config }: Pick<AdminFoundations, 'pool' | 'cluster' | 'replica' | 'config'>,
   clock: Clock,
@@ -87,9 +90,9 @@ export const adminRoutesOf = (
 export interface AdminFoundations {
   readonly config: LiveConfig;
   readonly pool: ServicePool;
-  /** The nodes that the rows of owners are on, where it is a Citus cluster; `pool` leads to its coordinator. */
+  /** The nodes that hold the rows of owners, on a Citus cluster; `pool` leads to its coordinator. */
   readonly cluster: Cluster | undefined;
-  /** Of that database. */
+  /** A read replica of that database. */
   readonly replica: ReadReplica | undefined;
   readonly log: Log;
 }

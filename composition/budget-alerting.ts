@@ -9,11 +9,11 @@ import { alertQueue } from '../infrastructure/postgres/alerts-store.ts';
 export interface BudgetAlerting {
   /** One round of the dispatcher. */
   readonly dispatch: ReturnType<typeof dispatchAlerts>;
-  /** Mails that were sent, and failures that this process has reported. */
+  /** Mails sent, and failures that this process has reported. */
   readonly counts: AlertMails['counts'];
 }
 
-/** The dispatcher of alert mails, with what it reads, sends and tells. */
+/** The dispatcher of alert mails, with its queue, mailer and telemetry. */
 export function budgetAlerting(pool: DatabasePool, config: LiveConfig, log: Log): BudgetAlerting {
   const telemetry = alertMails(log);
   const dispatch = dispatchAlerts({

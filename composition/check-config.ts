@@ -11,7 +11,9 @@ import { implementations } from '../infrastructure/providers/registry.ts';
 import type { Checked } from '../interfaces/cli/check-config.ts';
 import { fitConfig } from './fit-config.ts';
 
-/** What is wrong with a file, and what is probably not meant; the database and MCP servers are asked on demand. */
+/**
+ * Errors of a file, and warnings about what is probably not meant. The database and MCP servers are checked on demand.
+ */
 export async function checkConfig(file: string): Promise<Checked> {
   const loaded = await fitConfig(await loadConfig(file, processVariables()));
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };

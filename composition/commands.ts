@@ -15,17 +15,17 @@ import { purgeCommand } from '../interfaces/cli/purge.ts';
 import type { CommandName } from '../interfaces/cli/usage.ts';
 import { processControl } from './process-control.ts';
 
-/** Runs with the words behind its name, and resolves with the exit code. */
+/** Runs with the arguments that follow its name, and resolves with the exit code. */
 export type Command = (args: readonly string[]) => Promise<number>;
 
 const said = () => environment(processVariables());
 
-/** What has to do with the database. */
+/** Loads the database operations. */
 const onDatabase = () => import('./database-commands.ts');
 
 /**
- * What each name after `gateway` does. What serves, what opens the database and what knows the providers is loaded where
- * it is needed: the others start in less than half the time, and a call that makes no sense is refused at once.
+ * What each name after `gateway` does. The modules that serve, open the database or know the providers are loaded on
+ * demand: the other commands start in less than half the time, and wrong usage is rejected at once.
  */
 export const commands: Readonly<Record<CommandName, Command>> = {
   quickstart: async (args) => {

@@ -49,12 +49,12 @@ import {
   writeBehind,
 } from './settling.ts';
 
-/** Settles what waits in the journal; asks whether to go on. */
+/** Settles the records that wait in the journal; calls `shouldContinue` to know whether to go on. */
 export type Recovery = (shouldContinue: () => boolean) => Promise<void>;
 
 const token = <T>(name: string) => Symbol(name) as ServiceIdentifier<T>;
 
-/** What a process must have before the container is built: started, migrated, read. */
+/** What a process needs before the container is built: services started, schema migrated, configuration read. */
 export interface Foundations extends AdminFoundations {
   readonly telemetry: Telemetry;
   readonly mcpTelemetry: McpTelemetry;
@@ -89,7 +89,7 @@ export const tokens = {
   appFor: token<ReturnType<typeof gatewayApp>>('AppFor'),
 };
 
-/** The only file that knows inversify: which value stands behind each port. Everything is a singleton. */
+/** The only file that knows inversify: it binds each port to its implementation. Everything is a singleton. */
 export function buildContainer(foundations: Foundations): Container {
   const container = new Container({ defaultScope: 'Singleton' });
   container.bind(tokens.foundations).toConstantValue(foundations);
@@ -149,7 +149,7 @@ function bindStores(container: Container): void {
   );
 }
 
-/** What is read of the database and followed. */
+/** State that is read from the database and followed. */
 function bindState(container: Container): void {
   container.bind(tokens.catalogue).toResolvedValue(
     ({ config, log }: Foundations) =>

@@ -1,4 +1,4 @@
-// What commands do with the database: loaded by those that open it.
+// Database operations of the commands, loaded only by those that open the database.
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdmin, type Credentials } from '../application/admin/create-admin.ts';
@@ -41,14 +41,14 @@ export const makeAdmin = (credentials: Credentials) =>
 
 export const verifyOwnLedger = () => withPool((pool) => verifyLedger(ledgerAuditStore(pool))());
 
-/** Writes the days of a range to the storage of the call. */
+/** Exports the days of a range to the storage of the call. */
 export const exportOwnDays = (call: ExportCall, tell: (day: ExportedDay) => void) =>
   withOwnDatabase(async ({ config }, url) => {
     const { exportNow } = await import('./export.ts');
     return exportNow(config.export, url, call, tell);
   });
 
-/** Told to stop, it ends after its batch and says what it deleted. */
+/** When asked to stop, it finishes its batch and reports what it deleted. */
 export const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
   withOwnDatabase(async ({ config }, url) => {
     let stopped = false;
@@ -67,7 +67,7 @@ export const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
 export async function migrateCommand(args: readonly string[]): Promise<number> {
   const check = flags(args, { check: { type: 'boolean' } }).values.check === true;
   const { database } = (await databaseConfig()).config;
-  // A check changes nothing: it makes no database either.
+  // A check changes nothing, so it creates no database either.
   if (check && database.kind === 'embedded' && !(await hasDatabase(database.dataDir)))
     return tellMigrations('pending', await allMigrations(migrationsFolder), []);
   return withOwnDatabase(async (_, url) => {
@@ -108,7 +108,7 @@ export async function seedCommand(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Why the database of a configuration cannot be used as it says. One that is embedded always can. */
+/** Why the database of a configuration cannot be used as configured. An embedded one always can. */
 export async function databaseProblem(config: DatabaseConfig): Promise<string | undefined> {
   if (config.kind === 'embedded') return undefined;
   const { url, distribution } = await openDatabase(config, terminal.err);

@@ -3,10 +3,10 @@ import type { DatabaseConfig } from '../infrastructure/config/database-config.ts
 import { coordinatorUrl } from '../infrastructure/postgres/citus/coordinator-url.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 
-/** The database of a configuration: reachable, and stopped again if this process started it. */
+/** The database of a configuration: reachable, and stopped by `stop` if this process started it. */
 export interface Database {
   readonly url: string;
-  /** How its rows lie. */
+  /** How its rows are distributed. */
   readonly distribution: DatabaseConfig['distribution'];
   readonly stop: () => Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface Database {
 /** The folder of the numbered migrations. */
 export const migrationsFolder = path.join(import.meta.dirname, '..', 'migrations');
 
-/** An embedded server that ends is started again when `keepRunning` says so. Of a cluster it is the coordinator. */
+/** With `keepRunning`, an embedded server that ends is started again. For a cluster the URL is the coordinator's. */
 export async function openDatabase(
   config: DatabaseConfig,
   log: (line: string) => void,

@@ -15,7 +15,7 @@ import type { ExportCall } from '../interfaces/cli/export.ts';
 
 const formats: Readonly<Record<ExportFormat, PartFormat>> = { parquet: parquetPart, csv: csvPart };
 
-/** Told to stop, it ends before the next part. */
+/** When asked to stop, it ends before the next part. */
 export async function exportNow(
   config: ExportConfig,
   databaseUrl: string,

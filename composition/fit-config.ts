@@ -7,8 +7,8 @@ import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { plainHosts } from '../infrastructure/postgres/hosts.ts';
 
 /**
- * A file that reads well and can be served here. On the left is what is wrong with it, or what it names that is no
- * certificate, or no URL of a database.
+ * Checks that a valid file can also be served here. Left: the problems of the file, or of what it names: a file that is
+ * no certificate, or a URL that is not a database's.
  */
 export async function fitConfig(
   loaded: Either<readonly ConfigProblem[], LoadedConfig>,

@@ -7,25 +7,25 @@ import type { Served } from '../interfaces/http/app.ts';
 import { type Listener, listener } from '../interfaces/http/listener.ts';
 import type { ServiceParts } from './parts.ts';
 
-/** How often the files of certificates are looked at: whoever renews them need not tell the gateway. */
+/** How often certificate files are checked for changes, so that a renewal does not have to notify the gateway. */
 const certificateSecs = 5;
 
-/** How often it is told that there are too many connections, while there are. */
+/** Minimum interval between warnings that the connection limit is reached. */
 const fullMs = 60_000;
 
-/** The listeners of a process: one for all, or one for callers and one for admins. */
+/** The listeners of a process: one for everybody, or one for callers and one for admins. */
 export interface Listeners {
   readonly url: string;
   /** Where the admin API and its page are. */
   readonly adminUrl: string;
-  /** No new connections; resolves when the last one is over. */
+  /** Accepts no new connections; resolves when the last one has ended. */
   readonly stop: () => Promise<void>;
   readonly cut: () => void;
-  /** Takes certificates up that have changed. */
+  /** Loads certificates that have changed. */
   readonly renew: () => Promise<void>;
 }
 
-/** All of them accept connections, or none does: then the error says why. `alone` as of {@link Listener}. */
+/** Opens all listeners or none: if one fails, the error says why. `alone` as of {@link Listener}. */
 export async function openListeners(
   parts: Pick<ServiceParts, 'appFor' | 'clock'>,
   config: LiveConfig,
@@ -97,7 +97,7 @@ function listenerFor(
   };
 }
 
-/** Calls on at most once in so many milliseconds. */
+/** Calls `call` at most once per `ms` milliseconds, and ignores the other calls. */
 export function atMostEach(ms: number, call: () => void): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {

@@ -29,19 +29,19 @@ interface McpFoundations {
   readonly mcpTelemetry: McpTelemetry;
 }
 
-/** The gateway's side of MCP. */
+/** The MCP part of the gateway. */
 export interface McpParts {
   readonly services: McpServices;
   readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
-  /** What model requests with tools tell of themselves. */
+  /** What model requests with tools record. */
   readonly told: Pick<ServePorts, 'mcpOverheads' | 'invocationLinks'>;
   readonly clock: Clock;
-  /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
+  /** Writes what is queued and closes the connections to the servers; gives up after `withinMs`. */
   readonly close: (withinMs: number) => Promise<void>;
 }
 
-/** How often it is asked whether a caller may have a stream still that lasts. */
+/** How often it is checked that a caller may still have its lasting stream. */
 const standingSecs = 2;
 
 export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates): McpParts {

@@ -5,10 +5,10 @@ import type { CutOff } from '../interfaces/http/cut-off.ts';
 import type { LoadGate } from '../interfaces/http/load-gate.ts';
 import { losable } from '../interfaces/http/request-context.ts';
 
-/** A test is over after this long: an admin waits for it, and proxies wait about as long. */
+/** A test is aborted after this time: an admin waits for it, and proxies wait about as long. */
 const maxTestMs = 60_000;
 
-/** Tests pass the gate that callers' requests pass, and are cut off where these are, or when their time is over. */
+/** Tests pass the same gate as callers' requests, and are cut off with them at shutdown, or at their own timeout. */
 export const testRoom =
   (gate: LoadGate, cut: Pick<CutOff, 'whenCut'>, maxMs = maxTestMs): EnterTestRoom =>
   (ownershipScope) => {

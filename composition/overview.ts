@@ -4,10 +4,10 @@ import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { waitingRecords } from '../infrastructure/journal/waiting-records.ts';
 import { mailReady } from './settling.ts';
 
-/** Files that are named. */
+/** At most so many files are listed. */
 const mostFiles = 10;
 
-/** What waits in the journal of this replica, file by file. */
+/** The records that wait in the journal of this replica, file by file. */
 export async function journalAttention(config: LiveConfig): Promise<Attention> {
   const { files, isLowerBound } = await waitingRecords(journalFolder(config.loaded().config.dataDir));
   return {

@@ -13,7 +13,10 @@ import { placedLine } from '../interfaces/cli/check-config.ts';
 import { terminal } from '../interfaces/cli/command.ts';
 import { openDatabase } from './database.ts';
 
-/** The configuration that is named or lies here; none, and it is the quick start's. */
+/**
+ * The configuration that is named or lies in this folder; `undefined` when there is none, and the quick start's
+ * applies.
+ */
 const ownConfigPath = (): string | undefined =>
   environment(processVariables()).configPath ?? (existsSync('gateway.yaml') ? 'gateway.yaml' : undefined);
 
@@ -24,8 +27,8 @@ export function configPath(): string {
 }
 
 /**
- * Commands that only need the database also work on the one that the quick start made; of its file they need no more, so
- * that any key does.
+ * Commands that only need the database also work on the quick start's. They use nothing else from its configuration, so
+ * any key will do.
  */
 export async function databaseConfig(): Promise<LoadedConfig> {
   const own = ownConfigPath();
@@ -34,7 +37,7 @@ export async function databaseConfig(): Promise<LoadedConfig> {
   return valid(quickstartConfig, quickstartVariables(formatKey(newKey()), 'http://127.0.0.1:1/v1'));
 }
 
-/** A configuration without problems; it throws what is wrong, a line each. */
+/** Loads a configuration; throws its problems, one per line. */
 export async function valid(
   file: string,
   more: Readonly<Record<string, string>> = {},
@@ -45,8 +48,8 @@ export async function valid(
 }
 
 /**
- * Runs with the configuration and its database, which is started and stopped again where it is embedded. Only who is to
- * bring it up to date makes one: any other command was called in the wrong folder, or without its `DATABASE_URL`.
+ * Runs with the configuration and its database. An embedded database is started, and stopped afterwards. Only `gateway
+ * migrate` creates a missing one: any other command was run in the wrong folder, or without its `DATABASE_URL`.
  */
 export async function withOwnDatabase<A>(
   run: (loaded: LoadedConfig, url: string) => Promise<A>,
@@ -77,6 +80,6 @@ export async function withPoolOf<A>(url: string, run: (pool: DatabasePool) => Pr
   }
 }
 
-/** The same to the database of the configuration. */
+/** The same for the database of the configuration. */
 export const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>
   withOwnDatabase((_, url) => withPoolOf(url, run));

@@ -1,38 +1,38 @@
 import cluster, { type Worker } from 'node:cluster';
 import { stopRequests } from '../infrastructure/stop-requests.ts';
 
-/** The end of a process is over so long after the grace, or after a second signal, whatever waits. */
+/** A process ends at most this long after its grace, or after a second signal, whatever it still waits for. */
 export const endMs = 15_000;
 
-/** What a supervisor tells its workers: drain and end; end now; read the configuration again. */
+/** Orders of a supervisor to its workers: drain and end; end now; read the configuration again. */
 export type WorkerCommand = 'stop' | 'end' | 'reload';
 
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** What the supervisor of a process that serves needs to know: it has not read the configuration. */
+/** What a supervisor needs to know from a serving process, because it has not read the configuration itself. */
 export interface Serving {
-  /** How many processes there shall be. */
+  /** How many processes are to run. */
   readonly workers: number;
   readonly graceMs: number;
 }
 
-/** What a worker tells its supervisor. */
+/** What a worker reports to its supervisor. */
 export type Report =
-  /** It hears orders from now on. */
+  /** It handles orders from now on. */
   | { readonly kind: 'up' }
-  /** It accepts connections. Again after a reload. */
+  /** It accepts connections. Sent again after a reload. */
   | ({ readonly kind: 'serving' } & Serving)
-  /** A signal came to the worker; what follows from it is the supervisor's to say. */
+  /** The worker received a signal; the supervisor decides what follows. */
   | { readonly kind: 'signal'; readonly signal: (typeof signals)[number] };
 
-/** What a serving process is asked for while it lives, and what it tells. */
+/** What a serving process is asked to do while it lives, and what it reports. */
 export interface ProcessControl {
-  /** Requests in flight get their grace, then the process ends. */
+  /** Resolves on the first request to stop: requests in flight get their grace, then the process ends. */
   readonly stopped: Promise<void>;
-  /** No more grace. */
+  /** Resolves when there is no more grace. */
   readonly forced: Promise<void>;
   readonly onReload: (reload: () => void) => void;
-  /** The first process migrates and seeds; those beside it, and those that replace one, find that done. */
+  /** The first process migrates and seeds. Further and replacing processes find that done. */
   readonly first: boolean;
   readonly serving: (serving: Serving) => void;
 }
@@ -49,18 +49,18 @@ const controlBySignals = (): ProcessControl => ({
 });
 
 /**
- * A signal to the whole process group comes to a worker as well as to its supervisor. So a worker only reports
- * signals and obeys orders. A supervisor that is gone gives none: then the worker stops by itself.
+ * A signal to the whole process group reaches a worker as well as its supervisor. So a worker only reports signals and
+ * obeys orders. Without its supervisor it gets no orders, and stops by itself.
  */
 function controlBySupervisor(worker: Worker): ProcessControl {
   const stopped = Promise.withResolvers<void>();
   const forced = Promise.withResolvers<void>();
   const reloads: (() => void)[] = [];
   const report = (message: Report): void => {
-    // Without a supervisor nobody wants to know; its end is noticed below.
+    // Without a supervisor there is nobody to report to; its end is noticed below.
     if (worker.isConnected()) worker.send(message, () => undefined);
   };
-  // Otherwise Node ends the process at once when the supervisor is gone.
+  // Otherwise Node ends this process at once when the supervisor is gone.
   worker.exitedAfterDisconnect = true;
   process.once('disconnect', stopped.resolve);
   for (const signal of signals) process.on(signal, () => report({ kind: 'signal', signal }));

@@ -10,10 +10,10 @@ import { invocationRecords, purgeAlone } from '../infrastructure/postgres/purge-
 import type { Database } from './database.ts';
 import { inUtc, type PurgeWorker, purgeWorker } from '../infrastructure/purge-worker.ts';
 
-/** Once a day, a while after the request logs' own default. */
+/** Once a day, some time after the default schedule of the request logs. */
 const invocationSchedule = '30 0 * * *';
 
-/** What is deleted by its age: request logs and records of MCP tool calls, each by settings of its own. */
+/** Purges rows by age: request logs and records of MCP tool calls, each with its own settings. */
 export function purgeOnSchedule(
   clock: Clock,
   config: LiveConfig,

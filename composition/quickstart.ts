@@ -22,13 +22,13 @@ import { serveCommand } from './serve-command.ts';
 
 export const quickstartConfig = path.join(import.meta.dirname, '..', 'config', 'quickstart.yaml');
 
-/** What the file takes from the environment. */
+/** The environment variables that the file refers to. */
 export const quickstartVariables = (key: string, upstreamUrl: string): Readonly<Record<string, string>> => ({
   GATEWAY_QUICKSTART_KEY: key,
   GATEWAY_SIMULATED_URL: upstreamUrl,
 });
 
-/** A secret that is generated at first start, kept with mode 0600, and never a constant. */
+/** A secret that is generated at the first start and kept with mode 0600; never a constant. */
 async function keptSecret(file: string, fresh: string): Promise<string> {
   await closedFolder(path.dirname(file));
   return writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
@@ -85,7 +85,7 @@ export async function quickstartCommand(
   }
 }
 
-/** Nobody has decided on the quick start's file: what it would end is of another configuration. */
+/** Nobody chose the quick start's file for this database: whatever it would end belongs to another configuration. */
 const refuseOfOthers: StartJudge = async (loaded, seed) => {
   const ended = endings(await seed.losses(seedOf(loaded)));
   if (ended !== undefined)
@@ -95,7 +95,7 @@ const refuseOfOthers: StartJudge = async (loaded, seed) => {
     );
 };
 
-/** Not where another admin was there before: the first one alone is made of the quick start's. */
+/** False where there was an admin before: only the first admin is created with the quick start's credentials. */
 async function letsIn(databaseUrl: string, admin: QuickstartAdmin): Promise<boolean> {
   const pool = await openPool(databaseUrl, 1);
   try {
@@ -105,7 +105,7 @@ async function letsIn(databaseUrl: string, admin: QuickstartAdmin): Promise<bool
   }
 }
 
-/** Without an admin: those who were there before, whose passwords nobody knows here. */
+/** `admin` is `undefined` where there were admins before, whose passwords are not known here. */
 function announce(
   { out }: Terminal,
   { url, adminUrl }: Pick<Service, 'url' | 'adminUrl'>,

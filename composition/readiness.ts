@@ -4,9 +4,9 @@ import { sharedAnswer } from '../infrastructure/shared-answer.ts';
 import { UnfitDatabase } from '../infrastructure/postgres/migrate.ts';
 import type { WriteTrouble } from '../infrastructure/postgres/gateway-process.ts';
 
-/** The database must answer a readiness check in this time. */
+/** Timeout of the database in a readiness check. */
 const readyTimeoutMs = 2_000;
-/** A readiness check is answered from one that is not older: whoever asks more often asks nobody else. */
+/** A readiness check is answered from a result of at most this age, so frequent checks add no load on the database. */
 const readyMaxAgeMs = 250;
 
 const whyUnwritable = {
@@ -14,7 +14,9 @@ const whyUnwritable = {
   disk_full: 'the disk of the database is full',
 } as const satisfies Record<WriteTrouble, string>;
 
-/** Why this process must not get requests: config loaded, migrations applied, a database that answers and takes rows. */
+/**
+ * Why this process must not get requests: ready means migrations applied and a database that answers and takes rows.
+ */
 export function readiness(
   draining: () => boolean,
   pending: () => Promise<readonly string[]>,

@@ -5,22 +5,22 @@ import { type SomeModels, withModels } from '../infrastructure/config/served-con
 import type { ErrorLink } from '../infrastructure/postgres/error-chain.ts';
 import type { Reload, ReloadAsk } from './reload-work.ts';
 
-/** What the thread answers: without the models, which are handed over in pieces. Of an error what is known of it. */
+/** The thread's answer, without the models, which are sent in pieces. Of an error it has the chain of causes. */
 export type ReloadAnswer = Reload | { readonly kind: 'failed'; readonly chain: readonly ErrorLink[] };
 
 /**
- * A reload in a thread of its own, which ends with it: a file of 4 MiB is read for seconds, and its statements are
- * megabytes of text. The event loop has only the models to take over, some at each of its turns.
+ * Runs a reload in a thread of its own, which is terminated afterwards: a file of 4 MiB takes seconds to read, and its
+ * statements are megabytes of text. The event loop only takes the models over, a few in each of its turns.
  */
 export async function reloadInThread(ask: ReloadAsk): Promise<Reload> {
   const { port1: models, port2: theirs } = new MessageChannel();
-  // The thread's file ends as this one does: in a package both are JavaScript.
+  // The thread's file has the extension of this one: in a package both are JavaScript.
   const file = path.join(import.meta.dirname, `reload-thread${path.extname(import.meta.filename)}`);
   const worker = new Worker(file);
-  // A process that ends does not wait for it: what is not committed is rolled back.
+  // A process that ends does not wait for the thread: uncommitted work is rolled back.
   worker.unref();
   try {
-    // The environment of a process is no plain object.
+    // The environment of a process is not a plain object.
     worker.postMessage({ ask: { ...ask, variables: { ...ask.variables } }, models: theirs }, [theirs]);
     const answer = await answerOf(worker);
     if (answer.kind === 'failed') throw chained(answer.chain);
@@ -49,7 +49,7 @@ async function piecesOf(port: MessagePort): Promise<readonly SomeModels[]> {
   }
 }
 
-/** The error of the thread, as whoever tells of errors looks at them. */
+/** Rebuilds the thread's error with its causes, in the form that error logging reads. */
 const chained = (chain: readonly ErrorLink[]): Error =>
   chain.reduceRight<Error>(
     (cause, { message, ...link }) => Object.assign(new Error(message, { cause }), link),

@@ -4,12 +4,12 @@ import { errorChain } from '../infrastructure/postgres/error-chain.ts';
 import type { ReloadAnswer } from './reload-in-thread.ts';
 import { type ReloadAsk, reloadWork } from './reload-work.ts';
 
-/** The thread of one reload: one question, one answer. */
+/** The thread of one reload: one request, one answer. */
 parentPort?.once('message', ({ ask, models }: { readonly ask: ReloadAsk; readonly models: MessagePort }) => {
   void answerTo(ask, models).then((answer) => parentPort?.postMessage(answer, []));
 });
 
-/** The models are in the port's line before the answer comes. */
+/** The models are queued on the port before the answer is sent. */
 async function answerTo(ask: ReloadAsk, port: MessagePort): Promise<ReloadAnswer> {
   try {
     const done = await reloadWork(ask);

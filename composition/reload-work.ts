@@ -11,39 +11,39 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { fitConfig } from './fit-config.ts';
 
-/** What a reload is told. Plain data, as it is sent to a thread. */
+/** Input of a reload. Plain data, because it is sent to a thread. */
 export interface ReloadAsk {
   /** Path of the file. */
   readonly file: string;
-  /** What its placeholders stand for. */
+  /** The values of its placeholders. */
   readonly variables: Variables;
-  /** The database that the file is reconciled into; undefined: others do that. */
+  /** The database that the file is reconciled into; `undefined` when other processes do that. */
   readonly reconcileInto: string | undefined;
-  /** A file that ends most of what is there is meant. */
+  /** The file may end most of what is there. */
   readonly allowShrink: boolean;
-  /** What a file says, as `shrinks` had it, that may end most of what is there. */
+  /** The digest (`shrinks`) of a file that was confirmed, and so may end most of what is there. */
   readonly confirmed: string | undefined;
 }
 
-/** What became of the file. */
+/** The outcome of a reload. */
 export type Reload =
   | {
       readonly kind: 'refused';
       readonly problems: readonly ConfigProblem[];
-      /** It would end most of what is there: a digest of what it says. */
+      /** Present when the file would end most of what is there: a digest of what it says. */
       readonly shrinks?: string;
     }
   | {
       readonly kind: 'ready';
       readonly served: ServedConfig;
-      /** Undefined where it was not reconciled. */
+      /** `undefined` where it was not reconciled. */
       readonly kept: KeptByAdmins | undefined;
     };
 
-/** A file that was being written, or lost: to take it up would revoke every key. */
+/** An empty file is still being written, or was lost: applying it would revoke every key. */
 const empty = placeless('', 'is empty: a file that ends everything is never taken up by a reload');
 
-/** Reads the file, judges it, and reconciles it into the database; whoever asked then has nothing left to do but swap. */
+/** Reads and judges the file, and reconciles it into the database, so that its caller only has to swap. */
 export async function reloadWork(ask: ReloadAsk): Promise<Reload> {
   const read = await fitConfig(await loadLastingConfig(ask.file, ask.variables));
   if (E.isLeft(read)) return { kind: 'refused', problems: read.left };
@@ -68,7 +68,7 @@ export async function reloadWork(ask: ReloadAsk): Promise<Reload> {
 const wouldEnd = (shrunk: string | undefined): ConfigProblem =>
   placeless('', `would end ${shrunk}: if that is meant, send SIGHUP once more within 10 minutes`);
 
-/** Of two files that say the same it is the same, in whatever order they have the keys of an object. */
+/** The same for two files that say the same, in whatever order their objects have their keys. */
 const digestOf = (seed: Seed): string =>
   createHash('sha256')
     .update(JSON.stringify(seed, (_, value: unknown) => plain(value)))

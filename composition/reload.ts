@@ -13,26 +13,26 @@ import type { Log } from '../infrastructure/logging.ts';
 import { reloadInThread } from './reload-in-thread.ts';
 import { reloadWork } from './reload-work.ts';
 
-/** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
+/** A second SIGHUP later than this counts as a first one, because it may be sent for another reason. */
 const confirmWithinMs = 600_000;
 
-/** Bytes of a file that is read in a twentieth of a second: a thread takes a second to begin. */
+/** A file of up to this many bytes is read in a twentieth of a second, while a thread takes a second to start. */
 const hereBytes = 64 * 1024;
 
 export interface ReloadParts {
   readonly config: LiveConfig;
   readonly log: Log;
-  /** The database that this process reconciles the file into; undefined: others do. */
+  /** The database that this process reconciles the file into; `undefined` when other processes do that. */
   readonly reconcileInto: string | undefined;
-  /** `--allow-shrink`: a file that ends most of what is there is meant. */
+  /** `--allow-shrink`: a file may end most of what is there. */
   readonly allowShrink: boolean;
-  /** The file is in force: everything is read off it anew. */
+  /** Called when the file is in force, so that everything that depends on it is read again. */
   readonly takenUp: () => Promise<void>;
 }
 
 /**
- * Validates the file again, reconciles it and swaps. A bad one is refused, and so is one that would revoke or disable
- * more than half of what is there, until it is asked for once more unchanged; then the old state stays.
+ * Validates the file again, reconciles it and swaps. The old state stays when a file is refused: a bad one, or one that
+ * would revoke or disable more than half of what is there, until it is sent once more unchanged.
  */
 export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProblem[]> {
   const { config, log, takenUp } = parts;
@@ -46,7 +46,7 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
     if (keys.length > 0) log.warn({ keys }, 'keys of the configuration that have changed want a restart');
     return [];
   };
-  // One after the other: the second must know what became of the first.
+  // One after the other, because the second must know the outcome of the first.
   let last: Promise<unknown> = Promise.resolve();
   return () => {
     const next = last.then(reload);
@@ -55,7 +55,10 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
   };
 }
 
-/** Reads and reconciles the file, a large one beside the event loop, and remembers which file would have ended too much. */
+/**
+ * Reads and reconciles the file, a large one in a thread, and remembers a file that was refused because it ends too
+ * much.
+ */
 function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
   let refused: { readonly digest: string; readonly at: number } | undefined;
   return async (): Promise<Either<readonly ConfigProblem[], ServedConfig>> => {
@@ -76,15 +79,15 @@ function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
 const sizeOf = (file: string): Promise<number> =>
   stat(file).then(
     ({ size }) => size,
-    () => 0, // Reading it says why.
+    () => 0, // Reading it reports why.
   );
 
-/** Throws where a start must not take the file up. */
+/** Throws when startup must not apply the file. */
 export type StartJudge = (loaded: LoadedConfig, seed: SeedStore) => Promise<void>;
 
 /**
- * A start takes a smaller file up, since somebody has just decided on it; but a file that says nothing at all ends
- * everything, and is refused where there is something to end.
+ * At startup a smaller file is applied, since somebody has just decided on it. A file that says nothing at all would
+ * end everything, and is refused where there is something to end.
  */
 export const refuseEmpty: StartJudge = async (loaded, seed) => {
   const shrunk = loaded.saysNothing ? shrinkage(await seed.losses(seedOf(loaded))) : undefined;

@@ -31,7 +31,7 @@ import { type Service, startService } from './serve.ts';
 
 /** What the quick start adds to a plain `serve`. */
 export interface ServeHooks {
-  /** Asked at the start, unless `--allow-shrink` says that whatever ends is meant. */
+  /** Called at startup, unless `--allow-shrink` says that everything that ends is meant to. */
   readonly judge: StartJudge;
   readonly onReady: (urls: Pick<Service, 'url' | 'adminUrl'>, databaseUrl: string) => Promise<void>;
 }
@@ -93,7 +93,9 @@ export async function serveCommand(
   }
 }
 
-/** Nothing can start without a schema; with an older one it may, and is not ready until it is migrated. */
+/**
+ * Startup fails without a schema. With an older one the process starts, and is not ready until the schema is migrated.
+ */
 async function tellPending({ url, distribution }: Database, log: Log): Promise<void> {
   const pending = await pendingMigrations(url, migrationsFolder, distribution);
   if (pending.some((name) => name.startsWith('0001_')))
@@ -102,7 +104,7 @@ async function tellPending({ url, distribution }: Database, log: Log): Promise<v
     log.warn({ pending }, 'the database is older than this release: run `npx gateway migrate`');
 }
 
-/** In a roll-out a replica of the release before works on the newer schema. */
+/** During a rolling update, a replica of the previous release works on the newer schema. */
 async function tellNewer({ url }: Database, log: Log): Promise<void> {
   const newer = await newerMigrations(url, migrationsFolder);
   if (newer.length > 0) log.warn({ newer }, 'the database is newer than this release');
@@ -119,7 +121,9 @@ interface Serving {
   readonly onHangup: (reload: Reload) => void;
 }
 
-/** Whatever the end of the process waits for, a start included, it is over so long after it was asked for. */
+/**
+ * Ends the process `endMs` after its grace, or after a second signal, whatever it still waits for, startup included.
+ */
 async function endInTime(
   { stopped, forced }: ProcessControl,
   life: { graceMs: number },
@@ -137,7 +141,7 @@ async function endInTime(
   await out();
 }
 
-/** What is done once for all processes of a gateway, before the first one serves. */
+/** Work that is done once for all processes of a gateway, before the first one serves. */
 async function prepare(
   { log, hooks, seeds, allowShrink }: Serving,
   loaded: LoadedConfig,
@@ -162,7 +166,9 @@ async function prepare(
   await tellFewFiles(loaded.config.server, log);
 }
 
-/** A process out of descriptors accepts nobody, and cannot reach its database: the bounds shall come first. */
+/**
+ * A process out of file descriptors accepts no connections and cannot reach its database: its limits must apply first.
+ */
 async function tellFewFiles({ maxConnections, maxInFlight }: ServerConfig, log: Log): Promise<void> {
   const openFiles = await openFilesLimit();
   // A request in flight has a connection of its own upstream.
@@ -173,7 +179,9 @@ async function tellFewFiles({ maxConnections, maxInFlight }: ServerConfig, log: 
   );
 }
 
-/** `GATEWAY_ADMIN_EMAIL` and `GATEWAY_ADMIN_PASSWORD` make a platform admin when none with a password exists. */
+/**
+ * Creates a platform admin from `GATEWAY_ADMIN_EMAIL` and `GATEWAY_ADMIN_PASSWORD` when none with a password exists.
+ */
 async function ensureFirstAdmin(
   variables: ReturnType<typeof processVariables>,
   url: string,
@@ -222,7 +230,10 @@ async function serveHere(
 
 type Reload = () => Promise<readonly ConfigProblem[]>;
 
-/** SIGHUP takes the file up again. One that comes during the start does not end the process; it waits its turn. */
+/**
+ * SIGHUP reloads the file. One that arrives during startup does not end the process; it is handled when startup is
+ * done.
+ */
 function hangups(control: ProcessControl, log: Log): (reload: Reload) => void {
   let reload: Reload | undefined;
   let early = false;
@@ -244,7 +255,7 @@ function hangups(control: ProcessControl, log: Log): (reload: Reload) => void {
   };
 }
 
-/** A bad file is refused loudly, and the old state stays. */
+/** A bad file is refused with an error for each problem, and the old state stays. */
 function reportReload(log: Log, problems: readonly ConfigProblem[]): void {
   if (problems.length === 0) log.info({}, 'the configuration was taken up');
   for (const { path: at, line, message } of problems)

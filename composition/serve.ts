@@ -23,11 +23,11 @@ import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
 import { clusterOf, heartbeat, keyDays } from './settling.ts';
 
-/** A connection that does not answer any more is waited for so long at the end. */
+/** How long shutdown waits for a connection that does not answer any more. */
 const closeMs = 1000;
 /** How often a journal that is not empty is reported. */
 const journalReportMs = 60_000;
-/** How soon the journal is looked at again. */
+/** How often the journal is checked for records to settle. */
 const recoverySecs = 2;
 export interface ServeOptions {
   readonly config: LiveConfig;
@@ -37,20 +37,20 @@ export interface ServeOptions {
   readonly seeds: boolean;
   /** A reload may end most of what is there. */
   readonly allowShrink?: boolean;
-  /** No other process shares the port: connections need not come through a supervisor. */
+  /** No other process shares the port, so connections need not come through a supervisor. */
   readonly alone?: boolean;
 }
 
-/** A serving process: from the first connection to the last written row. */
+/** A serving process, from the first connection to the last written row. */
 export interface Service {
   readonly url: string;
-  /** Where the admin API and its page are: the same, or the listener of their own. */
+  /** Where the admin API and its page are: at `url`, or on a listener of their own. */
   readonly adminUrl: string;
   /** Validates the file again, then swaps; a bad one is refused and the old state stays. */
   readonly reload: () => Promise<readonly ConfigProblem[]>;
   /**
-   * Readiness fails, no new connections, streams in flight get their grace, or none once it is forced, everything
-   * written. Resolves with the number of requests that could not be settled.
+   * Fails readiness, accepts no new connections, gives streams in flight their grace (none once `forced` resolves) and
+   * writes everything. Resolves with the number of requests that could not be settled.
    */
   readonly stop: (forced?: Promise<void>) => Promise<number>;
 }
@@ -120,7 +120,7 @@ interface Held {
   readonly connections: Connections;
 }
 
-/** Lets go of everything that a process holds, in order. */
+/** Releases everything that a process holds, in order. */
 const releasing =
   ({ parts, background, purge, partitions, exported, connections }: Held) =>
   async (withinMs: number): Promise<void> => {
@@ -137,7 +137,7 @@ const releasing =
     await within(closeMs, Promise.all([pool.end(), replica?.pool.end(), cluster?.end()]));
   };
 
-/** What a process is connected with. */
+/** The database connections of a process. */
 type Connections = Pick<Foundations, 'pool' | 'replica' | 'cluster'>;
 
 async function connect(database: Database, settings: DatabaseConfig, log: Log): Promise<Connections> {
@@ -153,7 +153,7 @@ async function connect(database: Database, settings: DatabaseConfig, log: Log): 
   return { pool, replica, cluster };
 }
 
-/** On Citus the log is in as many tables as there are shards, and by time in no more. */
+/** On Citus the log is split into one table per shard, and is not partitioned by time as well. */
 const partitionsOf =
   ({ pool, cluster }: Connections, config: LiveConfig) =>
   async (): Promise<void> => {
@@ -161,7 +161,7 @@ const partitionsOf =
       await makeLogPartitions(pool, config.loaded().config.requestLogging.purge.enabled);
   };
 
-/** Pools connect when they are first used: a replica that is away stops no start. */
+/** Pools connect on first use, so an unreachable replica does not prevent startup. */
 const replicaOf = async (settings: DatabaseConfig): Promise<ReadReplica | undefined> =>
   settings.kind === 'embedded' || settings.readUrl === undefined
     ? undefined
@@ -190,7 +190,7 @@ async function end(
   return unsettled;
 }
 
-/** What is exported of this process beside its requests. */
+/** What is exported of this process in addition to its requests. */
 const watchedParts = (
   parts: ServiceParts,
   pool: Awaited<ReturnType<typeof openPool>>,
@@ -205,7 +205,7 @@ const watchedParts = (
   connections: () => ({ ...pool.connections.counts(), max }),
 });
 
-/** What every replica does beside serving: mails that wait, records that wait. */
+/** Background work of every replica: alert mails, the journal, its heartbeat and the days on which keys were used. */
 function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, draining: () => boolean) {
   const { dispatch } = parts.alerting;
   const dispatching = failuresOf(log, 'budget alerts could not be dispatched');
@@ -213,7 +213,7 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
     async (shouldContinue) => {
       const { mail, budgetAlerts } = config.loaded().config;
-      // Without mail the others' mails are left to them, but one whose dispatcher died is noticed all the same.
+      // Without mail, pending mails are left to other replicas, but one whose dispatcher died is still noticed.
       await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => shouldContinue() && !draining());
       dispatching.worked();
     },
@@ -242,7 +242,7 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
   };
 }
 
-/** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
+/** Warns that records wait, and how much of the journal they fill, at intervals for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
   const tell = atMostEach(journalReportMs, () =>
     log.warn({ bytes: journal.size(), max_bytes: journal.maxBytes }, 'records wait in the journal'),
@@ -252,7 +252,7 @@ function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): ()
   };
 }
 
-/** Says that payload bodies were shed, now and then for as long as more are. */
+/** Warns that payload bodies were shed, at intervals for as long as more are. */
 function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () => void {
   let reported = 0;
   const tell = atMostEach(journalReportMs, () => {
@@ -265,7 +265,7 @@ function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () =
   };
 }
 
-/** What came into the journal at the very end need not wait for the next start, if the database is there. */
+/** Records that reached the journal during shutdown need not wait for the next start, if the database is there. */
 async function lastRecovery(parts: ServiceParts, log: Log, shouldContinue: () => boolean): Promise<void> {
   const { journal } = parts;
   try {

@@ -25,17 +25,19 @@ import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
 import type { ServicePool } from '../infrastructure/postgres/pool.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
-/** A request lasts as long as its upstream may; a claim outlives it by this much. */
+/** A request lasts at most as long as its upstream may take; its claim outlives it by this much. */
 const claimMarginSecs = 120;
 
-/** How often the days of keys are written: seconds behind their requests, in one statement for all of them. */
+/**
+ * How often the days on which keys were used are written: seconds behind the requests, in one statement for all keys.
+ */
 const keyUseSecs = 5;
 
-/** A defect's message may quote what a caller or the configuration keeps secret. */
+/** The message of a defect may quote a secret of a caller or of the configuration. */
 export const cleaned = (config: LiveConfig) => (message: string) =>
   boundedMessage(redactedError(message, config.policy().redaction));
 
-/** Where settlements wait that the database could not take. */
+/** The journal for settlements that the database could not take. */
 export function journalOf(config: LiveConfig, log: Log): Journal {
   const tell = logThrottled(log, 'the journal could not be written');
   return localJournal({
@@ -48,7 +50,7 @@ export function journalOf(config: LiveConfig, log: Log): Journal {
   });
 }
 
-/** This process as the database knows it. What hinders writing rows is logged when it begins and when it ends. */
+/** This process as the database knows it. A state in which rows cannot be written is logged when it begins and ends. */
 export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log: Log): GatewayProcess =>
   cluster === undefined
     ? gatewayProcess(pool, { onWriting: (trouble) => tellWriting(log, trouble) })
@@ -83,14 +85,14 @@ const tellWriting = (log: Log, trouble: WriteTrouble | undefined, where: object 
         'the database takes no rows: owners with a hard limit are refused',
       );
 
-/** What settlement needs to know, at once or out of the journal. */
+/** What settlement needs to know, both right after a request and from the journal. */
 export const settlingOptions = (config: LiveConfig, log: Log) => ({
   closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
   mailReady: mailReady(config),
   onFault: databaseFaultLog(log),
 });
 
-/** What queues that are written behind the answers say of their failures: nobody waits for them. */
+/** How queues that are written behind the answers report failures, since no request waits for them. */
 export const writeBehind = (config: LiveConfig, log: Log) => ({
   onFault: statementErrorLog(log),
   onDefect: (error: unknown) => log.error(defectFields(error, cleaned(config)), 'defect'),
@@ -104,7 +106,7 @@ export const claimSeconds = (config: LiveConfig): number => {
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
 
-/** Says once a second that this process is there. */
+/** Reports once a second that this process is alive. */
 export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {
   const { failed, worked } = failuresOf(log, 'the database could not be told of this process');
   return repeating(
@@ -114,7 +116,7 @@ export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Rep
   );
 }
 
-/** Writes the days on which keys were used, what is left of them at the end too. */
+/** Writes the days on which keys were used; at shutdown, those that are left too. */
 export function keyDays({ write }: Pick<KeyUse, 'write'>, log: Log): Repeating {
   const { failed, worked } = failuresOf(log, 'the days on which keys were used could not be written');
   const days = repeating(

@@ -2,44 +2,44 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endMs } from './process-control.ts';
 
 /**
- * What happens when in the end, counted from the cut of what is still in flight. Each step leaves room for the next,
- * and nothing that hangs takes the time of what comes after it.
+ * The schedule of a shutdown, counted from the moment when requests still in flight are cut off. Each step leaves room
+ * for the next, and a step that hangs does not take the time of those after it.
  */
 export const shutdownSteps = {
-  /** Upstreams that are read on for their usage, because a hard budget wants it, are left. */
+  /** Upstreams that are drained for their usage, because a hard budget needs it, are abandoned. */
   upstreamsMs: 5000,
-  /** Callers have the error that says that they are cut off, those of such an upstream too. */
+  /** Callers have received the error that says that they are cut off, those of a drained upstream too. */
   toldMs: 6000,
-  /** What may wait in the journal waits for the database no longer. */
+  /** Records that may wait in the journal stop waiting for the database. */
   lastCallMs: 8000,
-  /** Whatever is not settled by now will not be. */
+  /** Anything that is not settled by now will not be. */
   settledMs: 10_000,
-  /** Background work, pools and exports are left as they are. */
+  /** Background work, pools and exporters that are not closed are abandoned. */
   releasedMs: 14_000,
   endMs,
 } as const;
 
 type Steps = Readonly<Record<keyof typeof shutdownSteps, number>>;
 
-/** What a process that is to end has in flight, and how it lets go of it. */
+/** What a process that shuts down has in flight, and how it is ended. */
 export interface ShutdownPorts {
   readonly inFlight: () => number;
   readonly graceMs: number;
   /** A second request to stop: no more grace. */
   readonly forced: Promise<void>;
-  /** Tells callers that they are cut off. */
+  /** Sends callers the error that says that they are cut off. */
   readonly tell: () => void;
   /** Ends every connection of callers. */
   readonly cut: () => void;
   readonly endUpstreams: (withinMs: number) => void;
   readonly lastCall: () => void;
-  /** Closes everything, in order, until then (milliseconds from now). */
+  /** Closes everything, in order, within that many milliseconds. */
   readonly release: (withinMs: number) => Promise<void>;
 }
 
 /**
- * What is in flight gets its grace; then its callers get an error, it is cut off and settled, and everything is closed:
- * all of it within the grace and `endMs`. Resolves with the number of requests that could not be settled.
+ * Requests in flight get their grace. Then their callers get an error, they are cut off and settled, and everything is
+ * closed, all within the grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
 export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownSteps): Promise<number> {
   const { inFlight, graceMs, forced, tell, cut, endUpstreams, lastCall, release } = parts;
@@ -56,7 +56,7 @@ export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownStep
   await until(idle, left(steps.toldMs));
   cut();
   await until(idle, left(steps.lastCallMs));
-  // A step and no timer, because a process that was held up must not come to its end without it.
+  // A step and not a timer, because a process that was held up must not skip it.
   if (!idle()) lastCall();
   await until(idle, left(steps.settledMs));
   const unsettled = inFlight();
@@ -64,7 +64,7 @@ export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownStep
   return unsettled;
 }
 
-/** What of the work is not done by then goes on by itself, and is not waited for. */
+/** Work that is not done by then continues by itself, and is no longer waited for. */
 export const within = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
   const timer = new AbortController();
   const late = sleep(milliseconds, undefined, { signal: timer.signal, ref: true }).catch(() => undefined);

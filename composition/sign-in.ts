@@ -23,10 +23,10 @@ import type { AdminEndpointPorts } from '../interfaces/http/admin/admin-endpoint
 import type { OpenRoutesPorts } from '../interfaces/http/admin/open-routes.ts';
 import { callbackPath } from '../interfaces/http/admin/sign-in-routes.ts';
 
-/** What the routes of signing in and of a person's own access need, but for what every endpoint does. */
+/** What the routes of signing in and of a person's own access need, beyond what every endpoint needs. */
 export type SignInUseCases = Omit<OpenRoutesPorts, Exclude<keyof AdminEndpointPorts, 'currentSession'>>;
 
-/** How people sign in, as `admin_auth` has it at each call. */
+/** How people sign in, by `admin_auth` as it is at each call. */
 export function signInUseCases(pool: DatabasePool, config: LiveConfig, log: Log): SignInUseCases {
   const auth = (): AdminAuthConfig => config.loaded().config.adminAuth;
   const sessions = sessionStore(pool);
@@ -82,7 +82,7 @@ const signInPorts = (pool: DatabasePool, config: LiveConfig, log: Log): SignInPo
   note: (fields, message) => log.warn(fields, message),
 });
 
-/** The provider of the file as it is at the moment; what was found out of it is kept until its settings change. */
+/** The provider in the current file. What was discovered about it is kept until its settings change. */
 function providerOf(config: LiveConfig): SignInPorts['provider'] {
   let kept: { readonly settings: string; readonly provider: ReturnType<SignInPorts['provider']> } | undefined;
   return () => {

@@ -4,18 +4,21 @@ import { stopRequests } from '../infrastructure/stop-requests.ts';
 import { endMs, type WorkerCommand, type Report, type Serving } from './process-control.ts';
 import { workerFlags, workerVariables } from './worker-memory.ts';
 
-// Loaded beside nothing but Node itself: what a supervisor does not hold cannot bring it down.
+// Imports nothing but Node and what a supervisor needs: code that is not loaded cannot bring it down.
 
-/** A worker that lived so long is replaced at once; one that did not may die of its start, and that must not spin. */
+/**
+ * A worker that served for this long is replaced at once. One that did not may have died of its startup, and replacing
+ * it must not become a tight loop.
+ */
 const steadyMs = 10_000;
-/** The pause before the second replacement in a row; each further one is twice as long. */
+/** The pause before the second replacement in a row; it doubles with each further one. */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** A worker that has not ended by itself so long after its time is killed: it hangs. */
+/** A worker that is still running this long after its deadline hangs, and is killed. */
 const killAfterMs = 5000;
 /**
- * A SIGHUP to the process group comes from every worker as well, and late from one that is busy: a worker's counts
- * only where the supervisor has had none of its own for so long before, and a moment after.
+ * A SIGHUP to the process group also arrives from every worker, and late from a busy one. So a worker's SIGHUP counts
+ * only if, a moment after it, the supervisor has had none of its own for this long.
  */
 const sameHangupMs = 60_000;
 const hangupWaitMs = 1000;
@@ -56,12 +59,15 @@ class Supervisor {
       this.servingSince.set(worker, undefined);
       worker.on('error', (error) => this.unmade(error, worker));
     } catch (error) {
-      // Want of memory is thrown at once; Node tells of a limit (of processes, of files) afterwards.
+      // Lack of memory is thrown at once; Node reports a limit (of processes, of files) with an event later.
       this.unmade(error);
     }
   }
 
-  /** The machine has no process to give. There is no exit of one, so it counts as one that died of its start. */
+  /**
+   * The machine cannot start another process. It will emit no exit event, so it counts as a worker that died at
+   * startup.
+   */
   private unmade(error: unknown, worker?: Worker): void {
     if (worker?.process.pid !== undefined) return;
     say('error', { error: (error as NodeJS.ErrnoException).code }, 'a worker could not be started');
@@ -74,7 +80,7 @@ class Supervisor {
     if (report.kind === 'serving') this.serving(worker, report);
     if (report.kind !== 'signal') return;
     if (report.signal === 'SIGHUP') this.workerHungUp();
-    // Never the second signal: a busy worker reports the first one late.
+    // Never counted as the second signal, because a busy worker reports the first one late.
     else if (!this.stopping) ask();
   }
 
@@ -85,7 +91,7 @@ class Supervisor {
     }, hangupWaitMs);
   }
 
-  /** The first worker knows how many there shall be: only it has read the configuration. */
+  /** The first worker reports how many there are to be: only workers read the configuration. */
   private serving(worker: Worker, report: Serving): void {
     this.graceMs = report.graceMs;
     if (this.servingSince.get(worker) !== undefined) return;
@@ -102,7 +108,7 @@ class Supervisor {
     if (this.served && !this.stopping)
       say('error', { pid: worker.process.pid, code, signal }, 'a worker died');
     if (since !== undefined && performance.now() - since > steadyMs) this.failures = 0;
-    // A signal that came before the worker could hear ends it as well.
+    // A signal that arrives before the worker handles signals ends it as well.
     this.fewer(this.stopping && (signal === 'SIGTERM' || signal === 'SIGINT') ? 0 : (code ?? 1));
   }
 
@@ -112,7 +118,7 @@ class Supervisor {
       if (this.servingSince.size === 0) this.ended.resolve(this.code);
       return;
     }
-    // The next one would fare no better, and it has been said why.
+    // A replacement would fail in the same way, and the reason was already reported.
     if (!this.served) return this.ended.resolve(code);
     const pauseMs = this.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** (this.failures - 1), maxPauseMs);
     this.failures += 1;
@@ -123,7 +129,7 @@ class Supervisor {
 
   private stop(): void {
     this.stopping = true;
-    // What a dead worker left, its database and its journal, is brought to its end by the one that replaces it.
+    // What a dead worker left behind, its database and its journal, is finished by its replacement.
     if (this.servingSince.size === 0) this.fork();
     this.orderAll('stop');
     this.killAfter(this.graceMs + endMs);
@@ -145,11 +151,11 @@ class Supervisor {
   }
 }
 
-/** Sends an order to a worker. One that is just ending takes none, and its end is seen without an answer. */
+/** Sends an order to a worker. A worker that is just ending takes none, and its exit is noticed without an answer. */
 function order(worker: Worker, what: WorkerCommand): void {
   if (worker.isConnected()) worker.send(what, () => undefined);
 }
 
-/** In the form of the service's log, which would bring half of the service with it. */
+/** Logs in the format of the service's log, whose module would load half of the service. */
 const say = (level: 'info' | 'error', fields: object, msg: string): void =>
   void process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), msg, ...fields })}\n`);

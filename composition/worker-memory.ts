@@ -2,23 +2,23 @@ import { processVariables } from '../infrastructure/config/process-variables.ts'
 
 /**
  * Each half of the young generation, in MB. Requests live for milliseconds to seconds, and each collection costs a
- * millisecond or two however little is left. Twice as much saves up to a tenth of the CPU of a process that is busy all the time, and takes
- * 60 to 180 MiB more.
+ * millisecond or two however little survives it. Twice as much saves up to a tenth of the CPU of a process that is
+ * always busy, and takes 60 to 180 MiB more.
  */
 const youngHalfMb = 32;
 
-/** How the processes that serve use V8; `own` are the flags of the command line, which come later and so count. */
+/** V8 flags of the processes that serve; `own` are the flags of the command line, which come last and so win. */
 export const workerFlags = (own: readonly string[]): string[] => [
   `--max-semi-space-size=${youngHalfMb}`,
   ...own,
-  // With the collection that frees what a start leaves (`collectStart`).
+  // Enables the collection that frees what startup leaves behind (`collectStart`).
   '--expose-gc',
 ];
 
 /**
- * How they use glibc, where the operator does not say it otherwise. Its own thresholds are these, and grow with what is
- * freed: then the buffers of large bodies are cut out of heaps that are never given back, one for each thread. Measured
- * after bodies of 1 MB: 130 to 200 MiB, for a twelfth of the CPU that such a body costs.
+ * Settings of glibc, unless the operator sets them. The thresholds are its own defaults; left unset, they grow with
+ * what is freed, and the buffers of large bodies are then allocated from heaps, one per thread, that are never given
+ * back. Measured after bodies of 1 MB: this saves 130 to 200 MiB, for a twelfth of the CPU that such a body costs.
  */
 const allocator = {
   MALLOC_ARENA_MAX: '1',
@@ -27,9 +27,9 @@ const allocator = {
 };
 
 /**
- * Threads for what blocks, where the operator does not say it otherwise. Half of them may look names up at once: of
- * Node's 4 it would be 2, so that two names which resolve slowly would stop all others for seconds. Twelve more take
- * some 100 KB while they have nothing to do.
+ * Threads for blocking calls, unless the operator sets them. Name lookups may use half of them: of Node's default of 4
+ * that is 2, so two names that resolve slowly would block all others for seconds. Twelve more threads take some 100 KB
+ * while they are idle.
  */
 const threads = { UV_THREADPOOL_SIZE: '16' };
 
