@@ -5,15 +5,15 @@ import type { CodedError } from '../../domain/shared/gateway-error.ts';
 
 export interface Accounts {
   /**
-   * Whose key this is; `invalid_api_key` where it is unknown, revoked, expired or of an inactive owner. A revocation
-   * takes effect within 5 seconds.
+   * The caller whose key this is. `invalid_api_key` when the key is unknown, revoked, expired or of an inactive owner.
+   * A revocation takes effect within 5 seconds.
    */
   readonly authenticate: (
     key: PresentedKey,
   ) => Promise<Either<CodedError<'invalid_api_key' | 'store_unavailable'>, Caller>>;
 }
 
-/** An owner as configurations and the command line name it. */
+/** An owner as named in configurations and on the command line. */
 export type OwnerRef =
   | { readonly kind: 'user'; readonly email: string }
   | { readonly kind: 'team'; readonly teamId: string }

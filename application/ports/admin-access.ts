@@ -5,7 +5,7 @@ import type { UserRole } from '../../domain/identity/owner-names.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { ErrorCode } from '../../domain/shared/gateway-error.ts';
 
-/** A person who may log in: active, and read at the moment it is asked for. */
+/** A person who may log in: active at the moment of the query. */
 export interface Person {
   readonly userId: string;
   readonly email: string;
@@ -28,43 +28,46 @@ export interface FoundSession {
   readonly now: number;
 }
 
-/** Sessions by the SHA-256 of their token. */
+/** Sessions, looked up by the SHA-256 of their token. */
 export interface AdminSessions {
-  /** The person's session of that token, also one that is over; undefined when there is none. */
+  /** The session of that token, even one that is over; `undefined` when there is none. */
   readonly find: (tokenSha256: Uint8Array) => Promise<FoundSession | undefined>;
-  /** Notes that a session was seen; never brings back one that has ended. */
+  /** Records that a session was seen; never revives one that has ended. */
   readonly note: (tokenSha256: Uint8Array, session: AdminSession) => Promise<void>;
-  /** Who may log in with this e-mail address, in any case of letters. */
+  /** The person who may log in with this e-mail address, compared case-insensitively. */
   readonly personOf: (email: string) => Promise<PersonWithPassword | undefined>;
-  /** Undefined when the password that was checked is no longer the person's, or the code was used before. */
+  /**
+   * Opens a session. `undefined` when the person's password has changed since it was checked, or the code was used
+   * before.
+   */
   readonly open: (
     tokenSha256: Uint8Array,
     person: PersonWithPassword,
     session: (now: number) => AdminSession,
     used?: UsedCode,
   ) => Promise<AdminSession | undefined>;
-  /** The id of the person whose session it was; undefined when there is none. */
+  /** Ends a session. Resolves with the id of its person; `undefined` when there is no such session. */
   readonly end: (tokenSha256: Uint8Array) => Promise<string | undefined>;
 }
 
-/** What was tried, counted over all replicas. */
+/** Login attempts, counted over all replicas. */
 export interface LoginAttempts {
-  /** Counts a try before it is made, so that tries at once cannot all pass. */
+  /** Counts an attempt before it is made, so that concurrent attempts cannot all pass. */
   readonly begin: (email: string, address: string) => Promise<LoginTries>;
-  /** The account's tries from this address were good. */
+  /** Clears the account's attempts from this address, after one that succeeded. */
   readonly forget: (email: string, address: string) => Promise<void>;
 }
 
 export interface Passwords {
-  /** The hash that is kept of a password, in PHC format. */
+  /** The hash of a password that is stored, in PHC format. */
   readonly hash: (password: string) => Promise<string>;
-  /** As much work without a hash as with one: the time of the answer does not show whether the account is there. */
+  /** Does as much work without a hash as with one, so that timing does not reveal whether the account exists. */
   readonly verify: (hash: string | undefined, password: string) => Promise<boolean>;
-  /** Whether it is among those that are guessed first, or made of them. */
+  /** Whether it is one of the passwords that are guessed first, or derived from one. */
   readonly isCommon: (password: string) => Promise<boolean>;
-  /** Encrypts with a key that the password makes. */
+  /** Encrypts with a key derived from the password. */
   readonly seal: (password: string, secret: Uint8Array) => Promise<Uint8Array>;
-  /** What was sealed with this very password; throws for any other. */
+  /** Decrypts what was sealed with this very password; throws for any other. */
   readonly unseal: (password: string, sealed: Uint8Array) => Promise<Uint8Array>;
 }
 
@@ -74,35 +77,35 @@ export interface SessionTokens {
   readonly digest: (token: string) => Uint8Array;
 }
 
-/** Who the platform admins are. */
+/** The platform admins. */
 export interface Admins {
-  /** True when an active platform admin has a password. */
+  /** Whether an active platform admin has a password. */
   readonly exist: () => Promise<boolean>;
   /**
-   * Makes the person if there is none, and a platform admin; sets the password, which ends the person's sessions and
-   * their second factor.
+   * Creates the person if there is none, makes them a platform admin and sets the password, which ends their sessions
+   * and removes their second factor.
    */
   readonly set: (email: string, passwordHash: string) => Promise<void>;
-  /** The same unless a platform admin with a password exists; false then. Only one of many replicas does it. */
+  /** The same unless a platform admin with a password exists; false then. Of several replicas only one does it. */
   readonly setFirst: (email: string, passwordHash: string) => Promise<boolean>;
 }
 
-/** What is logged of a call of the admin API that is over; never a body, a password or a token. */
+/** Log fields of a finished call of the admin API; never a body, a password or a token. */
 export interface EndedAdminCall {
   readonly requestId: RequestId;
   readonly method: string;
-  /** The pattern of its path. */
+  /** The pattern of the path. */
   readonly route: string;
   readonly isLogin: boolean;
-  /** 499: the caller left before the answer. */
+  /** 499 when the client disconnected before the answer. */
   readonly status: number;
   readonly errorCode: ErrorCode | undefined;
-  /** Why somebody was not signed in, where the answer does not say it; without a secret. */
+  /** Why somebody was not signed in, where the answer does not say it; holds no secret. */
   readonly reason?: string | undefined;
   readonly latencyMs: number;
-  /** Undefined: nobody was logged in. */
+  /** `undefined` when nobody was logged in. */
   readonly userId: string | undefined;
-  /** What a login gave as its e-mail address: any text. */
+  /** The e-mail address given in a login: any text. */
   readonly email: string | undefined;
   readonly address: string;
 }

@@ -5,24 +5,24 @@ import type { Page, PageAsk } from './page.ts';
 export interface AdminActor {
   readonly userId: string;
   readonly address: string;
-  /** The token that the call is made with; undefined: a session. */
+  /** The token that the call is made with; `undefined` for a session. */
   readonly adminTokenId?: string | undefined;
 }
 
-/** What an admin did. */
+/** A change that an admin made. */
 export interface AdminEvent {
   readonly adminEventId: string;
   readonly occurredAt: Date;
-  /** Undefined: the gateway's command line, which has no address either. */
+  /** `undefined` for the gateway's command line, which has no address either. */
   readonly actorUserId: string | undefined;
   readonly action: string;
   readonly targetKind: string;
   readonly targetId: string;
-  /** JSON text; undefined: there was nothing before, or is nothing since. */
+  /** JSON text. `before` is `undefined` when there was nothing before, `after` when there is nothing any more. */
   readonly before: string | undefined;
   readonly after: string | undefined;
   readonly remoteAddress: string | undefined;
-  /** Undefined: not made with a token. */
+  /** `undefined` when the change was not made with a token. */
   readonly adminTokenId: string | undefined;
 }
 
@@ -31,12 +31,12 @@ export interface AdminEventFilter {
   readonly action: AdminAction | undefined;
   readonly targetKind: AdminTargetKind | undefined;
   readonly targetId: string | undefined;
-  /** Half-open. */
+  /** The range is half-open. */
   readonly from: Date | undefined;
   readonly until: Date | undefined;
 }
 
-/** What was changed and by whom. Whoever changes something writes its event in the same transaction. */
+/** What was changed and by whom. Every change writes its event in the same transaction. */
 export interface AdminEvents {
   /** Newest first. */
   readonly page: (filter: AdminEventFilter, ask: PageAsk) => Promise<Page<AdminEvent>>;

@@ -4,20 +4,20 @@ import type { Author } from './changes.ts';
 import type { Creator } from './keys.ts';
 import type { Page, PageAsk } from './page.ts';
 
-/** An admin's token as admins see it; never its secret. */
+/** An admin's token as shown to admins; never its secret. */
 export interface StoredToken {
   readonly adminTokenId: string;
   readonly publicId: string;
   readonly name: string;
   readonly scope: TokenScope;
-  /** Whose it is: it may do what this person may. */
+  /** Its owner: the token may do what this person may. */
   readonly createdBy: Creator;
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
-  /** UTC day, as `2026-01-31`. */
+  /** A UTC day, such as `2026-01-31`. */
   readonly lastUsedOn: string | undefined;
   readonly revokedAt: Date | undefined;
-  /** It would be let in: not revoked, not expired, and of an active platform admin. */
+  /** Whether it would be accepted: not revoked, not expired, and of an active platform admin. */
   readonly active: boolean;
 }
 
@@ -29,26 +29,26 @@ export interface NewToken {
   readonly expiresAt: Date | undefined;
 }
 
-/** A token that is in force, with the digest that its secret must have. */
+/** A valid token, with the digest of its secret. */
 export interface FoundToken {
   readonly adminTokenId: string;
   readonly scope: TokenScope;
   readonly secretSha256: Uint8Array;
   readonly person: Person;
-  /** The day of its last call is noted already. */
+  /** Whether the day of its last call is already today. */
   readonly usedToday: boolean;
 }
 
-/** Tokens of the admin API, read anew at each call: what one replica revokes is over on all of them. */
+/** Tokens of the admin API, read from the database at each call, so that a revocation on one replica holds on all. */
 export interface AdminTokens {
-  /** Neither revoked nor expired, and of an active person. */
+  /** `undefined` unless the token is neither revoked nor expired, and its person is active. */
   readonly find: (publicId: string) => Promise<FoundToken | undefined>;
-  /** Notes the day of a call. */
+  /** Records the day of a call. */
   readonly noteUse: (adminTokenId: string) => Promise<void>;
-  /** It is the author's. */
+  /** Creates a token of the author. */
   readonly create: (token: NewToken, author: NonNullable<Author>) => Promise<StoredToken>;
   /** Newest first. */
   readonly page: (ask: PageAsk) => Promise<Page<StoredToken>>;
-  /** Undefined: there is none. Revoking a revoked token changes nothing. */
+  /** `undefined` when there is no such token. Revoking a revoked token changes nothing. */
   readonly revoke: (adminTokenId: string, author: Author) => Promise<StoredToken | undefined>;
 }

@@ -12,58 +12,58 @@ export interface StoredBudget extends BudgetTerms {
   readonly createdAt: Date;
 }
 
-/** Answers whose cost a hard budget blocked: paid by nobody's budget, and in no spend. */
+/** Answers whose cost a hard budget blocked: charged to no budget, and part of no spend. */
 export interface BlockedAnswers {
   readonly count: number;
   readonly cost: Picodollars;
 }
 
-/** The window that holds now, of the owner's budget, or of the month where there is none. */
+/** The current window of the owner's budget, or the current month where there is none. */
 export interface CurrentWindow extends Window {
   readonly spent: Picodollars;
   readonly blockedAnswers: BlockedAnswers;
 }
 
-/** What an owner spent on one UTC day; every window is made of whole ones. */
+/** What an owner spent on one UTC day; every window consists of whole days. */
 export interface SpendDay {
   readonly day: Date;
-  /** Ledger rows of any pricing status. */
+  /** The number of ledger rows, of any pricing status. */
   readonly requestCount: number;
   readonly spent: Picodollars;
   readonly blockedAnswers: BlockedAnswers;
 }
 
 export interface SpendDays extends Window {
-  /** The oldest first, and none left out. */
+  /** Oldest first, without gaps. */
   readonly days: readonly SpendDay[];
 }
 
-/** What an amount would have blocked in one window, and what was spent in it. */
+/** What an amount would have blocked in one window, and what was spent in that window. */
 export interface WindowDryRun extends Window, DryRun {
   readonly spent: Picodollars;
 }
 
 export interface BudgetDryRun {
-  /** The last window that is over. */
+  /** The last completed window. */
   readonly lastWindow: WindowDryRun;
-  /** The one that holds now, so far. */
+  /** The current window, so far. */
   readonly currentWindow: WindowDryRun;
 }
 
 export interface OwnerBudget {
   readonly owner: Owner;
   readonly name: string;
-  /** Of users. */
+  /** Only of users. */
   readonly email: string | undefined;
-  /** Whether the owner is: one who was deactivated may have a budget, which nobody can spend from. */
+  /** Whether the owner is active. A deactivated owner may have a budget, which nobody can spend from. */
   readonly active: boolean;
   readonly budget: StoredBudget | undefined;
   readonly currentWindow: CurrentWindow;
-  /** Addresses that an alert would go to now. */
+  /** The addresses that an alert would go to now. */
   readonly alertRecipients: readonly string[];
 }
 
-/** Who set a budget, or ended it; `user` is undefined where that was not kept. */
+/** Who set a budget, or ended it; `user` is `undefined` where that was not recorded. */
 export type BudgetAuthor =
   | { readonly kind: 'config' }
   | {
@@ -71,34 +71,34 @@ export type BudgetAuthor =
       readonly user: { readonly id: string; readonly name: string | undefined } | undefined;
     };
 
-/** A budget that holds, or one that held. */
+/** A budget that is in force, or was. */
 export interface PastBudget extends StoredBudget {
-  /** Undefined: not kept. */
+  /** `undefined` where it was not recorded. */
   readonly setBy: BudgetAuthor | undefined;
-  /** Undefined: it holds. */
+  /** `undefined` while it is in force. */
   readonly ended: { readonly at: Date; readonly by: BudgetAuthor | undefined } | undefined;
 }
 
 export interface Budgets {
-  /** Every active user and team, with budget or without, and deactivated ones that have a budget. */
+  /** Every active user and team, with a budget or without, and deactivated ones that have a budget. */
   readonly list: () => Promise<readonly OwnerBudget[]>;
   /**
-   * Undefined: there is no such active owner. Changes take the lock of the hard limit, and each leaves its event in its
-   * own transaction; identical terms change nothing.
+   * `undefined` when there is no such active owner. Changes take the lock of the hard limit, and each writes its event
+   * in its own transaction; identical terms change nothing.
    */
   readonly set: (owner: Owner, terms: BudgetTerms, actor: AdminActor) => Promise<OwnerBudget | undefined>;
-  /** Undefined: there is no such owner, active or not. */
+  /** `undefined` when there is no such owner, active or not. */
   readonly remove: (
     owner: Owner,
     actor: AdminActor,
   ) => Promise<{ readonly deactivated: boolean } | undefined>;
-  /** Every budget that the owner has or had, the newest first; undefined: there is no such owner, active or not. */
+  /** Every budget that the owner has or had, newest first; `undefined` when there is no such owner, active or not. */
   readonly history: (owner: Owner, ask: PageAsk) => Promise<Page<PastBudget> | undefined>;
-  /** So many UTC days that end with today; undefined: there is no such owner, active or not. */
+  /** The last `days` UTC days, including today; `undefined` when there is no such owner, active or not. */
   readonly spendByDay: (owner: Owner, days: number) => Promise<SpendDays | undefined>;
   /**
-   * Changes nothing; undefined: there is no such owner, active or not. `too_long`: the windows hold more than is read in
-   * the time that it has.
+   * Changes nothing. `undefined` when there is no such owner, active or not; `too_long` when the windows hold more than
+   * can be read within the time limit.
    */
   readonly dryRun: (
     owner: Owner,
@@ -130,26 +130,26 @@ export interface BudgetAlerts {
   readonly page: (ask: PageAsk) => Promise<Page<ListedAlert>>;
 }
 
-/** One mail to be sent, claimed by this process alone. */
+/** One mail to send, claimed by this process alone. */
 export interface ClaimedDelivery {
   readonly deliveryId: string;
   readonly recipient: string;
   readonly alert: BudgetAlert;
 }
 
-/** The queue of deliveries. Each is handed out once in its life, whatever dies. */
+/** The queue of deliveries. Each is handed out only once, even if its dispatcher dies. */
 export interface AlertQueue {
-  /** Marks one pending delivery `sending`; undefined when there is none. */
+  /** Marks one pending delivery as `sending`; `undefined` when there is none. */
   readonly claim: () => Promise<ClaimedDelivery | undefined>;
   readonly sent: (deliveryId: string) => Promise<void>;
   readonly failed: (deliveryId: string, reason: string) => Promise<void>;
-  /** Deliveries whose dispatcher died become `failed`: never a second mail. Gives back how many. */
+  /** Marks deliveries whose dispatcher died as `failed`, so that no mail is sent twice. Resolves with how many. */
   readonly giveUpStuck: () => Promise<number>;
-  /** Failed deliveries that were not reported yet, a bounded number; each is handed out once over all replicas. */
+  /** Failed deliveries that were not reported yet, a bounded number; each is handed out once across all replicas. */
   readonly takeFailures: () => Promise<readonly FailedDelivery[]>;
 }
 
-/** A mail that was not sent, whatever the reason: also one that was never to be sent. */
+/** A mail that was not sent, for whatever reason; also one that was never going to be sent. */
 export interface FailedDelivery {
   readonly deliveryId: string;
   readonly budgetAlertId: string;

@@ -1,10 +1,10 @@
 import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import type { Model, RoutingProvider } from '../../domain/routing/model.ts';
 
-/** Models, routes and providers as one immutable state of affairs; a request sees one from start to end. */
+/** Models, routes and providers as one immutable snapshot; a request uses the same one from start to end. */
 export interface CatalogueSnapshot {
   readonly models: ReadonlyMap<string, Model>;
-  /** Undefined when the provider is disabled, or this process lacks what it needs to call it. */
+  /** `undefined` when the provider is disabled, or this process lacks what it needs to call it. */
   readonly provider: (id: string) => RoutingProvider | undefined;
   readonly prices: PriceCatalogue;
 }

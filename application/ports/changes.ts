@@ -1,9 +1,9 @@
 import type { AdminActor } from './admin-events.ts';
 
-/** Who makes a change; undefined: the gateway's command line. */
+/** Who makes a change; `undefined` for the gateway's command line. */
 export type Author = AdminActor | undefined;
 
-/** What became of a change that names the version it is made to. */
+/** The outcome of a change that names the version it applies to. */
 export type Changed<A> =
   | { readonly kind: 'done'; readonly present: A }
   /** There is no such object. */
@@ -11,13 +11,13 @@ export type Changed<A> =
   /** Somebody else changed it first. */
   | { readonly kind: 'stale'; readonly present: A };
 
-/** What became of something new. */
+/** The outcome of a creation. */
 export type Created<A> =
   | { readonly kind: 'done'; readonly present: A }
-  /** Another object has this id already. */
+  /** Another object already has this id. */
   | { readonly kind: 'taken'; readonly present: A };
 
-/** A change to the object of this id, if it is still at `version`; undefined: at whatever version it is. */
+/** A change to the object with this id, if it is still at `version`; `undefined` applies it to any version. */
 export interface Change<I, P> {
   readonly id: I;
   readonly patch: P;

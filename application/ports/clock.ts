@@ -1,7 +1,7 @@
-/** Time and identity come in from outside. */
+/** The source of time and of new ids. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** A new UUIDv7: unique, and in order of creation. */
+  /** A new UUIDv7: unique, and ordered by creation. */
   readonly newId: () => string;
 }

@@ -3,21 +3,24 @@ import type { ContentCoding } from '../../domain/shared/content-coding.ts';
 /** Takes a compressed body in pieces. */
 export interface Decompression {
   readonly write: (piece: Buffer) => void;
-  /** There are no more pieces. */
+  /** Signals that there are no more pieces. */
   readonly end: () => void;
-  /** Nothing comes out until it is let go on. */
+  /** Stops the output until `resume`. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Nothing comes out any more, and no further function is called. */
+  /** Stops the output for good; no further function is called. */
   readonly cancel: () => void;
 }
 
-/** Gets what the body was before, as it comes out. */
+/** Receives the decompressed body as it comes out. */
 export interface DecompressedBody {
   readonly take: (piece: Buffer) => void;
-  /** Called once, and last; not whole where the body is not in its coding, is cut off, or more stands behind it. */
+  /**
+   * Called once, and last. `whole` is false when the body is not in its coding, is truncated, or has bytes after its
+   * end.
+   */
   readonly over: (whole: boolean) => void;
-  /** More pieces are to wait until there is room: what comes out is slower than what comes in. */
+  /** Asks for no more pieces until `room` is called: the output is slower than the input. */
   readonly full: () => void;
   readonly room: () => void;
 }

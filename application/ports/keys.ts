@@ -4,13 +4,13 @@ import type { OwnerRef } from './accounts.ts';
 import type { Author, Change, Changed } from './changes.ts';
 import type { Page, PageAsk } from './page.ts';
 
-/** A person as others see who made something. */
+/** A person as shown as the author of something. */
 export interface Creator {
   readonly userId: string;
   readonly name: string;
 }
 
-/** A key as admins see it; never its secret. */
+/** A key as shown to admins; never its secret. */
 export interface StoredKey {
   readonly apiKeyId: string;
   readonly publicId: string;
@@ -19,34 +19,34 @@ export interface StoredKey {
   /** The user's UUID, or the id of the team or service account. */
   readonly ownerId: string;
   readonly ownerName: string;
-  /** In the words of the command line: `user:EMAIL`, `team:ID`, `service_account:ID`. */
+  /** In the notation of the command line: `user:EMAIL`, `team:ID`, `service_account:ID`. */
   readonly owner: string;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
   readonly expiresAt: Date | undefined;
-  /** Until when the secret before the last rotation is valid; undefined: it is not. */
+  /** Until when the secret before the last rotation is valid; `undefined` when it is not. */
   readonly previousExpiresAt: Date | undefined;
   readonly revokedAt: Date | undefined;
   readonly revokedBy: 'admin' | 'config' | undefined;
-  /** UTC day, as `2026-01-31`. */
+  /** A UTC day, such as `2026-01-31`. */
   readonly lastUsedOn: string | undefined;
   readonly fromConfig: boolean;
   readonly createdAt: Date;
   readonly createdBy: Creator | undefined;
   readonly version: number;
-  /** It would be let in: not revoked, not expired, and of an owner (and an owner's team) that is active. */
+  /** Whether it would be accepted: not revoked, not expired, and of an owner (and an owner's team) that is active. */
   readonly active: boolean;
 }
 
 export interface KeyFilter {
   readonly ownerKind: KeyOwner['kind'] | undefined;
   readonly ownerId: string | undefined;
-  /** Part of the name, in any case of letters. */
+  /** Part of the name, case-insensitive. */
   readonly name: string | undefined;
   readonly status: KeyStatus | undefined;
 }
 
-/** An owner by the name that the file has for it, or a user by id. */
+/** An owner by the name that the file uses, or a user by id. */
 export type KeyOwnerRef = OwnerRef | { readonly kind: 'user'; readonly userId: string };
 
 export interface NewKey {
@@ -58,21 +58,21 @@ export interface NewKey {
   readonly expiresAt: Date | undefined;
 }
 
-/** What is undefined stays as it is. */
+/** Fields that are `undefined` stay as they are. */
 export interface KeyPatch {
   readonly name: string | undefined;
   readonly allowedModels: readonly string[] | undefined;
-  /** Null: it does not expire. */
+  /** `null`: the key does not expire. */
   readonly expiresAt: Date | null | undefined;
 }
 
-/** A new secret; the one before it lives on for so long. */
+/** A new secret; the previous one stays valid for `overlapSecs`. */
 export interface KeyRotation {
   readonly secretSha256: Uint8Array;
   readonly overlapSecs: number;
 }
 
-/** Models that a key is to be limited to, and that are not there. */
+/** Models that a key is to be limited to but that do not exist. */
 interface UnknownModels {
   readonly kind: 'unknown_models';
   readonly models: readonly string[];
@@ -87,7 +87,7 @@ export type KeyChanged = Changed<StoredKey> | UnknownModels;
 
 export type KeyRotated = Changed<StoredKey> | { readonly kind: 'revoked' };
 
-/** API keys as admins manage them. Every change leaves its event, and is on every replica within 5 seconds. */
+/** API keys, for admins. Every change writes its event, and reaches every replica within 5 seconds. */
 export interface Keys {
   readonly create: (key: NewKey, author: Author) => Promise<KeyCreated>;
   /** Newest first. */

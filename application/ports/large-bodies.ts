@@ -11,7 +11,7 @@ import type { CallerAnswer } from '../caller-answer.ts';
 import type { SharedText } from './shared-text.ts';
 import type { AnswerPart, CallTerms, PreparedCall } from './upstream.ts';
 
-/** What a body is redacted by, and what is kept beside it. */
+/** The rules by which a body is redacted, and the headers that are stored with it. */
 export interface Redaction {
   readonly headers: PayloadHeaders;
   readonly callerKey: readonly string[];
@@ -21,39 +21,39 @@ export interface Redaction {
 
 /** A large body, and the ownership scope that sent it: scopes take turns. */
 export interface LargeBody {
-  /** Of its request. */
+  /** The id of its request. */
   readonly id: string;
   readonly text: SharedText;
   readonly scope: string;
   readonly family: ApiFamily;
-  /** More JSON values are refused before they are parsed. */
+  /** A body with more JSON values is rejected before it is parsed. */
   readonly maxValues: number;
 }
 
-/** A large answer of an upstream, to a request of this family and scope. */
+/** A large answer of an upstream to a request of this family and scope. */
 export interface LargeAnswer {
   readonly requestLogId: RequestLogId;
   readonly scope: string;
   readonly family: ApiFamily;
   readonly terms: CallTerms;
   readonly parts: readonly AnswerPart[];
-  /** What an upstream's own words are cleaned of. */
+  /** What is removed from an upstream's own words. */
   readonly source: RedactionSource;
 }
 
 /**
- * Work on large bodies, beside the event loop: what takes a tenth of a second or more must not hold up the requests of
- * others. A left of `overloaded` says that the memory for such work ran out.
+ * Work on large bodies in a worker thread, because anything that takes a tenth of a second or more must not delay the
+ * requests of others. A left of `overloaded` means that the memory for such work is exhausted.
  */
 export interface LargeBodies {
   readonly read: (body: LargeBody) => Promise<Either<ReadFault, AskTerms>>;
-  /** Makes the upstream's own request of it, or tells what in it the upstream cannot express. Nothing is sent. */
+  /** Writes the upstream's own request, or reports what in the body the upstream cannot express. Nothing is sent. */
   readonly prepare: (body: LargeBody, terms: CallTerms) => Promise<Either<GatewayError, PreparedCall>>;
-  /** What may be kept of it; a body that is no JSON is null there. */
+  /** What may be kept of it, redacted; a body that is not JSON becomes null. */
   readonly redacted: (body: LargeBody, request: Redaction) => Promise<StoredPayload>;
-  /** Reads a whole answer, and puts it into the caller's words where those are others. */
+  /** Reads a whole answer, and translates it for the caller where the caller speaks another family. */
   readonly readAnswer: (answer: LargeAnswer) => Promise<Either<UpstreamFault, CallerAnswer>>;
-  /** What may be kept of an answer as the caller got it. */
+  /** What may be kept of an answer in the form in which the caller got it, redacted. */
   readonly redactedAnswer: (
     answer: Pick<LargeAnswer, 'scope'> & { readonly text: Uint8Array },
     rules: Omit<Redaction, 'headers'>,

@@ -2,7 +2,7 @@ import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 
-/** A counted ledger row, as it stands. */
+/** A counted ledger row, as stored. */
 export interface LedgerRow extends TokenUsage {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
@@ -13,11 +13,11 @@ export interface LedgerRow extends TokenUsage {
 }
 
 /**
- * A ledger row that no settlement writes: what a counted one should hold is missing, or no token count or amount, or one
- * that counts nothing holds money, or tokens that nobody told.
+ * A ledger row that no settlement writes: a counted row lacks a value or holds one that is no token count or amount, or
+ * a row that is not counted holds money, or token counts that no upstream reported.
  */
 export interface ImpossibleRow extends Pick<LedgerRow, 'requestLogId' | 'requestId' | 'scope'> {
-  /** The columns at fault. */
+  /** The columns at fault, with their values. */
   readonly columns: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export type AuditedRow =
   | { readonly kind: 'row'; readonly row: LedgerRow }
   | { readonly kind: 'impossible'; readonly row: ImpossibleRow };
 
-/** Undefined: no amount, because an impossible row is in the sum. */
+/** `undefined` when there is no amount, because an impossible row is part of the sum. */
 export type AuditedAmount = Picodollars | undefined;
 
 /** A day whose stored total is not the sum of its rows. */
@@ -36,7 +36,7 @@ export interface DayDifference {
   readonly sumOfRows: AuditedAmount;
 }
 
-/** A usage rollup that is not what its rows add up to; one side is zero where the other is alone. */
+/** A usage rollup that differs from the sum of its rows; where one side is missing, it is zero. */
 export interface RollupDifference {
   readonly bucketStart: Date;
   readonly scope: string;
@@ -52,7 +52,7 @@ export interface RollupAmount {
 }
 
 export interface LedgerAudit {
-  /** Every priced row, and every other one that holds what no settlement writes, in pages. */
+  /** Every priced row, and every other row that holds what no settlement writes, in pages. */
   readonly auditedRows: () => AsyncIterable<readonly AuditedRow[]>;
   readonly dayDifferences: () => Promise<readonly DayDifference[]>;
   readonly rollupDifferences: (atMost: number) => Promise<readonly RollupDifference[]>;

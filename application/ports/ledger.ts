@@ -12,12 +12,12 @@ import type { CodedError } from '../../domain/shared/gateway-error.ts';
 export interface AdmissionAsk {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
-  /** A generated id is new: the ledger need not be asked for it. */
+  /** A generated id is always new, so the ledger is not searched for it. */
   readonly callerChoseRequestId: boolean;
   readonly caller: Caller;
-  /** Hold `(request_id, scope)` for this request alone, until it ends (`duplicate_request_ids: reject`). */
+  /** Claim `(request_id, scope)` for this request alone until it ends (`duplicate_request_ids: reject`). */
   readonly claim: boolean;
-  /** The rate limits that it comes under; absent: none, and none is looked for. */
+  /** The rate limits that apply to it; absent when there are none, and then none is looked up. */
   readonly limits?: readonly RateLimit[];
 }
 
@@ -29,25 +29,25 @@ export interface Admission {
   readonly claimed: boolean;
   readonly budget: ActiveBudget | undefined;
   readonly databaseTime: Date;
-  /** What its rate limits say; absent where it came under none. */
+  /** The verdict of its rate limits; absent when it comes under none. */
   readonly limits?: LimitVerdict;
 }
 
 export type LimitVerdict =
-  /** It counts. `held`: its settlement has to release it, which ends what it holds and counts its tokens. */
+  /** It counts. `held` means that its settlement must release it: that ends its hold and counts its tokens. */
   | { readonly kind: 'admitted'; readonly held: boolean }
-  /** It counts nowhere. */
+  /** It counts under no limit. */
   | { readonly kind: 'refused'; readonly full: readonly [FullLimit, ...FullLimit[]] };
 
 export interface ActiveBudget {
   readonly terms: Budget;
   readonly window: Window;
   readonly spent: Picodollars;
-  /** A blocked cost has shut this window (`after_block: close_window`). */
+  /** A blocked cost has closed this window (`after_block: close_window`). */
   readonly closed: boolean;
 }
 
-/** A ledger row to be: judged against the owner's hard limit when it is written. */
+/** A future ledger row, judged against the owner's hard limit when it is written. */
 export interface Charge {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
@@ -59,8 +59,8 @@ export interface Charge {
 }
 
 /**
- * A summary row to be. When the charge beside it is blocked, the row says 429 `budget_exceeded` and keeps
- * `blockedCostUsd` under `metadata_json.accounting`; when it is a duplicate, the row is marked as one.
+ * A future summary row. When its charge is blocked, the row says 429 `budget_exceeded` and keeps `blockedCostUsd` under
+ * `metadata_json.accounting`; when the charge is a duplicate, the row is marked as one.
  */
 export interface LoggedRequest {
   readonly caller: Caller;
@@ -78,22 +78,22 @@ export interface LimitedTokens {
 export interface SettlementRecord {
   readonly charge: Charge | undefined;
   readonly logged: LoggedRequest | undefined;
-  /** The request log id whose claim ends, and what it holds under rate limits. */
+  /** The request log id whose claim, and whose holds under rate limits, end. */
   readonly release: string | undefined;
-  /** What counts under the rate limits of a request that is released. */
+  /** The tokens that count under the rate limits of a released request. */
   readonly limited?: LimitedTokens | undefined;
   /**
-   * Where the database is lost, the record may wait in a durable journal instead, to be settled in the window of this
-   * database time. Undefined: an owner with a hard limit, who must be judged before anything completes.
+   * If the database is lost, the record may wait in a durable journal, to be settled in the window of this database
+   * time. `undefined` for an owner with a hard limit, who must be judged before anything completes.
    */
   readonly deferrableTo: Date | undefined;
 }
 
 export type Verdict =
   | { readonly kind: 'recorded' }
-  /** Kept in the journal; it is settled when the database is back. */
+  /** Kept in the journal; settled when the database is back. */
   | { readonly kind: 'journaled' }
-  /** A row of the same `(request_id, ownership_scope_key)` exists: no-op. */
+  /** A row with the same `(request_id, ownership_scope_key)` exists: no-op. */
   | { readonly kind: 'duplicate' }
   /** The cost would have taken the counted spend over a hard budget: no row. */
   | {
@@ -103,7 +103,7 @@ export type Verdict =
       readonly databaseTime: Date;
     };
 
-/** The database cannot be asked: who asks again later may be served. */
+/** The database cannot be queried; a later retry may succeed. */
 export type StoreUnavailable = CodedError<'store_unavailable'>;
 
 /** The database refused the record, and would refuse it again. */
@@ -112,6 +112,6 @@ export type NotRecorded = CodedError<'internal_error'>;
 /** Admission and settlement. Each is one statement that concurrent requests share. */
 export interface Ledger {
   readonly admit: (ask: AdmissionAsk) => Promise<Either<StoreUnavailable, Admission>>;
-  /** Left: nobody knows that it was written, so nothing complete may leave. */
+  /** Left: the record is not known to be written, so nothing complete may reach the caller. */
   readonly settle: (record: SettlementRecord) => Promise<Either<StoreUnavailable | NotRecorded, Verdict>>;
 }

@@ -5,13 +5,13 @@ import type { RequestId, RequestLogId } from '../../domain/request-log/request-i
 import type { Page, PageAsk } from './page.ts';
 import type { RequestFilter } from './request-filter.ts';
 
-/** What every record of an invocation says. */
+/** Fields common to all records of an invocation. */
 interface Invocation {
   readonly invocationId: string;
   readonly requestId: RequestId;
   readonly requestLogId: RequestLogId | undefined;
   readonly apiKeyId: string | undefined;
-  /** Undefined when nobody was authenticated. */
+  /** `undefined` when nobody was authenticated. */
   readonly owner: Owner | undefined;
   readonly server: McpName;
   readonly tool: McpName;
@@ -21,40 +21,42 @@ interface Invocation {
   readonly errorCode: string | undefined;
 }
 
-/** An invocation to be stored, redacted already. */
+/** An invocation to store, already redacted. */
 export interface InvocationRecord extends Invocation {
   readonly payload: StoredInvocation;
 }
 
-/** What the MCP tools of a request took of its context window: pressure, not spend. */
+/** How much of a request's context window its MCP tools took: pressure, not spend. */
 export interface TokenOverheadRecord {
   readonly requestId: RequestId;
   readonly requestLogId: RequestLogId | undefined;
   readonly serverCount: number;
   readonly toolCount: number;
-  /** Of the definitions of these tools; undefined where they were not known. */
+  /** The size of these tools' definitions; `undefined` when they were not known. */
   readonly toolDefinitionBytes: number | undefined;
-  /** Undefined where nobody counted them: no token count is estimated. */
+  /** `undefined` when nobody counted them: no token count is estimated. */
   readonly toolDefinitionTokens: number | undefined;
   readonly toolResultTokens: number | undefined;
 }
 
 /**
- * Records in the order in which they came. It never makes anybody wait: where there is no room, by the bytes that wait,
+ * Records in the order of arrival. It never makes a caller wait. When the queue has no room, measured in bytes,
  * arguments and results are left out first, and whole records last.
  */
 export interface InvocationQueue {
-  /** `make` is called in a turn of its own, if at all; `isWhole`: there is room for arguments and result. */
+  /**
+   * `make` runs later in a turn of its own, if at all. `isWhole` is true when there is room for arguments and result.
+   */
   readonly add: (make: (isWhole: boolean) => InvocationRecord, heldBytes: number) => void;
 }
 
-/** Summaries behind the answers: it never makes anybody wait, and leaves out what there is no room for. */
+/** Summaries, written after the answers. It never makes a caller wait, and drops what there is no room for. */
 export interface McpOverheads {
-  /** A second summary of the same request takes the place of the first. */
+  /** A second summary of the same request replaces the first. */
   readonly put: (record: TokenOverheadRecord) => void;
 }
 
-/** A request that was logged, whose tool calls may be recorded already. */
+/** A logged request whose tool calls may already be recorded. */
 export interface LinkedRequest {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
@@ -62,7 +64,7 @@ export interface LinkedRequest {
   readonly scope: string;
 }
 
-/** Behind the answers, too: records of calls with the request's id and owner get its log's id. */
+/** Also written after the answers: records of calls with the request's id and owner get the id of its log row. */
 export interface InvocationLinks {
   readonly logged: (request: LinkedRequest) => void;
 }
@@ -71,7 +73,7 @@ export interface McpTokenOverhead extends TokenOverheadRecord {
   readonly occurredAt: Date;
 }
 
-/** Filters of the list; a row must meet all that are given. */
+/** Filters of the list; a row must match all that are given. */
 export interface InvocationFilter extends RequestFilter {
   readonly invocationId?: string | undefined;
   readonly requestLogId?: RequestLogId | undefined;
@@ -82,7 +84,7 @@ export interface InvocationFilter extends RequestFilter {
 }
 
 export interface ListedInvocation extends Invocation {
-  /** JSON text, as it is stored. */
+  /** JSON text, as stored. */
   readonly arguments: string | undefined;
   readonly result: string | undefined;
   readonly argumentsTruncated: boolean;

@@ -10,34 +10,34 @@ export interface McpServer {
   readonly policy: ServerPolicy;
 }
 
-/** What answers hold of the process's memory (`server.max_buffered_bytes`), given back when the caller's request ends. */
+/** The process memory that answers take (`server.max_buffered_bytes`), released when the caller's request ends. */
 export type AnswerMemory = Pick<HeldMemory, 'hold' | 'holdUnfinished'>;
 
 /** One HTTP exchange with a server. */
 export interface McpAsk {
   readonly method: 'POST' | 'GET' | 'DELETE';
-  /** The message; undefined without one. */
+  /** The message; `undefined` when there is none. */
   readonly text: string | undefined;
   /** The server's own session. */
   readonly session: string | undefined;
-  /** Those of the protocol and of the trace, names in lower case. */
+  /** Headers of the protocol and of the trace, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** In the place of the server's own time, where it is shorter; `Infinity`: a stream that lasts. */
+  /** Replaces the server's own timeout where it is shorter; `Infinity` for a stream that lasts. */
   readonly withinMs?: number;
-  /** Ends the exchange. */
+  /** Aborts the exchange. */
   readonly signal: AbortSignal;
-  /** Where it has no room for what the server answers, the exchange ends with `overloaded`. */
+  /** When it has no room for the server's answer, the exchange ends with `overloaded`. */
   readonly memory: AnswerMemory;
 }
 
-/** What comes of a stream: whole events, and at most one fault, behind which nothing comes. */
+/** The items of a stream: whole events, and at most one fault, which is the last item. */
 export type McpFrame =
   | { readonly kind: 'event'; readonly data: string; readonly wire: Uint8Array }
   | { readonly kind: 'failed'; readonly error: McpError };
 
 export interface McpReply {
   readonly status: number;
-  /** The session that the server has opened. */
+  /** The session that the server opened. */
   readonly session: string | undefined;
   readonly body:
     | { readonly kind: 'none' }
@@ -46,8 +46,8 @@ export interface McpReply {
 }
 
 export interface McpUpstreams {
-  /** As they are configured at the moment, in the file's order. */
+  /** The servers in the current configuration, in file order. */
   readonly servers: () => readonly McpServer[];
-  /** Left: it was not answered, within the server's time and bounds. */
+  /** Left: the server did not answer within its timeout and bounds. */
   readonly send: (server: McpServer, ask: McpAsk) => Promise<Either<McpError, McpReply>>;
 }

@@ -10,16 +10,18 @@ export interface ModelFilter {
   readonly enabled?: boolean | undefined;
 }
 
-/** Request logs of the last day, counted from the newest back; at the bound of a total both are lower ones. */
+/**
+ * Request logs of the last day, counted from the newest back. When counting stops at its bound, both are lower bounds.
+ */
 export interface LastDay {
   readonly since: Date;
   readonly requests: number;
-  /** Of these: status 400 and above, but for callers who left. */
+  /** How many of these have status 400 or above, without those whose client disconnected. */
   readonly errors: number;
   readonly isLowerBound: boolean;
 }
 
-/** A route as it is stored, placeholders unresolved: nothing in it is a secret. */
+/** A route as stored, with placeholders unresolved, so that it holds no secret. */
 export interface StoredRoute {
   readonly modelKey: string;
   readonly position: number;
@@ -31,7 +33,7 @@ export interface StoredRoute {
   readonly provider: StoredProvider;
 }
 
-/** A provider as it is stored. */
+/** A provider as stored. */
 export interface StoredProvider {
   readonly providerKey: string;
   readonly kind: string;
@@ -39,17 +41,17 @@ export interface StoredProvider {
   readonly config: Json;
 }
 
-/** What this process makes of a stored route. */
+/** What this process derives from a stored route. */
 export interface RouteInsight {
   readonly capabilities: ExplainedCapabilities;
   readonly price: Price | undefined;
 }
 
-/** What of a stored provider may be shown. */
+/** What may be shown of a stored provider. */
 export interface ProviderInsight {
-  /** Scheme, host and path as they are configured; undefined where there is none. */
+  /** Scheme, host and path as configured; `undefined` when there is none. */
   readonly host: string | undefined;
-  /** Of a kind whose styles have two hosts, the one of its endpoint styles. */
+  /** For a kind whose styles have two hosts, the host of its endpoint styles. */
   readonly endpointbHost: string | undefined;
   readonly pricingProviderId: string;
 }
@@ -65,22 +67,22 @@ export interface ListedModel {
   readonly modelKey: string;
   readonly enabled: boolean;
   readonly createdAt: Date;
-  /** In file order, disabled ones too. */
+  /** In file order, including disabled ones. */
   readonly routes: readonly ListedRoute[];
   readonly lastDay: LastDay;
 }
 
 export interface ListedProvider extends StoredProvider, ProviderInsight {
-  /** Of models that are there or were, enabled or not. */
+  /** Routes of present and past models, enabled or not. */
   readonly routeCount: number;
   readonly lastDay: LastDay;
 }
 
 /** Models and providers as the file left them in the database. */
 export interface ModelList {
-  /** By id. */
+  /** Ordered by id. */
   readonly page: (filter: ModelFilter, ask: PageAsk) => Promise<Page<ListedModel>>;
   readonly find: (modelKey: string) => Promise<ListedModel | undefined>;
-  /** By id. */
+  /** Ordered by id. */
   readonly providers: (ask: PageAsk) => Promise<Page<ListedProvider>>;
 }

@@ -8,7 +8,7 @@ import type { AdminActor } from './admin-events.ts';
 /** A test that is about to be sent. */
 export interface ModelTest {
   readonly modelKey: string;
-  /** A route's place in the file; undefined: whichever route a caller's request would take. */
+  /** The route's position in the file; `undefined` for the route that a caller's request would take. */
   readonly routePosition: number | undefined;
   readonly owner: Owner;
   readonly family: string;
@@ -17,21 +17,21 @@ export interface ModelTest {
 
 export type RecordedTest =
   | { readonly kind: 'recorded'; readonly keyOwner: KeyOwner }
-  /** There is no such model, no such route of it, or no such active owner. */
+  /** There is no such model, no such route of the model, or no such active owner. */
   | { readonly kind: 'no_model' | 'no_route' | 'no_owner' };
 
 export interface ModelTests {
-  /** Writes the event of the test before anything is sent: what it came to is in the log of its request. */
+  /** Writes the event of the test before anything is sent; its outcome is in the log of its request. */
   readonly record: (test: ModelTest, actor: AdminActor) => Promise<RecordedTest>;
 }
 
-/** What a test holds of the process while it lasts, as a caller's request does. */
+/** The room that a test takes in the process, as a caller's request does. */
 export interface TestRoom {
   readonly memory: HeldMemory;
-  /** Lost when the time of the test is over, or when the process ends. */
+  /** Lost when the test times out, or when the process shuts down. */
   readonly link: CallerLink;
   readonly leave: () => void;
 }
 
-/** Left: the process, or the owner, has as much in flight as it may. */
+/** Left: the process, or the owner, already has as many requests in flight as allowed. */
 export type EnterTestRoom = (ownershipScope: string) => Either<GatewayError, TestRoom>;

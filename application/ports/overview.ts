@@ -15,11 +15,11 @@ export interface ModelSpent extends Spent {
 
 export interface OwnerSpent extends Spent {
   readonly owner: Owner;
-  /** The id, where the owner's row is gone. */
+  /** The id when the owner's row is gone. */
   readonly ownerName: string;
 }
 
-/** A budget in force, and what its present window holds. */
+/** A budget in force, and the state of its current window. */
 export interface BudgetStanding {
   readonly owner: Owner;
   readonly ownerName: string;
@@ -28,17 +28,19 @@ export interface BudgetStanding {
   readonly hardLimit: boolean;
   readonly window: Window;
   readonly spent: Picodollars;
-  /** Answers of the window whose cost it blocked. */
+  /** Answers in the window whose cost it blocked. */
   readonly blockedAnswers: number;
 }
 
 export interface BudgetStandings {
   readonly total: number;
-  /** 80 % is spent or more, where the alert is due: also of an amount of 0. */
+  /** Budgets with 80 % or more spent, where the alert is due; this includes every budget with an amount of 0. */
   readonly above80Percent: number;
-  /** Of these an answer was blocked in their window, or their hard limit is reached: they refuse every request. */
+  /**
+   * Budgets that blocked an answer in their window, or whose hard limit is reached, so that they refuse every request.
+   */
   readonly blocked: number;
-  /** The nearest to their amount first, at most ten. */
+  /** At most ten, those nearest to their amount first. */
   readonly nearest: readonly BudgetStanding[];
 }
 
@@ -62,7 +64,7 @@ export const attentionItemKinds = [
   'route',
 ] as const;
 
-/** One of the things that a fact is about. */
+/** One of the objects that a fact is about. */
 export interface AttentionItem {
   readonly kind: (typeof attentionItemKinds)[number];
   readonly id: string;
@@ -78,7 +80,7 @@ export interface Attention {
   readonly items: readonly AttentionItem[];
 }
 
-/** What was done of setting a gateway up, as far as the database knows. */
+/** Which steps of setting up a gateway are done, as far as the database knows. */
 export interface StoredSetup {
   readonly modelAnswered: boolean;
   readonly keyExists: boolean;
@@ -86,13 +88,13 @@ export interface StoredSetup {
 }
 
 export interface OverviewFacts {
-  /** The database's time; everything is of one snapshot. */
+  /** The database's time; all facts are of one snapshot. */
   readonly now: Date;
   readonly window: Window;
-  /** The oldest retained request log's time; undefined when there is none. */
+  /** The time of the oldest retained request log; `undefined` when there is none. */
   readonly logsSince: Date | undefined;
   readonly usage: WindowFacts;
-  /** Of the UTC day. */
+  /** Of the current UTC day. */
   readonly today: Spent;
   readonly topModels: readonly ModelSpent[];
   readonly topOwners: readonly OwnerSpent[];
@@ -105,7 +107,7 @@ export interface OverviewStore {
   readonly read: () => Promise<OverviewFacts>;
 }
 
-/** What of setting up stands in the file that this process took up last. */
+/** Which steps of setting up are done in the file that this process loaded last. */
 export interface ConfiguredSetup {
   readonly mailConfigured: boolean;
   readonly telemetryConfigured: boolean;

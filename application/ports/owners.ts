@@ -5,7 +5,7 @@ import type { Page, PageAsk } from './page.ts';
 interface StoredOwner {
   readonly name: string;
   readonly active: boolean;
-  /** The file has it, and wins when it is applied the next time. */
+  /** The owner is in the file, which wins when it is next applied. */
   readonly fromConfig: boolean;
   readonly createdAt: Date;
   readonly version: number;
@@ -30,9 +30,9 @@ export interface StoredServiceAccount extends StoredOwner {
   readonly teamName: string;
 }
 
-/** What the end of an owner's activity did. */
+/** The effects of deactivating an owner. */
 export interface Deactivated {
-  /** Keys that would be let in otherwise. */
+  /** Keys that would be accepted otherwise. */
   readonly keysRefused: number;
   readonly sessionsEnded: number;
   /** API tokens of the admin API. */
@@ -41,13 +41,13 @@ export interface Deactivated {
   readonly hasBudget: boolean;
 }
 
-/** `deactivated`: only where the change ended the owner's activity. */
+/** `deactivated` is set only when the change deactivated the owner. */
 export type OwnerChanged<A> =
   | (Extract<Changed<A>, { kind: 'done' }> & { readonly deactivated: Deactivated | undefined })
   | Exclude<Changed<A>, { kind: 'done' }>;
 
 export interface UserFilter {
-  /** Part of the address or the name, in any case of letters. */
+  /** Part of the address or the name, case-insensitive. */
   readonly email: string | undefined;
   readonly name: string | undefined;
   readonly active: boolean | undefined;
@@ -62,7 +62,7 @@ export interface NewUser {
   readonly requestLoggingEnabled: boolean;
 }
 
-/** What is undefined stays as it is. */
+/** Fields that are `undefined` stay as they are. */
 export interface UserPatch {
   readonly name: string | undefined;
   readonly role: UserRole | undefined;
@@ -72,10 +72,10 @@ export interface UserPatch {
 
 export type UserChanged =
   | OwnerChanged<StoredUser>
-  /** It would leave no active platform admin. */
+  /** The change would leave no active platform admin. */
   | { readonly kind: 'last_admin'; readonly present: StoredUser };
 
-/** People. Lists are in the order of creation, newest first; each change leaves its event. */
+/** People. Lists are ordered by creation, newest first; each change writes its event. */
 export interface Users {
   readonly page: (filter: UserFilter, ask: PageAsk) => Promise<Page<StoredUser>>;
   readonly find: (userId: string) => Promise<StoredUser | undefined>;
@@ -93,7 +93,7 @@ export interface TeamPatch {
   readonly active: boolean | undefined;
 }
 
-/** A user's place in a team. */
+/** A user's membership of a team. */
 export interface Membership {
   readonly teamId: string;
   readonly userId: string;
@@ -102,7 +102,7 @@ export interface Membership {
   readonly createdAt: Date;
 }
 
-/** Which of the two is not there; teams are looked for first. */
+/** Which of the two does not exist; teams are checked first. */
 export type NoMembership = { readonly kind: 'no_team' | 'no_user' };
 
 export interface Teams {
@@ -117,7 +117,7 @@ export interface Teams {
     member: { readonly teamId: string; readonly userId: string; readonly role: TeamRole },
     author: Author,
   ) => Promise<{ readonly kind: 'done'; readonly present: Membership } | NoMembership>;
-  /** `removed` is false when the user was no member. */
+  /** `removed` is false when the user was not a member. */
   readonly removeMember: (
     member: { readonly teamId: string; readonly userId: string },
     author: Author,
@@ -129,7 +129,7 @@ export interface ServiceAccountFilter extends TeamFilter {
 }
 
 export interface ServiceAccountPatch extends TeamPatch {
-  /** Whose spend it is from then on. */
+  /** The team that is charged from then on. */
   readonly teamId: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** `total` is exact up to a bound; at the bound it is a lower one. */
+/** `total` is exact up to a bound; at the bound it is a lower bound. */
 export interface Page<A> {
   readonly items: readonly A[];
   readonly total: number;
@@ -6,7 +6,7 @@ export interface Page<A> {
 }
 
 export interface PageAsk {
-  /** From 1. */
+  /** Counted from 1. */
   readonly page: number;
   readonly pageSize: number;
 }

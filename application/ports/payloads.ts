@@ -7,26 +7,26 @@ export interface KeptPayload {
   readonly response: StoredPayload;
 }
 
-/** Whose payload it is: the summary row is beside it by both. */
+/** The request that a payload belongs to: its summary row has both. */
 export interface PayloadOf {
   readonly requestLogId: RequestLogId;
   /** The ownership scope. */
   readonly scope: string;
 }
 
-/** What a payload holds of memory until it is made. */
+/** The memory that a payload takes until it is made. */
 export interface HeldByPayload {
   readonly bytes: number;
-  /** Is called once it is made, or will not be: what it held may go. */
+  /** Called once the payload is made, or will not be, to free that memory. */
   readonly release: () => void;
 }
 
 /**
- * Keeps payloads beside the summary rows, which are there already. It never makes anybody wait: what there is no room
- * for, by the bytes that wait, is shed and counted, payload bodies first and summary rows never.
+ * Stores payloads for summary rows that exist already. It never makes a caller wait. When the queue has no room,
+ * measured in bytes, payloads are shed and counted: payload bodies first and summary rows never.
  */
 export interface Payloads {
-  /** `make` is called in a turn of its own, if at all. */
+  /** `make` runs later in a turn of its own, if at all. */
   readonly keep: (
     of: PayloadOf,
     make: () => KeptPayload | Promise<KeptPayload>,

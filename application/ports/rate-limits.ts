@@ -3,14 +3,14 @@ import type { LimitStanding, LimitSubject, LimitTerms, SubjectKind } from '../..
 import type { AdminActor } from './admin-events.ts';
 import type { Page, PageAsk } from './page.ts';
 
-/** A rate limit as admins see it, with what is taken of it now. */
+/** A rate limit as shown to admins, with what is used of it now. */
 export interface StoredLimit {
   readonly standing: LimitStanding;
-  /** Of the key or the person; undefined where there is none of the id any more. */
+  /** The name of the key or the person; `undefined` when the id no longer exists. */
   readonly name: string | undefined;
-  /** The file has it, and sets it again when it is taken up. */
+  /** The limit is in the file, which sets it again whenever it is applied. */
   readonly fromConfig: boolean;
-  /** From 1; raised by each change. */
+  /** Starts at 1; each change increments it. */
   readonly version: number;
   readonly updatedAt: Date;
 }
@@ -19,21 +19,21 @@ export interface StoredLimit {
 export interface LimitChange {
   readonly subject: LimitSubject;
   readonly actor: AdminActor;
-  /** The version that is to be changed; undefined: whichever there is. */
+  /** The version to change; `undefined` for whichever there is. */
   readonly version: number | undefined;
 }
 
 /** Why a limit was not changed. */
 export type LimitUnchanged =
   | { readonly kind: 'unknown_subject' }
-  /** It has another version, or is gone: then there is none. */
+  /** It has another version, or is gone; then `present` is `undefined`. */
   | { readonly kind: 'conflict'; readonly present: StoredLimit | undefined };
 
-/** Rate limits, for admins. A change is in force on every replica within 5 seconds, and leaves its event. */
+/** Rate limits, for admins. A change is in force on every replica within 5 seconds, and writes its event. */
 export interface RateLimits {
-  /** By the kind and the id of what is limited. */
+  /** Ordered by the kind and the id of the subject. */
   readonly page: (kind: SubjectKind | undefined, ask: PageAsk) => Promise<Page<StoredLimit>>;
-  /** The same terms again change nothing. A subject that was deactivated or revoked gets none. */
+  /** Identical terms change nothing. A deactivated or revoked subject gets no limit. */
   readonly set: (change: LimitChange, terms: LimitTerms) => Promise<Either<LimitUnchanged, StoredLimit>>;
   readonly remove: (change: LimitChange) => Promise<Either<LimitUnchanged, { readonly deleted: boolean }>>;
 }

@@ -7,20 +7,20 @@ import type { Page, PageAsk } from './page.ts';
 import type { RequestFilter } from './request-filter.ts';
 import type { McpTokenOverhead } from './mcp-invocations.ts';
 
-/** Request-log list filters; a row must meet all that are given. */
+/** Filters of the request-log list; a row must match all that are given. */
 export interface RequestLogFilter extends RequestFilter {
   readonly serviceAccountId?: string | undefined;
   readonly modelKey?: string | undefined;
   readonly providerKey?: string | undefined;
   readonly statusCode?: number | undefined;
-  /** Whether it failed (`isFailed`). */
+  /** Whether the request failed (`isFailed`). */
   readonly failed?: boolean | undefined;
   readonly errorCode?: string | undefined;
-  /** Whose request it was: a person's, or a team's, whose service accounts' are among them. */
+  /** Requests of a person, or of a team; those of service accounts count as the team's. */
   readonly ownerKind?: 'user' | 'team' | undefined;
-  /** Whether the ledger has a row of it. */
+  /** Whether the request has a ledger row. */
   readonly inLedger?: boolean | undefined;
-  /** The state of that row. */
+  /** The pricing status of that row. */
   readonly pricingStatus?: PricingStatus | undefined;
   readonly service?: string | undefined;
   readonly component?: string | undefined;
@@ -31,7 +31,7 @@ export interface RequestLogFilter extends RequestFilter {
   readonly except?: RequestLogExcept | undefined;
 }
 
-/** Filters that can be turned round: every row but those of one value, rows without any value included. */
+/** Filters that can be inverted: every row except those with one value, including rows without any value. */
 export type RequestLogExcept = Pick<
   RequestLogFilter,
   | 'apiKeyId'
@@ -48,20 +48,20 @@ export type RequestLogExcept = Pick<
   | 'agentHarnessKey'
 >;
 
-/** An owner or a key, as it is called now; one whose row is gone has no name. */
+/** An owner or a key by its present name; `undefined` when its row is gone. */
 export interface NamedRow {
   readonly id: string;
   readonly name: string | undefined;
 }
 
-/** What the ledger has of a logged request; a cost where there was a price. */
+/** What the ledger has of a logged request; `cost` is set where there was a price. */
 export interface LoggedCharge {
   readonly pricingStatus: PricingStatus;
   readonly unpricedReason: string | undefined;
   readonly cost: Picodollars | undefined;
 }
 
-/** A summary row as admins see it. */
+/** A summary row as shown to admins. */
 export interface ListedRequestLog {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
@@ -79,7 +79,7 @@ export interface ListedRequestLog {
   readonly promptTokens: number | undefined;
   readonly completionTokens: number | undefined;
   readonly totalTokens: number | undefined;
-  /** Undefined: the request is not in the ledger. */
+  /** `undefined` when the request is not in the ledger. */
   readonly charge: LoggedCharge | undefined;
   readonly hasPayload: boolean;
   readonly requestPayloadTruncated: boolean;
@@ -123,12 +123,12 @@ export interface StoredPayloads {
 export interface RequestLogDetail {
   readonly log: ListedRequestLog;
   readonly payload: StoredPayloads | undefined;
-  /** In their order. */
+  /** In order of attempt. */
   readonly attempts: readonly StoredAttempt[];
   readonly mcpTokenOverhead: McpTokenOverhead | undefined;
 }
 
-/** Request logs as they are retained. */
+/** Request logs as retained. */
 export interface RequestLogs {
   /** Newest first. */
   readonly page: (filter: RequestLogFilter, ask: PageAsk) => Promise<Page<ListedRequestLog>>;

@@ -1,4 +1,4 @@
-/** What can be found by a text. */
+/** The kinds of objects that a text search finds. */
 export const hitKinds = [
   'user',
   'team',
@@ -18,10 +18,10 @@ export interface Hit {
   readonly detail: string | undefined;
 }
 
-/** So many hits of each kind. */
+/** The maximum number of hits of each kind. */
 export const mostHits = 8;
 
 export interface Search {
-  /** At most {@link mostHits} of each kind: what the text is the id of comes first, then the newest. */
+  /** At most {@link mostHits} of each kind: first those whose id is the text, then the newest. */
   readonly find: (text: string) => Promise<readonly Hit[]>;
 }

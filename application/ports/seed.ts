@@ -5,7 +5,7 @@ import type { ProviderKind } from '../../domain/routing/model.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import type { OwnerRef } from './accounts.ts';
 
-/** What the configuration file says should be in the database. Routes and models in file order. */
+/** What the configuration file says should be in the database. Routes and models are in file order. */
 export interface Seed {
   readonly providers: readonly SeedProvider[];
   readonly models: readonly {
@@ -22,7 +22,7 @@ export interface Seed {
   readonly serviceAccounts: readonly { readonly id: string; readonly name: string; readonly team: string }[];
   readonly users: readonly SeedUser[];
   readonly apiKeys: readonly SeedKey[];
-  /** Mails can be sent: a budget that is at its threshold at once queues its alert's deliveries. */
+  /** Mails can be sent: a budget that is already at its threshold queues its alert's deliveries. */
   readonly mailReady: boolean;
 }
 
@@ -69,20 +69,20 @@ export interface SeedLoss {
 /** What a seed would disable or revoke, by kind. */
 export type Losses = Readonly<Record<'providers' | 'models' | 'API keys', SeedLoss>>;
 
-/** What admins have decided against the file, which stays. */
+/** Decisions of admins that contradict the file and stay in force. */
 export interface KeptByAdmins {
-  /** Names of keys that an admin revoked. */
+  /** The names of keys that an admin revoked. */
   readonly keptRevoked: readonly string[];
-  /** Owners whose activity an admin has ended, such as `team:platform`. */
+  /** Owners that an admin deactivated, such as `team:platform`. */
   readonly keptInactive: readonly string[];
 }
 
 export interface SeedStore {
   readonly losses: (seed: Seed) => Promise<Losses>;
   /**
-   * Makes the database match the seed, in one transaction under one lock. What is gone from the file: providers,
-   * models and routes are disabled, keys born from config revoked, budgets of listed owners deactivated, rate limits
-   * of the file taken away; owners and everything made by admins stay.
+   * Makes the database match the seed, in one transaction under one lock. When something is gone from the file,
+   * providers, models and routes are disabled, keys that came from it are revoked, budgets of listed owners are
+   * deactivated, and its rate limits are removed. Owners and everything made by admins stay.
    */
   readonly reconcile: (seed: Seed) => Promise<KeptByAdmins>;
 }

@@ -1,7 +1,7 @@
-/** JSON text in UTF-8, in memory that threads share. */
+/** JSON text in UTF-8, in memory shared between threads. */
 export type SharedText = Uint8Array<SharedArrayBuffer>;
 
-/** The pieces of a text, copied once. */
+/** Copies the pieces of a text into one shared buffer. */
 export function sharedText(pieces: readonly Uint8Array[]): SharedText {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   const text = new Uint8Array(new SharedArrayBuffer(size));

@@ -4,32 +4,32 @@ import type { ClaimRules, RoleChange, VouchedPerson } from '../../domain/identit
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Person } from './admin-access.ts';
 
-/** What the identity provider is asked with; made anew for each sign-in, and stored nowhere. */
+/** Parameters of one authorization request to the identity provider; new for each sign-in, and stored nowhere. */
 export interface SignInKeys {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE. */
+  /** The code verifier of PKCE. */
   readonly codeVerifier: string;
 }
 
-/** Why the provider did not vouch for anybody; the reason is for the log, without a secret. */
+/** Why the provider did not vouch for anybody; the reason is for the log, and holds no secret. */
 export interface ProviderFault {
-  /** `unavailable`: nobody could sign in now; `refused`: this one cannot. */
+  /** `unavailable` when nobody could sign in now; `refused` when this person cannot. */
   readonly kind: 'unavailable' | 'refused';
   readonly reason: string;
 }
 
 /** The identity provider of `admin_auth.oidc`. */
 export interface IdentityProvider {
-  /** Where a browser is sent to sign in. */
+  /** The URL to which a browser is sent to sign in. */
   readonly authorizationUrl: (keys: SignInKeys) => Promise<Either<ProviderFault, string>>;
-  /** The claims that the provider makes of who came back with this query; validated by its keys. */
+  /** The provider's claims about the person who came back with this query, validated with the provider's keys. */
   readonly claims: (query: URLSearchParams, keys: SignInKeys) => Promise<Either<ProviderFault, JsonObject>>;
-  /** Where its own session is ended; undefined when it has no such place, or cannot be asked. */
+  /** The URL at which the provider's own session ends; `undefined` when it has none, or cannot be reached. */
   readonly endSessionUrl: () => Promise<string | undefined>;
 }
 
-/** How the configuration has it that people sign in at the provider. */
+/** How people sign in at the provider, as configured. */
 export interface ProviderTerms extends ClaimRules {
   readonly displayName: string;
   readonly createUsers: boolean;
@@ -40,21 +40,21 @@ export interface SignIn {
   readonly stateSha256: Uint8Array;
   readonly browserSha256: Uint8Array;
   readonly returnTo: string;
-  /** As sign-ins are counted by. */
+  /** The address under which sign-ins are counted. */
   readonly address: string;
 }
 
-/** Browsers that are at the provider. */
+/** Sign-ins that are under way at the provider. */
 export interface SignIns {
-  /** False: as many as there may be are under way. */
+  /** False when the maximum number of sign-ins is under way. */
   readonly begin: (signIn: SignIn) => Promise<boolean>;
-  /** Takes a sign-in up, once; undefined when there is none, it is too old, or it is another browser's. */
+  /** Consumes a sign-in, once; `undefined` when there is none, it is too old, or it belongs to another browser. */
   readonly take: (
     signIn: Pick<SignIn, 'stateSha256' | 'browserSha256'>,
   ) => Promise<Pick<SignIn, 'returnTo'> | undefined>;
 }
 
-/** A session to be opened: for whom, by what token, and from where. */
+/** A session to open: for whom, with what token, and from where. */
 export interface VouchedSession {
   readonly person: VouchedPerson;
   readonly createUser: boolean;
@@ -63,7 +63,7 @@ export interface VouchedSession {
   readonly session: (now: number) => AdminSession;
 }
 
-/** What became of it. */
+/** The outcome of an admission. */
 export type VouchedAdmission =
   | { readonly kind: 'unknown' | 'inactive' }
   | {
@@ -72,7 +72,7 @@ export type VouchedAdmission =
       readonly role: RoleChange;
     };
 
-/** People as the provider vouches for them: found, made, given and denied the role, in one transaction. */
+/** People that the provider vouches for: looked up, created, granted and denied the role in one transaction. */
 export interface VouchedPeople {
   readonly admit: (session: VouchedSession) => Promise<VouchedAdmission>;
 }

@@ -12,21 +12,21 @@ import type { EndCode, RequestFailure } from '../../domain/shared/request-failur
 import type { Observation } from '../../domain/upstream/observation.ts';
 import type { Verdict } from './ledger.ts';
 
-/** W3C `traceparent` and perhaps `tracestate`, names in lower case; empty where there is no valid one. */
+/** W3C `traceparent` and perhaps `tracestate`, with names in lower case; empty when there is no valid one. */
 export type TraceContext = Readonly<Record<string, string>>;
 
 /** A request to a path that serves models, before anything of it was read. */
 export interface Arrival {
   readonly family: ApiFamily;
-  /** Of the connection that it came over. */
+  /** The scheme of its connection. */
   readonly scheme: 'http' | 'https';
-  /** Of it only the program that it names is exported: it may hold anything. */
+  /** It may hold anything, so only the program that it names is exported. */
   readonly userAgent: string | undefined;
-  /** The caller's own. */
+  /** The caller's own trace context. */
   readonly traceContext: TraceContext;
 }
 
-/** What is recorded of requests: a log line each, and spans and metrics where an operator collects them. */
+/** Telemetry of requests: a log line for each, and spans and metrics where an operator collects them. */
 export interface Telemetry {
   readonly begin: (arrival: Arrival) => RequestTelemetry;
 }
@@ -40,61 +40,61 @@ export interface RequestTelemetry {
     step: Step,
     work: () => Promise<Either<L, A>>,
   ) => Promise<Either<L, A>>;
-  /** The one call upstream begins now. */
+  /** The one upstream call begins now. */
   readonly upstream: (resolved: ResolvedRoute) => UpstreamTelemetry;
-  /** Its one outcome; whatever comes after the first is ignored. */
+  /** The request's one outcome; calls after the first are ignored. */
   readonly finished: (request: FinishedRequest) => void;
-  /** Nothing more is sent; the status is undefined where the caller got none. */
+  /** Nothing more is sent; the status is `undefined` when the caller got none. */
   readonly over: (status: number | undefined) => void;
 }
 
 export interface UpstreamTelemetry {
-  /** What goes upstream. */
+  /** The trace context that goes upstream. */
   readonly traceContext: TraceContext;
-  /** The first chunk with content has come. */
+  /** The first chunk with content has arrived. */
   readonly firstContent: () => void;
-  /** The call is over; its settlement comes now. */
+  /** The call has ended; settlement follows. */
   readonly ended: (attempt: Attempt, observation: Observation, failure: RequestFailure | undefined) => void;
 }
 
-/** Everything that logs, metrics and spans tell of an ended request; no bodies, no secrets. */
+/** What logs, metrics and spans record of an ended request; no bodies, no secrets. */
 export interface FinishedRequest {
   readonly requestId: RequestId;
-  /** Undefined where it ended at the door: then it has no row. */
+  /** `undefined` when the request ended in the HTTP layer: then it has no row. */
   readonly requestLogId: RequestLogId | undefined;
   readonly family: ApiFamily;
   readonly stream: boolean;
   readonly outcome: Outcome;
   readonly statusCode: number;
   readonly errorCode: EndCode | undefined;
-  /** What the runtime calls the fault of the connection to the upstream. */
+  /** The runtime's name for the fault of the upstream connection. */
   readonly upstreamFault?: string | undefined;
-  /** The rate limit that refused it. */
+  /** The rate limit that refused the request. */
   readonly rateLimit?: GatewayError['rateLimit'] | undefined;
   readonly latencyMs: number;
   readonly caller: Caller | undefined;
-  /** Of the catalogue; undefined where the request names none that is there. */
+  /** The id in the catalogue; `undefined` when the request names no model that exists. */
   readonly modelKey: string | undefined;
-  /** Undefined where no route was chosen. */
+  /** `undefined` when no route was chosen. */
   readonly resolved: ResolvedRoute | undefined;
-  /** How the call upstream ended; undefined where there was none. */
+  /** How the upstream call ended; `undefined` when there was none. */
   readonly attemptStatus: AttemptStatus | undefined;
   readonly usage: TokenUsage | undefined;
   readonly usageUnusable: boolean;
-  /** What has, or will have, a ledger row. */
+  /** The cost that has, or will have, a ledger row. */
   readonly cost: UsageCost | undefined;
   readonly unbilled: readonly Unbilled[];
-  /** What became of its records; `lost` when the database could not take them. */
+  /** The outcome of its settlement; `lost` when the database could not take the records. */
   readonly settled: Verdict['kind'] | 'lost';
   readonly exposedToolCount: number | undefined;
   readonly invokedToolCount: number | undefined;
   readonly tags: CallerTags;
 }
 
-/** Why a cost that was seen is in no ledger row. */
+/** Why an observed cost is in no ledger row. */
 export const unbilledReasons = ['advisor', 'blocked', 'compaction', 'duplicate', 'failed', 'lost'] as const;
 
-/** A cost that an upstream may bill and that is in no ledger row, and why. */
+/** A cost that an upstream may bill but that is in no ledger row, and why. */
 export interface Unbilled {
   readonly reason: (typeof unbilledReasons)[number];
   readonly cost: Picodollars;

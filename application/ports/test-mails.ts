@@ -2,8 +2,8 @@ import type { AdminActor } from './admin-events.ts';
 
 export interface TestMails {
   /**
-   * Writes the event of a test mail before it is sent. False: the person asked for as many as may be asked for in the
-   * last so many minutes, over all replicas, and nothing was written.
+   * Writes the event of a test mail before it is sent. False: the person already asked for `most` test mails in the
+   * last `minutes` minutes, over all replicas, and nothing was written.
    */
   readonly record: (
     mail: { readonly to: string; readonly most: number; readonly minutes: number },
