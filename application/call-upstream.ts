@@ -24,7 +24,7 @@ import { type Called, callEnds, type CallEnds, failureOf, type SentStream } from
 import type { Admitted } from './request-stages.ts';
 import type { SettleRequest } from './settle-request.ts';
 
-/** The one call upstream of a request, from its beginning to its settlement. */
+/** The one upstream call of a request, from its beginning to its settlement. */
 interface Call {
   readonly facts: Admitted;
   readonly execution: UpstreamExecution;
@@ -62,7 +62,7 @@ export function callUpstream(
   };
 }
 
-/** A stream, or a whole answer as its caller gets it; a large one is read beside the event loop. */
+/** Resolves with a stream, or with a whole answer in the caller's form; a large one is read in a worker thread. */
 async function readReply(
   reply: E.Either<UpstreamFault, UpstreamReply>,
   { largeBodies }: ServePorts,
@@ -88,16 +88,16 @@ async function readReply(
   return E.left({ fault: answeredWith(status, read.left), observation });
 }
 
-/** What a failure may be billed for all the same (rule 38.5). */
+/** Usage that a failure reports, since the upstream may bill for it all the same (rule 38.5). */
 const seenBeside = ({ usage }: UpstreamFault, { speaks }: AnswerPath): Observation =>
   usage === undefined ? nothingObserved : speaks.observeWhole({ usage });
 
-/** A reply that a caller can be given. */
+/** A reply that can be given to a caller. */
 type Answered =
   | Extract<UpstreamReply, { kind: 'stream' }>
   | { readonly kind: 'whole'; readonly status: number; readonly answer: CallerAnswer };
 
-/** A call without an answer, or with one that is a failure. */
+/** A call without an answer, or whose answer is a failure. */
 interface Unanswered {
   readonly fault: UpstreamFault;
   readonly observation: Observation;
@@ -185,17 +185,17 @@ const fitEnd = (
   fit: (error: GatewayError) => GatewayError,
 ): StreamEnd<JsonObject> => (end.kind === 'failed' ? { ...end, error: fit(end.error) } : end);
 
-/** Counts what comes from the upstream among what the process holds: many large answers would exhaust its memory. */
+/** Counts the upstream's bytes as buffered by the process, because many large answers would exhaust its memory. */
 const holdOf =
   (memory: HeldMemory): Hold =>
   (bytes) =>
     memory.holdUnfinished(bytes) ? undefined : overloaded;
 
-/** Of a stream whose payload is not kept nothing is held. */
+/** Captures no events of a stream whose payload is not kept. */
 const heldOf = ({ payloads }: ServePolicy, { request }: Admitted): StreamLimits =>
   isKept(payloads.captureMode, request.caller) ? payloads : { ...payloads, streamMaxEvents: 0 };
 
-/** Whether a stream that its caller leaves is read on, so that its cost is known. */
+/** Whether a stream is drained after a client disconnect, so that its cost is known. */
 const mayDrain = ({ admission, family }: Admitted, policy: ServePolicy): boolean =>
   isCharged(family) &&
   (policy.drainOnDisconnect === 'always' ||

@@ -7,10 +7,10 @@ import type { UpstreamFault } from '../domain/upstream/upstream-fault.ts';
 import type { AnswerPath } from './model-request.ts';
 import type { WholeAnswer } from './ports/upstream.ts';
 
-/** A whole answer as its caller gets it, and what was seen in it. */
+/** A whole answer in the caller's form, and what was observed in it. */
 export interface CallerAnswer {
   readonly observation: Observation;
-  /** Left: what the upstream said cannot be said in the caller's family. */
+  /** Left: the upstream's answer cannot be expressed in the caller's family. */
   readonly text: Either<UpstreamFault, WholeAnswer['text']>;
 }
 

@@ -2,7 +2,7 @@ import type { CallerLink, CallerLoss } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { UpstreamExecution } from './ports/upstream.ts';
 
-/** Places for streams that are read on after their caller left, so that their usage is known: only so many at once. */
+/** A bounded number of slots for draining upstream streams after a client disconnect, so that their usage is known. */
 export function drainSlots(max: () => number) {
   let taken = 0;
   return {
@@ -19,19 +19,25 @@ export function drainSlots(max: () => number) {
 
 export type DrainSlots = ReturnType<typeof drainSlots>;
 
-/** Whether a caller left before its answer was complete, and the call upstream with it. */
+/** Tracks whether the caller was lost before its answer was complete, and when the upstream call ends. */
 export interface ClientDisconnect {
-  /** Why the caller does not get the answer, where it left or was cut off before the answer was complete. */
+  /** Why the caller does not get the answer: it disconnected, or was cut off, before the answer was complete. */
   readonly early: () => CallerLoss | undefined;
-  /** The answer is complete, or has told its failure: whoever leaves from now on misses nothing. True the first time. */
+  /**
+   * The answer is complete, or has reported its failure, so a disconnect from now on loses nothing. True the first
+   * time, if the caller is still there.
+   */
   readonly answered: () => boolean;
-  /** The answer was not complete after all. True where the caller is still there. */
+  /** The answer was not complete after all. True when the caller is still there. */
   readonly goesOn: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;
 }
 
-/** A caller that leaves early, or is cut off, cancels the upstream call, or leaves it to be drained for a bounded time. */
+/**
+ * When the client disconnects early, or is cut off, cancels the upstream call, or leaves it to be drained for a bounded
+ * time.
+ */
 export function watchClientDisconnect(
   link: CallerLink,
   execution: UpstreamExecution,

@@ -81,7 +81,7 @@ const speaksMessages: UpstreamFamily = {
 };
 
 /**
- * Where the upstream speaks the messages body, the caller's own text goes there. On other chat-capable routes they are
+ * If the upstream speaks the messages body, it gets the caller's own text. On other chat-capable routes the body is
  * translated: chat goes upstream, and the answer is translated back into the caller's family.
  */
 export const messages: Family<GenerationRequest> = {
@@ -105,7 +105,7 @@ export const messages: Family<GenerationRequest> = {
   },
 };
 
-/** A messages body that goes as it came has its own names already. */
+/** A messages body that goes upstream unchanged already has the caller's names. */
 function underMessagesNames(
   error: GatewayError,
   { document }: ReadMessages,
@@ -139,8 +139,8 @@ const speaksCount: UpstreamFamily = {
 };
 
 /**
- * How many tokens a messages body has: its upstream counts them, in the body that the message itself would become.
- * Elsewhere nothing is estimated: the error is the one at which clients begin to count for themselves.
+ * The number of tokens of a messages body. The upstream counts them, in the body that the message itself would be sent
+ * as. Where it cannot, nothing is estimated: the error is the one that makes clients count for themselves.
  */
 export const countTokens: Family<CountRequest> = {
   name: 'count_tokens',
@@ -191,7 +191,7 @@ export const embeddings: Family<EmbeddingsRequest> = {
   answerPath: () => ({ speaks: speaksEmbeddings }),
 };
 
-/** What was read of a body, without the body. */
+/** The terms that were read from a body, without the body itself. */
 export const askTermsOf = ({
   model,
   stream,
@@ -208,7 +208,7 @@ export const askTermsOf = ({
   mcpTools,
 });
 
-/** What a provider makes of an ask; an error names the fields as the caller wrote them. */
+/** Writes an ask for a provider; an error names the fields as the caller wrote them. */
 export function writtenBy<A extends Ask, W>(
   { write, inCallersNames }: Pick<Family<A>, 'write' | 'inCallersNames'>,
   ask: A,

@@ -11,7 +11,7 @@ import type { BesideCosts } from './request-cost.ts';
 import { invokedTools, observed, type RequestEnd } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
 
-/** A request that is settled, or could not be. */
+/** A request that was settled, or could not be. */
 interface Settled {
   readonly facts: Facts;
   readonly end: RequestEnd;
@@ -19,12 +19,14 @@ interface Settled {
   readonly charged: boolean;
   readonly cost: UsageCost | undefined;
   readonly beside: BesideCosts;
-  /** Why it did not end well, after the settlement. */
+  /** Why it did not end well, as known after the settlement. */
   readonly failure: RequestFailure | undefined;
   readonly settled: E.Either<GatewayError, Verdict>;
 }
 
-/** Everything that logs, metrics and spans may say of it, without secrets that its caller may have put into tags or its id. */
+/**
+ * What logs, metrics and spans record of a request, without secrets that its caller may have put into tags or its id.
+ */
 export function finishedRequest(
   { catalogue, clock }: ServePorts,
   { facts, end, charged, cost, beside, failure, settled }: Settled,
@@ -59,7 +61,7 @@ export function finishedRequest(
   };
 }
 
-/** In the tables it stays as the caller wrote it. */
+/** The request id for telemetry; tables keep it as the caller wrote it. */
 const toldId = ({ request, redaction }: Facts): string =>
   request.callerChoseRequestId ? redaction.clean(request.requestId) : request.requestId;
 
@@ -69,7 +71,7 @@ const limitOf = (failure: RequestFailure | undefined): FinishedRequest['rateLimi
 const isAccounted = (verdict: FinishedRequest['settled']): verdict is 'recorded' | 'journaled' =>
   verdict === 'recorded' || verdict === 'journaled';
 
-/** Why a cost that was seen is in no ledger row. */
+/** Why an observed cost is in no ledger row. */
 function unbilledOf(
   charged: boolean,
   cost: UsageCost | undefined,
@@ -80,7 +82,7 @@ function unbilledOf(
   return isAccounted(verdict) ? [] : [{ reason: verdict, cost: cost.cost }];
 }
 
-/** They are in no ledger row, whatever becomes of the request's own. */
+/** Costs that are in no ledger row, whatever becomes of the request's own cost. */
 const unbilledBeside = ({ compaction, advisor }: BesideCosts): readonly Unbilled[] => [
   ...(compaction === undefined ? [] : [{ reason: 'compaction' as const, cost: compaction }]),
   ...(advisor === undefined ? [] : [{ reason: 'advisor' as const, cost: advisor }]),

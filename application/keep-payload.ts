@@ -11,9 +11,9 @@ import type { KeptPayload } from './ports/payloads.ts';
 import type { Answer } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
 
-/** What a caller was answered in the end, after the settlement. */
+/** What a caller finally got, after the settlement. */
 interface Answered {
-  /** What there was for it; undefined where nothing came. */
+  /** The answer that was there for it; `undefined` when none came. */
   readonly answer: Answer | undefined;
   readonly failure: RequestFailure | undefined;
   readonly usage: Observation['usage'];
@@ -47,20 +47,20 @@ export function keptPayload(
 
 type Made = StoredPayload | Promise<StoredPayload>;
 
-/** Waited for together: a rejection that nobody waits for would end the process. */
+/** Both are awaited together, because a rejection that nobody awaits would end the process. */
 async function bothOf(asked: Made, answered: Made): Promise<KeptPayload> {
   const [request, response] = await Promise.all([asked, answered]);
   return { request, response };
 }
 
-/** A whole answer that is worked on beside the event loop. */
+/** A whole answer that is redacted in a worker thread. */
 function largeAnswer({ answer, failure }: Answered): Uint8Array | undefined {
   if (failure !== undefined || answer?.kind !== 'whole') return undefined;
   const { body } = answer;
   return body.length > maxBodyBytesHere && typeof body !== 'string' ? body : undefined;
 }
 
-/** A failed request has its error for an answer; a stream that failed has what was sent before, too. */
+/** The answer of a failed request is its error; a failed stream also has what was sent before. */
 function responseOf(
   { answer, failure, usage }: Answered,
   rules: RedactionRules,

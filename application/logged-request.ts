@@ -26,7 +26,7 @@ interface Ended {
   readonly beside: BesideCosts;
 }
 
-/** The summary row of a request that has ended, before anybody has judged its charge. */
+/** The summary row of a request that has ended, before its charge is judged. */
 export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: Ended): LoggedRequest {
   const { facts, end, cost } = ended;
   const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
@@ -44,7 +44,9 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
   };
 }
 
-/** Where MCP servers are configured, each request of a family with tools tells which of them it has tools of. */
+/**
+ * Where MCP servers are configured, a request of a family with tools is logged with the servers that its tools are of.
+ */
 function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pick<RequestLog, 'mcp'> {
   const tools = ask?.mcpTools;
   return mcpServers === undefined || tools === undefined
@@ -52,7 +54,7 @@ function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pic
     : { mcp: referencedServers(tools, mcpServers, request.caller) };
 }
 
-/** What is in no ledger row, and is billed. */
+/** Costs that are billed but are in no ledger row. */
 function accountingOf(
   { end, charged, beside: costs }: Ended,
   money: Picodollars | undefined,
@@ -71,11 +73,11 @@ function accountingOf(
 const withCost = (used: JsonObject, cost: Picodollars | undefined): JsonObject =>
   cost === undefined ? used : { ...used, cost_usd: toUsd(cost) };
 
-/** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */
+/** The cost of usage in a request that writes no ledger row is kept on its log row. */
 const seenCost = (money: Picodollars | undefined): JsonObject | undefined =>
   money === undefined ? undefined : { unbilled_cost_usd: toUsd(money) };
 
-/** Where a caller can put any text, it is cleaned of secrets first, and cut off after that. */
+/** Text that a caller can choose is first cleaned of secrets, and then truncated. */
 function summary(
   ports: ServePorts,
   facts: Facts,
@@ -107,7 +109,7 @@ function summary(
   };
 }
 
-/** Tags that are not well-formed are none. */
+/** Tags that are not well-formed count as none. */
 export function cleanTags(given: ModelRequest['tags'], redaction: RequestRedaction): CallerTags {
   const tags = E.isRight(given) ? given.right : noTags;
   if (tags === noTags) return tags;

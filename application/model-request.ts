@@ -20,11 +20,11 @@ import type { RequestTelemetry } from './ports/telemetry.ts';
 import type { WholeAnswer } from './ports/upstream.ts';
 import type { SharedText } from './ports/shared-text.ts';
 
-/** One authenticated request to a path that serves models, as the door hands it in. */
+/** One authenticated request to a path that serves models, as the HTTP layer passes it in. */
 export interface ModelRequest {
-  /** The gateway's own id of this request: its log row, its ledger row, its claim. */
+  /** The gateway's own id of this request: of its log row, its ledger row and its claim. */
   readonly requestLogId: RequestLogId;
-  /** The `x-request-id`: the caller's, unchanged, or one generated once. */
+  /** The `x-request-id`: the caller's, unchanged, or a generated one. */
   readonly requestId: RequestId;
   readonly callerChoseRequestId: boolean;
   /** Milliseconds since the epoch, taken before any handler ran. */
@@ -34,72 +34,74 @@ export interface ModelRequest {
   readonly userAgent: string | undefined;
   /** Names in lower case. */
   readonly headers: PayloadHeaders;
-  /** The key that came with it, whole and its secret alone, so that both are hidden wherever they are echoed. */
+  /** The key that came with it, both whole and its secret alone, so that both are hidden wherever they are echoed. */
   readonly callerKey: readonly string[];
   readonly telemetry: RequestTelemetry;
   /** The values of `anthropic-beta`. */
   readonly betas: readonly string[];
-  /** The body as text, in shared memory where it is large; or why there is none. */
+  /** The body as text, in shared memory when it is large; or why there is none. */
   readonly body: Either<GatewayError, string | SharedText>;
   /**
-   * The same text in UTF-8, as it came, for who asks first: the upstream may take minutes, and nobody needs it then.
-   * Nothing where it is small, and encoded again in no time.
+   * The same text in UTF-8, as it arrived. It is returned only once and then released, because the upstream may take
+   * minutes. `undefined` when the body is small, and quickly encoded again.
    */
   readonly takeUtf8?: () => Uint8Array | undefined;
   readonly memory: HeldMemory;
   readonly link: CallerLink;
 }
 
-/** What a request and its answer hold of the process's memory (`server.max_buffered_bytes`); given back when it ends. */
+/**
+ * The process memory that a request and its answer take (`server.max_buffered_bytes`), released when the request ends.
+ */
 export interface HeldMemory {
-  /** Holds so many bytes more; false when the process holds as much as it may. */
+  /** Reserves that many more bytes; false when the process has reached its limit. */
   readonly hold: (bytes: number) => boolean;
   /**
-   * The same for the answer of its upstream, whole or an event of a stream that is not complete yet: so many bytes now, in
-   * place of those before.
+   * The same for the upstream's answer, whole or an incomplete event of a stream; the bytes replace those reserved
+   * before.
    */
   readonly holdUnfinished: (bytes: number) => boolean;
   readonly heldBytes: () => number;
-  /** Keeps what is held beyond the end of the request, until the function that it gives back is called. */
+  /** Keeps the memory reserved beyond the end of the request, until the returned function is called. */
   readonly keep: () => () => void;
 }
 
 /** The caller's connection, as far as the pipeline needs it. */
 export interface CallerLink {
-  /** The connection is closed: nobody is there to be written to. */
+  /** The connection is closed, so nothing can be written to it. */
   readonly gone: () => boolean;
-  /** Why the answer will not be completed; undefined while it may be. */
+  /** Why the answer will not be completed; `undefined` while it may be. */
   readonly lost: () => CallerLoss | undefined;
   /** Calls back once when the answer is lost, at once if it is lost already. */
   readonly whenLost: (callback: (why: CallerLoss) => void) => void;
 }
 
-/** What came first: the caller hung up, or the gateway, at the end of its grace, cut the answer off. */
+/** Whichever came first: the client disconnected, or the gateway cut the answer off at the end of its grace. */
 export type CallerLoss = 'client_closed' | 'shutting_down';
 
-/** Writes events to the caller; a promise says that there is no room for more until it resolves. */
+/** Writes events to the caller; when it returns a promise, there is no room for more until that resolves. */
 export type WriteEvents = (events: readonly StreamEvent<JsonObject>[]) => Promise<void> | undefined;
 
-/** What the caller gets. A stream is to be delivered to its end even when nobody is left to write to. */
+/** What the caller gets. A stream must be delivered to its end even when nobody is left to write to. */
 export type ModelAnswer = (
   | { readonly kind: 'refused'; readonly error: GatewayError }
   | { readonly kind: 'whole'; readonly text: WholeAnswer['text'] }
   | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> }
 ) & {
-  /** The rate limits that the request came under; absent where it ended before its model was known. */
+  /** The rate limits that apply to the request; absent when it ended before its model was known. */
   readonly limits?: readonly RateLimit[];
 };
 
-/** What the reading view of every family gives of a body. */
+/** What the reading view of every family extracts from a body. */
 export interface AskTerms {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
-  /** Undefined where the family has no such dimension: both tool counts are null then. */
+  /** `undefined` when the family has no such dimension; both tool counts are null then. */
   readonly exposedToolCount: number | undefined;
-  /** Where it asks for what it needs, if not in the fields that chat completions have. */
+  /** The fields that ask for what it needs, if they are not those of chat completions. */
   readonly fields?: CapabilityFields;
-  /** Its tools that may be of an MCP server; absent where the family has no tools. */
+  /** Its tools that may belong to an MCP server; absent when the family has no tools. */
   readonly mcpTools?: readonly OfferedTool[] | undefined;
 }
 
@@ -111,15 +113,17 @@ export interface Ask extends AskTerms {
 /** An API family, as data for the one pipeline of a model request. */
 export interface Family<A extends Ask> {
   readonly name: ApiFamily;
-  /** The refusal where no route has what the request needs, for a family whose callers do not know capabilities. */
+  /** The refusal when no route has what the request needs, for a family whose callers do not know capabilities. */
   readonly unserved?: (model: string) => GatewayError;
-  /** Refuses, before it is parsed, what holds more JSON values than `maxValues`. */
+  /** Rejects a body with more than `maxValues` JSON values before parsing it. */
   readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
-  /** What goes upstream. */
+  /** The body that goes upstream. */
   readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, OutboundText>;
-  /** Puts the fields of a provider's refusal under the names that the caller wrote: it sees another body. */
+  /**
+   * Renames the fields in a provider's refusal to those that the caller wrote, because the provider sees another body.
+   */
   readonly inCallersNames?: (error: GatewayError, ask: A, resolved: ResolvedRoute) => GatewayError;
-  /** A translated answer is named after the request's own id. */
+  /** A translated answer gets its id from the request's own. */
   readonly answerPath: (
     ask: Pick<AskTerms, 'model'>,
     resolved: ResolvedRoute,
@@ -130,21 +134,21 @@ export interface Family<A extends Ask> {
 /** Why a body could not be read. */
 export type ReadFault = GatewayError & { readonly tooManyValues?: true; readonly said?: BodySummary };
 
-/** The way of an answer: from the family that the upstream speaks to the caller's. */
+/** How an answer gets from the family that the upstream speaks to the caller's. */
 export interface AnswerPath {
   readonly speaks: UpstreamFamily;
-  /** Absent where the caller speaks the upstream's family: then the answer stays as it came. */
+  /** Absent when the caller speaks the upstream's family: then the answer stays as it is. */
   readonly translation?: Translation;
 }
 
-/** The family of the body that goes upstream, and how usage and tool calls are read out of what it says. */
+/** The family of the body that goes upstream, and how usage and tool calls are read from its answers. */
 export interface UpstreamFamily {
   readonly family: ApiFamily;
   readonly observeWhole: (answer: JsonObject) => Observation;
   readonly observer: () => StreamObserver;
 }
 
-/** Puts an answer into the caller's family. Usage is read before that, from what the upstream itself said. */
+/** Translates an answer into the caller's family. Usage is read before that, from what the upstream itself sent. */
 export interface Translation {
   readonly whole: (answer: JsonObject) => Either<UpstreamFault, JsonObject>;
   readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;

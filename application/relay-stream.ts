@@ -15,7 +15,7 @@ type Chunk = StreamChunk<JsonObject>;
 type LastEvent = StreamEnd<JsonObject>;
 type Translating = Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
 
-/** A stream's settlement; left is what the caller must be told instead of the last event. */
+/** Settles a stream; left is what the caller must be told instead of the last event. */
 export type SettleStream = (
   last: LastEvent,
   observation: Observation,
@@ -26,18 +26,18 @@ export interface Relay {
   readonly reply: UpstreamReply & { kind: 'stream' };
   readonly hold: Hold;
   readonly disconnect: ClientDisconnect;
-  /** Ends the upstream call at once. */
+  /** Aborts the upstream call at once. */
   readonly cancel: () => void;
-  /** Sees the events that go to the caller. */
+  /** Records the events that go to the caller. */
   readonly payload: StreamPayload;
-  /** Called once, when content begins to come. */
+  /** Called once, when the first content arrives. */
   readonly firstContent: () => void;
   readonly settle: SettleStream;
 }
 
 /**
- * Passes a stream on as it comes. What ends it is held back until the settlement is committed: whoever received the
- * end is in the ledger. It runs to its end even when the caller has left, so that it is settled.
+ * Forwards a stream as it arrives. Its end is held back until the settlement is committed, so that every caller who
+ * received the end is in the ledger. It runs to its end even after a client disconnect, so that it is settled.
  */
 export const relayStream =
   ({ path, reply, hold, disconnect, cancel, payload, firstContent, settle }: Relay) =>
@@ -72,10 +72,10 @@ export const relayStream =
     );
   };
 
-/** The caller has the upstream's own words for the failure: a second failure behind them would be one too many. */
+/** The caller already has the failure in the upstream's own words: a second failure must not follow it. */
 const hasItsWords = (end: LastEvent): boolean => end.kind === 'failed' && end.alreadyShown === true;
 
-/** Reads usage and tool calls beside the stream, and sees when its answer is complete or has failed. */
+/** Reads usage and tool calls from the stream, and notices when its answer is complete or has failed. */
 function watch(
   chunks: readonly Chunk[],
   observer: StreamObserver,
@@ -86,14 +86,16 @@ function watch(
     observer.see(chunk);
     if (terminal && disconnect.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
     if (reopens === true && disconnect.goesOn()) reply.endWithin(Number.POSITIVE_INFINITY);
-    // Whoever hangs up on a failure that the upstream has told has not left early: there is nothing to wait for.
+    // A disconnect after a failure that the upstream reported is not early: there is nothing to wait for.
     if (failing === true && disconnect.answered()) reply.endWithin(heldTerminalMs);
   }
 }
 
-/** What goes to the caller before the settlement, and what waits for it: a held chunk, and all that follows one. */
+/**
+ * Separates what goes to the caller before the settlement from what waits for it: a held chunk, and all that follow it.
+ */
 class OutboundStream {
-  /** An end that the translation came to by itself. */
+  /** An end that the translation reached by itself. */
   end: LastEvent | undefined;
   private readonly translation: Translating | undefined;
   private readonly held: Chunk[] = [];
@@ -107,17 +109,17 @@ class OutboundStream {
     return this.translation === undefined ? this.withoutHeld(chunks) : this.translated(chunks);
   }
 
-  /** What the last event of the upstream adds before the settlement. */
+  /** What the upstream's last event adds before the settlement. */
   rest(last: LastEvent): readonly Chunk[] {
     return this.translation === undefined ? [] : this.translated([last]);
   }
 
-  /** No more can be held: the upstream need not be listened to any longer. */
+  /** No more can be held back, so there is no point in reading the upstream any further. */
   isFull(): boolean {
     return this.heldBytes > maxHeldBytes;
   }
 
-  /** All that waited, where the answer is complete; of a failed one, what does not make it look complete. */
+  /** All that was held back, when the answer is complete; after a failure, only what does not make it look complete. */
   afterSettlement(end: LastEvent): readonly StreamEvent<JsonObject>[] {
     return [...(end.kind === 'done' ? this.held : this.held.filter(({ held }) => held !== true)), end];
   }
@@ -133,7 +135,9 @@ class OutboundStream {
     return this.withoutHeld(chunks);
   }
 
-  /** From the first held chunk on nothing leaves: the order stays, and nobody has the answer before it is settled. */
+  /**
+   * Nothing leaves from the first held chunk on, to keep the order: nobody may have the answer before it is settled.
+   */
   private withoutHeld(chunks: readonly Chunk[]): readonly Chunk[] {
     const from = this.held.length > 0 ? 0 : chunks.findIndex(({ held }) => held === true);
     if (from < 0) return chunks;
@@ -145,5 +149,5 @@ class OutboundStream {
   }
 }
 
-/** Of what is spelled anew: about as many as it will take. */
+/** For a chunk that is serialized again, about the bytes that it will take. */
 const bytesOf = ({ wire, chunk }: Chunk): number => wire?.length ?? JSON.stringify(chunk).length;

@@ -14,15 +14,15 @@ import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
 import type { CallTerms, PreparedCall, Upstream, UpstreamCall } from './ports/upstream.ts';
 import { type SharedText, sharedText } from './ports/shared-text.ts';
 
-/** The body of one request, and what the pipeline has done to it. */
+/** The body of one request, and what the pipeline did with it. */
 export interface RequestBody {
   readonly read: () => Promise<Either<ReadFault, AskTerms>>;
-  /** Makes the upstream's own request of what was read, or tells what in it cannot be expressed. Nothing is sent. */
+  /** Writes the upstream's own request from what was read, or reports what it cannot express. Nothing is sent. */
   readonly prepare: (
     resolved: ResolvedRoute,
     terms: CallTerms,
   ) => Promise<Either<GatewayError, PreparedCall>>;
-  /** What may be kept of it, also where it could not be read. */
+  /** What may be kept of it, also when it could not be read. */
   readonly redacted: (rules: RedactionRules, policy: Redacting) => StoredPayload | Promise<StoredPayload>;
 }
 
@@ -34,8 +34,8 @@ export interface RequestBodyPorts {
 }
 
 /**
- * Small bodies are worked on at once. Large ones, by their bytes (the door says so) or by their values, are worked on
- * beside the event loop. What a body takes when it is parsed is held with it.
+ * Small bodies are processed at once. Bodies that are large in bytes (the HTTP layer decides) or in values are
+ * processed in a worker thread. The memory of a parsed body is reserved with the request's.
  */
 export function requestBody<A extends Ask>(
   ports: RequestBodyPorts,
@@ -44,7 +44,7 @@ export function requestBody<A extends Ask>(
   maxValues: number,
 ): RequestBody {
   let isParsed = false;
-  /** Until it is prepared: what a body is parsed to is many times as large, and the upstream may take minutes. */
+  /** Dropped when the body is prepared: a parsed body takes many times its text, and the upstream may take minutes. */
   let ask: A | undefined;
   let large =
     E.isRight(request.body) && typeof request.body.right !== 'string' ? request.body.right : undefined;
@@ -97,7 +97,7 @@ export function requestBody<A extends Ask>(
   };
 }
 
-/** What is made of the caller's own text takes the bytes along that it came in. */
+/** If the body is made of the caller's own text, the bytes in which that arrived go along with it. */
 function written(
   body: OutboundText,
   { body: came, takeUtf8 }: Pick<ModelRequest, 'body' | 'takeUtf8'>,

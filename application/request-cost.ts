@@ -18,8 +18,8 @@ export const costOfCall = (ports: ServePorts, facts: WithRoute, end: RequestEnd)
   usageCost(observed(end).usage, priceOf(ports, facts, facts.resolved.route.upstreamModel));
 
 /**
- * The price is looked up at the row's time, which is the database's: clocks of replicas differ. Where a reload has taken
- * the price away meanwhile, the one that stood beside the route counts: the request was let in by it.
+ * The price is looked up at the row's time, which is the database's, because the clocks of replicas differ. If a reload
+ * has removed the price meanwhile, the one that was in force with the route counts: the request was admitted under it.
  */
 function priceOf(ports: ServePorts, facts: WithRoute, model: string): Price | undefined {
   const { pricingProviderId } = facts.resolved.provider;
@@ -33,7 +33,7 @@ function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): 
   return admission === undefined ? now : admission.databaseTime.getTime() + Math.max(0, now - admittedAt);
 }
 
-/** What each of those costs that a provider bills beside an answer, where it has a price. */
+/** The cost of each thing that a provider bills in addition to an answer, where it has a price. */
 export type BesideCosts = Readonly<Record<keyof UsedBeside, Picodollars | undefined>>;
 
 const nothing: BesideCosts = { compaction: undefined, advisor: undefined };

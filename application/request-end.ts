@@ -10,24 +10,24 @@ import type { Clock } from './ports/clock.ts';
 import type { WholeAnswer } from './ports/upstream.ts';
 import type { Admitted } from './request-stages.ts';
 
-/** What the caller of a stream was sent of it. */
+/** What the caller of a stream was sent. */
 export interface SentStream {
   readonly kind: 'stream';
   readonly held: () => CapturedEvents;
 }
 
-/** An answer as its caller gets it. Outbound bodies, and what an upstream said in another family, are not kept. */
+/** An answer as its caller gets it. Outbound bodies, and upstream answers in another family, are not kept. */
 export type Answer =
   /** JSON text, or its bytes. */
   { readonly kind: 'whole'; readonly body: WholeAnswer['text'] } | SentStream;
 
-/** A call upstream that is over. */
+/** An upstream call that has ended. */
 export interface EndedCall {
   readonly attempt: Attempt;
   readonly observation: Observation;
-  /** The upstream answered 2xx: it may bill. */
+  /** The upstream answered 2xx, so it may bill. */
   readonly accepted: boolean;
-  /** As the log row has it. */
+  /** As stored in the log row. */
   readonly firstTokenMs: number | undefined;
 }
 
@@ -36,17 +36,17 @@ export type Unsent =
   | { readonly kind: 'refused'; readonly error: GatewayError; readonly call?: undefined }
   | { readonly kind: 'left'; readonly why: CallerLoss; readonly call?: undefined };
 
-/** A request whose call upstream is over. */
+/** A request whose upstream call has ended. */
 export type Called =
   | { readonly kind: 'answered'; readonly call: EndedCall; readonly answer: Answer }
-  /** The upstream failed, before its answer or in it. */
+  /** The upstream failed, before its answer or during it. */
   | {
       readonly kind: 'failed';
       readonly error: GatewayError;
       readonly call: EndedCall;
       readonly answer: SentStream | undefined;
     }
-  /** The caller left, or was cut off, before the answer was complete. */
+  /** The client disconnected, or was cut off, before the answer was complete. */
   | {
       readonly kind: 'left';
       readonly why: CallerLoss;
@@ -54,22 +54,22 @@ export type Called =
       readonly answer: SentStream | undefined;
     };
 
-/** How a request ended, before its settlement: that may yet block a complete answer. */
+/** How a request ended, before its settlement, which may still block a complete answer. */
 export type RequestEnd = Unsent | Called;
 
-/** Nothing was observed where no call was made. */
+/** Nothing is observed without a call. */
 export const observed = ({ call }: RequestEnd): Observation => call?.observation ?? nothingObserved;
 
-/** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
+/** `undefined` when the family has no tools; 0 when no answer came, because nothing was invoked then. */
 export const invokedTools = (said: BodySummary | undefined, end: RequestEnd): number | undefined =>
   said?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;
 
-/** Which end writes a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */
+/** Which ends write a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */
 export function writesLedgerRow(end: RequestEnd): boolean {
   switch (end.kind) {
     case 'answered':
       return true;
-    // Whoever leaves after an upstream 2xx is charged: the upstream bills what nobody waits for.
+    // A disconnect after an upstream 2xx is charged, because the upstream bills what nobody waits for.
     case 'left':
       return end.call?.accepted === true;
     case 'refused':
@@ -94,14 +94,14 @@ export function failureOf(end: RequestEnd): RequestFailure | undefined {
 const failureOfLoss = (why: CallerLoss): RequestFailure =>
   why === 'shutting_down' ? shuttingDown() : clientClosed;
 
-/** What operators are told: what callers are, and what the runtime calls the fault of the connection. */
+/** What operators see: what callers are told, and the runtime's name for the fault of the connection. */
 function detailOf(failure: RequestFailure | undefined): string | undefined {
   if (failure === undefined || failure.code === 'client_closed') return undefined;
   const faultCode = faultCodeOf(failure);
   return faultCode === undefined ? failure.message : `${failure.message} (${faultCode})`;
 }
 
-/** How a call that begins now may end: each as it is recorded in its attempt. */
+/** The possible ends of a call that begins now, each with the attempt that records it. */
 export function callEnds(facts: Admitted, clock: Clock) {
   const {
     request: { receivedAt },
@@ -127,7 +127,9 @@ export function callEnds(facts: Admitted, clock: Clock) {
     firstContent: (): void => {
       firstTokenMs = elapsedMs(receivedAt, clock.now());
     },
-    /** The whole answer came. It is not the caller's where that one had left before: it was drained for its usage. */
+    /**
+     * The whole answer arrived. If the caller was lost before that, it was drained for its usage and is not an answer.
+     */
     answered: (
       early: CallerLoss | undefined,
       answer: Answer,
@@ -137,7 +139,7 @@ export function callEnds(facts: Admitted, clock: Clock) {
       if (early === undefined) return { kind: 'answered', call, answer };
       return { kind: 'left', why: early, call, answer: answer.kind === 'stream' ? answer : undefined };
     },
-    /** It failed. Where its caller had left before that, the failure is but what the cancelled call came to. */
+    /** The call failed. If the caller was lost before that, the failure is only the result of the cancelled call. */
     failed: (early: CallerLoss | undefined, error: GatewayError, broken: BrokenCall): Called => {
       const { status, statusCode, observation, accepted, answer } = broken;
       const failure = early === undefined ? error : failureOfLoss(early);
@@ -154,7 +156,7 @@ export type CallEnds = ReturnType<typeof callEnds>;
 /** What is known of a call that brought no whole answer. */
 interface BrokenCall {
   readonly status: Exclude<AttemptStatus, 'success'>;
-  /** What the upstream answered, where it did. */
+  /** The upstream's status, if it answered. */
   readonly statusCode: number | undefined;
   readonly observation: Observation;
   readonly accepted: boolean;

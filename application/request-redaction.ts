@@ -11,20 +11,22 @@ import type { ServePolicy } from './serve-ports.ts';
 
 type Chunks = readonly StreamChunk<JsonObject>[];
 
-/** What may be told and kept of one request: nothing that its caller or the configuration keeps secret. */
+/**
+ * Removes from texts of one request what its caller or the configuration keeps secret, before they are shown or kept.
+ */
 export interface RequestRedaction {
   readonly rules: () => RedactionRules;
-  /** A text of the caller's, which may hold any. */
+  /** Cleans a text of the caller's, which may hold any secret. */
   readonly clean: (text: string) => string;
-  /** An error as it may be told and kept. */
+  /** Cleans an error, so that it may be shown and kept. */
   readonly fit: (error: GatewayError) => GatewayError;
-  /** The same of events in which an upstream tells of its failure in its own words. */
+  /** The same for events in which an upstream reports its failure in its own words. */
   readonly fitChunks: (chunks: Chunks) => Chunks;
 }
 
 /**
- * The rules are compiled when they are first needed, and again only after the configuration's secrets have changed: a
- * token that a provider obtained for this very call is one of them.
+ * The rules are compiled when first needed, and again only after the configuration's secrets have changed: a token that
+ * a provider obtained for this very call is one of them.
  */
 export function requestRedaction(
   { callerKey }: Pick<ModelRequest, 'callerKey'>,
@@ -60,13 +62,13 @@ function fitError(error: GatewayError, rules: RedactionRules): GatewayError {
   };
 }
 
-/** A label in which something is to be hidden is left out: nobody could act on what would stay of it. */
+/** A label that contains something to hide is left out, because what remains would be of no use. */
 const fitLabels = (labels: UpstreamLabels, rules: RedactionRules): UpstreamLabels =>
   Object.fromEntries(
     Object.entries(labels).filter(([, label]: [string, string]) => redactedError(label, rules) === label),
   );
 
-/** An event that is changed is spelled again, under the name that it came with. */
+/** A changed event is serialized again, under the name that it came with. */
 function fitChunk(event: StreamChunk<JsonObject>, rules: RedactionRules): StreamChunk<JsonObject> {
   if (event.failing !== true) return event;
   const chunk = withFitWords(event.chunk, (words) => redactedError(words, rules));

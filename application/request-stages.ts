@@ -8,13 +8,13 @@ import type { CallTerms, PreparedCall } from './ports/upstream.ts';
 import type { RequestBody } from './request-body.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 
-/** What is known of a request where its pipeline begins. */
+/** What is known of a request when its pipeline begins. */
 interface Begun {
   readonly family: Family<Ask>['name'];
   readonly request: ModelRequest;
   readonly body: RequestBody;
   readonly redaction: RequestRedaction;
-  /** Of a body that was read, or refused for what it holds. */
+  /** Present when the body was read, or was rejected for its content. */
   readonly said?: BodySummary | undefined;
 }
 
@@ -24,10 +24,10 @@ interface Reading {
 
 interface Routing {
   readonly resolved: ResolvedRoute;
-  /** Those that were in force together with the route. */
+  /** The prices that were in force together with the route. */
   readonly prices: PriceCatalogue;
   readonly path: AnswerPath;
-  /** Those of the key, its owner and the model; most requests have none. */
+  /** The limits of the key, its owner and the model; most requests have none. */
   readonly limits: readonly RateLimit[];
 }
 
@@ -38,15 +38,15 @@ interface Preparation {
 
 interface Admittance {
   readonly admission: Admission;
-  /** The gateway's clock when the admission came, milliseconds since the epoch. */
+  /** The gateway's clock when the admission arrived, in milliseconds since the epoch. */
   readonly admittedAt: number;
-  /** The request id was to be claimed: a reload may have changed whether ids are. */
+  /** Whether the request id was to be claimed; kept because a reload may change whether ids are. */
   readonly claim: boolean;
 }
 
 type Without<A> = { readonly [K in keyof A]?: undefined };
 
-/** The stages of a request; each knows all that the one before it knew. */
+/** The stages of a request; each knows everything that the previous one knew. */
 export type Arrived = Begun & Without<Reading & Routing & Preparation & Admittance>;
 export type Asked = Begun & Reading & Without<Routing & Preparation & Admittance>;
 export type Routed = Begun & Reading & Routing & Without<Preparation & Admittance>;

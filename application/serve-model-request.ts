@@ -22,8 +22,8 @@ import type { Admitted, Arrived, Asked, Facts, Prepared, Routed } from './reques
 import { settleRequest } from './settle-request.ts';
 
 /**
- * The life of a model request: read → resolve → prepare → admit → execute → settle. Nothing is sent upstream
- * before the owner was admitted, and nothing complete reaches the caller before the settlement is committed.
+ * The life of a model request: read → resolve → prepare → admit → execute → settle. Nothing is sent upstream before the
+ * owner is admitted, and nothing complete reaches the caller before the settlement is committed.
  */
 export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) {
   const settle = settleRequest(ports, policy);
@@ -35,7 +35,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   );
 
   const refuse = async (facts: Facts, refusal: GatewayError): Promise<ModelAnswer> => {
-    // An error may name a key of the caller's body, and that may be a secret.
+    // An error may name a key of the caller's body, which may be a secret.
     const fit = facts.redaction.fit(refusal);
     const why = facts.request.link.lost();
     await settle.unsent(facts, why === undefined ? { kind: 'refused', error: fit } : { kind: 'left', why });
@@ -89,7 +89,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   };
 }
 
-/** Ends the pipeline without a call: nothing is sent upstream for nobody. It is recorded as a request that was left. */
+/** Ends the pipeline without a call, because nobody is left to answer. The request is recorded as `left`. */
 const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
 const callTerms = (
@@ -129,11 +129,11 @@ function resolve(
   return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }
 
-/** An answer to a request under limits goes with them. */
+/** Adds the rate limits that a request comes under to its answer. */
 const under = ({ limits = [] }: Facts, answer: ModelAnswer): ModelAnswer =>
   limits.length === 0 ? answer : { ...answer, limits };
 
-/** Whose limits a request comes under: those of its key, of who pays for it, and of its model. */
+/** The limits that a request comes under: those of its key, of the owner who pays for it, and of its model. */
 const limitsOf = (
   { limits = [] }: Caller,
   { models }: CatalogueSnapshot,
@@ -147,8 +147,8 @@ const usableIn = (snapshot: CatalogueSnapshot, caller: Caller): readonly string[
   listModels({ snapshot: () => snapshot })(caller).map(({ id }) => id);
 
 /**
- * Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. Who can be helped
- * by waiting for a minute alone is told so last.
+ * Duplicates bypass both budget phases where they are allowed, and are rejected where they are not. A refusal that
+ * waiting for a minute resolves comes last.
  */
 function admissionRejection(admission: Admission, policy: ServePolicy): GatewayError | undefined {
   if (policy.duplicateRequestIds === 'reject' && (admission.alreadyAccounted || !admission.claimed))

@@ -9,7 +9,7 @@ import type { InvocationLinks, McpOverheads } from './ports/mcp-invocations.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { Upstream } from './ports/upstream.ts';
 
-/** What the pipeline of a request asks for. */
+/** The ports of the request pipeline. */
 export interface ServePorts {
   readonly catalogue: Catalogue;
   readonly ledger: Ledger;
@@ -17,9 +17,9 @@ export interface ServePorts {
   readonly largeBodies: LargeBodies;
   readonly payloads: Payloads;
   readonly clock: Clock;
-  /** Absent: what MCP tools take of a context window is not kept. */
+  /** Absent: how much of a context window MCP tools take is not recorded. */
   readonly mcpOverheads?: McpOverheads;
-  /** Absent: records of tool calls from before a request's log row are not told of it. */
+  /** Absent: records of tool calls that precede a request's log row are not linked to it. */
   readonly invocationLinks?: InvocationLinks;
 }
 
@@ -28,14 +28,14 @@ export interface ServePolicy {
   readonly payloads: PayloadPolicy;
   /** What must not be kept of payloads and errors. */
   readonly redaction: RedactionRules;
-  /** What these rules are compiled from: plain data, of which another thread makes the same rules. */
+  /** What these rules are compiled from: plain data, from which another thread compiles the same rules. */
   readonly redactionSource: RedactionSource;
-  /** JSON values in a body; over it: 400 (rule 32.11). */
+  /** The most JSON values in a body; more gives 400 (rule 32.11). */
   readonly bodyMaxValues: number;
   readonly duplicateRequestIds: 'allow' | 'reject';
   readonly drainOnDisconnect: 'never' | 'hard_budget' | 'always';
   readonly drainTimeoutMs: number;
-  /** Streams that may be drained at once. */
+  /** The most streams that are drained at once. */
   readonly maxDrains: number;
   /** The configured MCP servers; absent where there are none. */
   readonly mcpServers?: readonly NamedServer[];

@@ -31,7 +31,7 @@ import type { Admitted, Facts } from './request-stages.ts';
 
 type Settled = E.Either<GatewayError, Verdict>;
 
-/** Right: it is committed. Left: what the caller must be told instead of a complete answer. */
+/** Right: committed. Left: what the caller must be told instead of a complete answer. */
 type ToTell = Promise<E.Either<GatewayError, void>>;
 
 /** Writes what a request leaves behind, in one transaction, and emits its one outcome. */
@@ -67,7 +67,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
   };
 }
 
-/** Without anything to write the ledger is not asked: the database has enough to do. */
+/** With nothing to write, the ledger is not called, to spare the database a statement. */
 async function recorded(
   { ledger }: ServePorts,
   facts: Facts,
@@ -82,14 +82,14 @@ async function recorded(
   );
 }
 
-/** The claim on its request id ends with the request, and so does what it holds under rate limits. */
+/** The claim on its request id ends with the request, and so do its holds under rate limits. */
 const releaseOf = ({ admission, claim, request }: Facts): string | undefined =>
   (claim === true && admission.claimed) || isHeld(admission) ? request.requestLogId : undefined;
 
 const isHeld = (admission: Admission | undefined): boolean =>
   admission?.limits?.kind === 'admitted' && admission.limits.held;
 
-/** Whatever became of the request: tokens that are known are used. */
+/** Known tokens count as used, whatever the outcome of the request. */
 function limitedTokensOf(
   { admission, request, limits = [] }: Facts,
   end: RequestEnd,
@@ -101,21 +101,22 @@ function limitedTokensOf(
 }
 
 /**
- * Database lost before settlement (rules 38.7, 38.8): the request of an owner with a hard limit gets an error, never a
- * complete answer; others complete once the record is in the journal, at the last database time it carries. So do those
- * whose caller has left: there is nobody to keep an answer from, and the record is judged when it is settled.
+ * If the database is lost before settlement (rules 38.7, 38.8), the request of an owner with a hard limit gets an
+ * error, never a complete answer. Others complete once the record is in the journal, at the last database time it
+ * carries. So do those whose caller was lost: there is nobody to withhold an answer from, and the record is judged when
+ * it is settled.
  */
 function deferrableTo({ admission }: Facts, end: RequestEnd): Date | undefined {
   const isAwaited = admission?.budget?.terms.hardLimit === true && end.kind !== 'left';
   return isAwaited ? undefined : admission?.databaseTime;
 }
 
-/** A record of the journal has no row yet; its payload is not kept. */
+/** A journaled record has no row yet, so its payload is not kept. */
 const wasLogged = (settled: Settled): boolean => E.isRight(settled) && settled.right.kind !== 'journaled';
 
 /**
- * Where MCP servers are configured: calls of tools may have gone through the gateway before this row was there. No token
- * count is estimated: what is known of a request is how many tools of how many servers it has, and their bytes.
+ * Only where MCP servers are configured. Tool calls may have gone through the gateway before this row existed. No token
+ * count is estimated: what is known of a request is the number of its tools and their servers, and the tools' bytes.
  */
 function tellMcp({ mcpOverheads, invocationLinks }: ServePorts, { caller, log }: LoggedRequest): void {
   const { requestId, requestLogId, mcp, exposedToolCount = 0 } = log;
@@ -148,7 +149,7 @@ function keepPayload(
 
 /**
  * A refusal that could not be logged stays that refusal. A complete answer that was not recorded, or whose cost was
- * blocked, is a failure: nobody may have it.
+ * blocked, becomes a failure: nobody may have it.
  */
 function failureAfter(end: RequestEnd, settled: Settled): RequestFailure | undefined {
   const failure = failureOf(end);
@@ -160,7 +161,7 @@ function failureAfter(end: RequestEnd, settled: Settled): RequestFailure | undef
     : undefined;
 }
 
-/** The ledger row to be; a family that uses no model writes none, whatever its end. */
+/** The future ledger row; a family that uses no model writes none, whatever its end. */
 function chargeOf(ports: ServePorts, facts: Admitted, end: Called): Charge | undefined {
   if (!isCharged(facts.family) || !writesLedgerRow(end)) return undefined;
   const { request, ask, resolved } = facts;

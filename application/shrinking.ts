@@ -1,11 +1,11 @@
 import type { Losses, SeedLoss } from './ports/seed.ts';
 
-/** What a file would end, in words: how many of how many, of each kind of which it would end any. */
+/** What a file would end, in words: for each kind that it affects, how many of how many. */
 export const endings = (losses: Losses): string | undefined => inWords(losses, ({ lost }) => lost > 0);
 
 /**
- * What a file would end, in words, when that is more than half of what is there of a kind: a file that was cut off or
- * mixed up looks like this. One that is meant to be smaller can say so.
+ * What a file would end, in words, when that is more than half of a kind, as with a truncated or mixed-up file. A file
+ * that is smaller on purpose can be confirmed.
  */
 export const shrinkage = (losses: Losses): string | undefined =>
   inWords(losses, ({ there, lost }) => lost * 2 > there);

@@ -13,16 +13,19 @@ import type {
 
 export interface LedgerVerification {
   readonly rows: number;
-  /** Lines that tell what differs; empty when the ledger is right. */
+  /** One line for each difference; empty when the ledger is right. */
   readonly differences: readonly string[];
 }
 
-/** Differences that are listed: a ledger with more of them is broken altogether, and a longer list would not help. */
+/**
+ * The most differences of each kind that are listed: with more the ledger is broken altogether, and a longer list is no
+ * help.
+ */
 const maxDifferences = 1000;
 
 /**
  * Recomputes every ledger row from its tokens and its stored prices, and every day total and usage rollup from its
- * rows. An impossible row is named, and does not keep the others from being looked at.
+ * rows. An impossible row is listed, and does not keep the others from being checked.
  */
 export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVerification> => {
   const differences: string[] = [];

@@ -24,18 +24,18 @@ export interface ExportPorts extends PartPorts {
 export interface ExportOrder {
   readonly subject: ExportSubject;
   readonly from: ExportDay;
-  /** Exclusive; undefined: as far as days are over. */
+  /** Exclusive; `undefined` exports every day that is over. */
   readonly to: ExportDay | undefined;
-  /** What keys begin with, without a slash at its end; may be empty. */
+  /** The prefix of all keys, without a slash at its end; may be empty. */
   readonly prefix: string;
   readonly format: ExportFormat;
-  /** Asked before each day and each part. */
+  /** Called before each day, and before each part that is full. */
   readonly shouldContinue: () => boolean;
 }
 
 /**
- * What became of a day: it was written; it is there as it should be; it is there, and its rows are being purged, so that
- * it is left alone.
+ * The outcome of a day: it was written; it is already there as it should be; or it is there and its rows are being
+ * purged, so that it is left alone.
  */
 export type DayState = 'written' | 'unchanged' | 'purged since';
 
@@ -45,22 +45,22 @@ export interface ExportedDay extends ExportTotals {
   readonly parts: number;
 }
 
-/** Why an export ended early. What was told before is there, and a further run goes on from it. */
+/** Why an export ended early. The days reported before are there, and a further run continues from them. */
 export type ExportFault = string;
 
 export interface ExportReport {
   readonly days: number;
-  /** The first day that is not over, where it is before the end of the range. */
+  /** The first day that is not over, when it is before the end of the range. */
   readonly leftFrom: ExportDay | undefined;
 }
 
-/** A day whose rows change while they are read is read again, so many times in all. */
+/** How often a day is read in all, if its rows change while they are read. */
 const maxReadings = 3;
 
 /**
  * Exports a range of UTC days, each as objects of bounded size and a manifest that is written last. Days that are not
- * over are left for the next run. A day that was exported before is written again, beside what is there, where the
- * database has more of it by now, such as records out of a journal; otherwise it is left as it is.
+ * over are left for the next run. A day that was exported before is left as it is, unless the database has more of it
+ * by now, such as records from a journal: then it is written again, next to what is there.
  */
 export const exportRange =
   (ports: ExportPorts, tell: (day: ExportedDay) => void) =>
@@ -99,7 +99,7 @@ async function exportDay(
   if (left !== undefined) return left;
   const written = await writeDay(ports, order, day, { folder, edition: (known.right?.edition ?? 0) + 1 });
   if (E.isLeft(written)) return written;
-  // The edition that is there has rows that a purge which began meanwhile has taken.
+  // A purge that began meanwhile may have deleted rows that the existing edition has.
   const leftNow = await leave();
   if (leftNow !== undefined) return leftNow;
   const { parts, rows, cost } = written.right;
@@ -123,7 +123,7 @@ async function knownOf(
   );
 }
 
-/** A day that stays as it is, without what no manifest names; undefined: it is to be written. */
+/** A day that stays as it is, after removing parts that no manifest names; `undefined` when it is to be written. */
 async function leftAlone(
   { source, storage }: Pick<ExportPorts, 'source' | 'storage'>,
   order: ExportOrder,
@@ -134,7 +134,7 @@ async function leftAlone(
   const state = await stateOf(source, order, day, known);
   if (E.isLeft(state)) return state;
   if (state.right === undefined) return undefined;
-  // A run that was killed may have left some.
+  // A killed run may have left parts behind.
   const { rows, cost, partNames } = known;
   const tidied = await removeOthers(storage, folder, partNames);
   return E.isLeft(tidied)
@@ -142,7 +142,7 @@ async function leftAlone(
     : E.right({ day, state: state.right, rows, cost, parts: partNames.length });
 }
 
-/** What a day is that stays as it is; undefined: the database has more of it. */
+/** The state of a day that stays as it is; `undefined` when the database has more of it. */
 async function stateOf(
   source: ExportSource,
   { subject, format }: ExportOrder,
@@ -155,7 +155,7 @@ async function stateOf(
     return found.rows < known.rows
       ? E.left(`${day}: the ledger has ${found.rows} rows, and its export ${known.rows}: it is not replaced`)
       : E.right(undefined);
-  // A purge deletes the oldest rows first: with the first one there, none is gone.
+  // A purge deletes the oldest rows first: if the first one is there, none is gone.
   const isWhole = known.oldest === undefined || (await source.holds(known.oldest));
   return E.right(isWhole && found.rows >= known.rows ? undefined : 'purged since');
 }
@@ -163,7 +163,7 @@ async function stateOf(
 const sameTotals = (one: ExportTotals, other: ExportTotals): boolean =>
   one.rows === other.rows && one.cost === other.cost;
 
-/** Writes the parts of a day until what was read is what the database says of the day. */
+/** Writes the parts of a day until the rows that were read match the database's totals of the day. */
 async function writeDay(
   ports: ExportPorts,
   order: ExportOrder,
@@ -195,7 +195,7 @@ async function writeDay(
 const words = ({ rows, cost }: ExportTotals): string =>
   `${rows} rows${cost === undefined ? '' : ` of ${cost} picodollars`}`;
 
-/** Parts of another edition, and what a run that ended early has left. */
+/** Removes parts of another edition, and those of a run that ended early. */
 async function removeOthers(
   storage: ObjectStorage,
   folder: string,

@@ -20,19 +20,19 @@ export interface PartPorts {
   readonly source: Pick<ExportSource, 'rowsOf'>;
   readonly storage: Pick<ObjectStorage, 'write'>;
   readonly part: PartFormat;
-  /** SHA-256, hexadecimal. */
+  /** SHA-256 in hexadecimal. */
   readonly digest: (bytes: Uint8Array) => string;
   readonly bounds: PartBounds;
 }
 
-/** A part ends with the page of rows that reaches one of them. */
+/** A part ends with the page of rows that reaches one of these bounds. */
 export interface PartBounds {
   readonly rows: number;
   /** Characters of all cells. */
   readonly chars: number;
 }
 
-/** 50,000 rows of the ledger are 15 MB of text: with their columns and the object's bytes they fit into 128 MB. */
+/** 50,000 ledger rows are 15 MB of text: with their columns and the object's bytes they fit into 128 MB. */
 export const partBounds: PartBounds = { rows: 50_000, chars: 16 * 1024 * 1024 };
 
 export interface WrittenParts extends ExportTotals {
@@ -48,7 +48,7 @@ interface PartsOrder {
   readonly shouldContinue: () => boolean;
 }
 
-/** Writes the rows of a day as objects, one part of them held at a time. Undefined: it was told to stop. */
+/** Writes the rows of a day as objects, with one part buffered at a time. `undefined` when it was asked to stop. */
 export async function writeParts(
   { source, storage, part, digest, bounds }: PartPorts,
   { subject, day, folder, edition, shouldContinue }: PartsOrder,
@@ -100,7 +100,7 @@ export async function writeParts(
 const added = (sum: Picodollars | undefined, { cost }: ExportPart): Picodollars | undefined =>
   sum === undefined || cost === undefined ? undefined : sum + cost;
 
-/** The sum of what was paid; undefined where no column holds it. */
+/** The sum of costs; `undefined` when no column holds them. */
 function costOf(columns: readonly ExportColumn[], rows: readonly ExportRow[]): Picodollars | undefined {
   const at = columns.findIndex(({ name }) => name === 'cost_picousd');
   if (at === -1) return undefined;
@@ -109,7 +109,7 @@ function costOf(columns: readonly ExportColumn[], rows: readonly ExportRow[]): P
   return sum;
 }
 
-/** Finds the row that happened first; instants are texts of one length. */
+/** Finds the row that happened first; instants are texts of the same length. */
 function oldestOf(columns: readonly ExportColumn[]) {
   const place = (name: string): number => columns.findIndex((column) => column.name === name);
   const [at, id, scope] = [place('occurred_at'), place('request_log_id'), place('ownership_scope_key')];
