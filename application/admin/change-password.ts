@@ -9,7 +9,7 @@ export interface ChangePasswordPorts extends Omit<SecondFactorPorts, 'codes' | '
   readonly passwords: Pick<Passwords, 'hash' | 'isCommon' | 'seal' | 'unseal'>;
 }
 
-/** A person's own password: the present one proves who asks, and the other sessions end. */
+/** Changes a person's own password. The current one proves who asks; the person's other sessions end. */
 export const changePassword =
   (ports: ChangePasswordPorts) =>
   async (login: OwnLogin & { readonly newPassword: string }): Promise<Either<GatewayError, void>> => {

@@ -15,7 +15,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Why this cannot become somebody's password; undefined when it can. */
+/** Why this cannot be used as a password; `undefined` when it can. */
 export const newPasswordFault = async (
   passwords: Pick<Passwords, 'isCommon'>,
   password: string,
@@ -30,7 +30,7 @@ const faultOf = async (
     ? newPasswordFault(passwords, password)
     : `${JSON.stringify(email)} is not an e-mail address.`;
 
-/** A platform admin with this password: made, promoted, or given the new password. On the left: what is wrong. */
+/** Creates or promotes a platform admin, and sets the password. Left: what is wrong. */
 export const createAdmin =
   ({ admins, passwords }: CreateAdminPorts) =>
   async (credentials: Credentials): Promise<Either<string, void>> => {
@@ -39,7 +39,7 @@ export const createAdmin =
     return E.right(await admins.set(credentials.email, await passwords.hash(credentials.password)));
   };
 
-/** The first platform admin: made when none has a password. True when it was made now. */
+/** Creates the first platform admin, if none has a password. True when it was created now. */
 export const createFirstAdmin =
   ({ admins, passwords }: CreateAdminPorts) =>
   async (credentials: Credentials): Promise<Either<string, boolean>> => {

@@ -1,6 +1,6 @@
 /**
- * A bounded number of places to wait in. Whoever comes gets one: when all are taken, the one who has waited longest, of
- * the network that has the most, is sent away for it. So no number of slow callers keeps a quick one out.
+ * A bounded number of waiting places. A newcomer always gets one: when all are taken, the longest waiting of the
+ * network that has the most is evicted. So no number of slow callers keeps a quick one out.
  */
 export function fairRoom(places: number) {
   const networks = new Map<string, Set<() => void>>();
@@ -24,7 +24,7 @@ export function fairRoom(places: number) {
 
   return {
     taken: (): number => taken,
-    /** Takes a place, until what is given back is called, or this is the one who is sent away. */
+    /** Takes a place until the returned function is called, or until this one is evicted. */
     enter: (network: string, sentAway: () => void): (() => void) => {
       if (taken >= places) makeRoom();
       const waiting = (): void => sentAway();

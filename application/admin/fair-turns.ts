@@ -1,13 +1,13 @@
-/** Where a login comes from: an address, and the network that it is one of many in. */
+/** Where a login comes from: an address, and the network that contains it. */
 export interface Origin {
   readonly address: string;
   readonly network: string;
 }
 
-/** Networks and addresses whose last turn is remembered: more than wait at once. */
+/** How many networks and addresses have their last turn remembered: more than wait at once. */
 const remembered = 1024;
 
-/** In which order they had their last turns. */
+/** Keeps the order of last turns. */
 function lastTurns() {
   const turns = new Set<string>();
   return {
@@ -17,7 +17,7 @@ function lastTurns() {
       const [oldest] = turns;
       if (turns.size > remembered && oldest !== undefined) turns.delete(oldest);
     },
-    /** Of those who wait the one who had no turn yet, else the one whose last turn is longest ago. */
+    /** Of those waiting, the one that had no turn yet, or else the one whose last turn is longest ago. */
     nextOf: (waiting: ReadonlyMap<string, unknown>): string | undefined => {
       for (const key of waiting.keys()) if (!turns.has(key)) return key;
       for (const key of turns) if (waiting.has(key)) return key;
@@ -28,7 +28,7 @@ function lastTurns() {
 
 type Begin = () => void;
 
-/** Those who wait, by network and address, each in the order in which they came. */
+/** The waiting logins, by network and address, each in order of arrival. */
 function waitingLine() {
   const networks = new Map<string, Map<string, Set<Begin>>>();
   const remove = ({ network, address }: Origin, begin: Begin): void => {
@@ -51,7 +51,7 @@ function waitingLine() {
     },
     remove,
     had,
-    /** Takes out whose turn it is. */
+    /** Takes out the one whose turn it is. */
     next: (): Begin | undefined => {
       const network = networkTurns.nextOf(networks) ?? '';
       const addresses = networks.get(network) ?? new Map<string, Set<Begin>>();
@@ -66,8 +66,9 @@ function waitingLine() {
 }
 
 /**
- * Lets a bounded number run at once, round robin by network, and by address within one: the network whose last turn is
- * longest ago goes first, so that who comes seldom is before all who come often. Undefined for who gave up waiting.
+ * Runs a bounded number at once, round robin by network, and by address within a network. The network whose last turn
+ * is longest ago goes first, so that infrequent callers go ahead of frequent ones. `undefined` when the caller gave up
+ * waiting.
  */
 export function fairTurns(atOnce: number) {
   const line = waitingLine();

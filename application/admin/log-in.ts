@@ -13,11 +13,11 @@ export interface LogInPorts {
 }
 
 export interface LoggedIn extends CurrentSession {
-  /** To be handed out, and kept nowhere. */
+  /** For the caller only; it is not stored. */
   readonly token: string;
 }
 
-/** A login: counted before it is tried, delayed if others have failed, a code where a second factor is enrolled. */
+/** A login: counted before it is tried, delayed after failed attempts, with a code if a second factor is enrolled. */
 export const logIn =
   ({ prove, sessions, tokens }: LogInPorts) =>
   (login: Login): Promise<Either<GatewayError, LoggedIn>> =>

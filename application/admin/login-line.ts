@@ -1,34 +1,36 @@
 import { fairRoom } from './fair-room.ts';
 import { fairTurns, type Origin } from './fair-turns.ts';
 
-/** Logins under way in a process: each is a connection and a few kilobytes. */
+/** The most logins under way in a process: each takes a connection and a few kilobytes. */
 const maxLogins = 1024;
 
-/** Of one address: more than anybody needs who is not guessing. */
+/** The most of one address: more than anybody needs who is not guessing. */
 const maxLoginsOfAddress = 16;
 
-/** Hashes at once, as many as are computed at once; and as many tries are counted, with a connection each. */
+/**
+ * The most hashes that are computed at once, and the most attempts that are counted at once, with a connection each.
+ */
 const turnsAtOnce = 2;
 
-/** Who logs in. */
+/** A login that waits in line. */
 export interface LoginInLine extends Origin {
   readonly account: string;
-  /** Calls back when nobody waits for the login any longer. */
+  /** Calls back when nobody waits for the login any more. */
   readonly whenGone: (callback: () => void) => void;
 }
 
-/** The two things that logins do in turns; nobody has one while it waits for anything else. */
+/** The two steps that logins take turns at; a login occupies no turn while it waits for anything else. */
 export interface LoginTurns {
   readonly counting: <A>(work: () => Promise<A>) => Promise<A | undefined>;
   readonly hashing: <A>(work: () => Promise<A>) => Promise<A | undefined>;
 }
 
-/** A login as it goes through the line; undefined when a turn was denied to it. */
+/** The steps of a login in the line; `undefined` when it was denied a turn. */
 type Steps<A> = (turns: LoginTurns) => Promise<A | undefined>;
 
 /**
- * Where logins wait. Those for one account from one address go one after the other, so that each knows how the one
- * before it ended; all others take turns by their network. Undefined for those that there is no room for.
+ * The line in which logins wait. Logins to one account from one address run one after the other, so that each sees the
+ * outcome of the previous one; all others take turns by network. `undefined` for a login that there is no room for.
  */
 export function loginLine(): <A>(login: LoginInLine, steps: Steps<A>) => Promise<A | undefined> {
   const room = fairRoom(maxLogins);

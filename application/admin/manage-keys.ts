@@ -16,13 +16,13 @@ export interface KeyPorts {
 
 export type KeyWish = Omit<NewKey, 'publicId' | 'secretSha256'>;
 
-/** A key and, this once, the whole of it: `gwk_<public id>.<secret>`. */
+/** A key and, only this once, its full text: `gwk_<public id>.<secret>`. */
 export interface ShownKey {
   readonly stored: StoredKey;
   readonly apiKey: string;
 }
 
-/** A key of its own for an owner that is there and active. */
+/** Creates a key for an owner that exists and is active. */
 export const createKey =
   ({ keys, secrets, clock }: KeyPorts) =>
   async (wish: KeyWish, author: Author): Promise<Either<GatewayError, ShownKey>> => {
@@ -43,7 +43,7 @@ export const createKey =
     }
   };
 
-/** What it is called, which models it may use, and when it expires. */
+/** Changes a key's name, its allowed models and its expiry. */
 export const changeKey =
   ({ keys }: Pick<KeyPorts, 'keys'>) =>
   async (change: Change<string, KeyPatch>): Promise<Either<GatewayError, Changed<StoredKey>>> => {
@@ -52,12 +52,12 @@ export const changeKey =
     return changed.kind === 'unknown_models' ? E.left(noModels(changed.models)) : E.right(changed);
   };
 
-/** A secret that did not come into force is not shown. */
+/** The outcome of a rotation: a secret that did not come into force is not shown. */
 type KeyRotatedAnew =
   | Exclude<Changed<StoredKey>, { kind: 'done' }>
   | { readonly kind: 'done'; readonly present: ShownKey };
 
-/** A new secret for the same key; the one before it lives on for `overlapSecs`, the ones before that do not. */
+/** Gives a key a new secret. The previous secret stays valid for `overlapSecs`; older ones do not. */
 export const rotateKey =
   ({ keys, secrets }: Pick<KeyPorts, 'keys' | 'secrets'>) =>
   async ({

@@ -14,7 +14,7 @@ export interface TokenPorts {
 
 export type TokenWish = Omit<NewToken, 'publicId' | 'secretSha256'>;
 
-/** A token and, this once, the whole of it: `gwa_<public id>.<secret>`. */
+/** A token and, only this once, its full text: `gwa_<public id>.<secret>`. */
 export interface ShownToken {
   readonly stored: StoredToken;
   readonly token: string;
@@ -22,11 +22,11 @@ export interface ShownToken {
 
 export interface CreateTokenPorts extends TokenPorts {
   readonly clock: Pick<Clock, 'now'>;
-  /** Whether the identity provider says who is an admin, as the configuration has it at the moment. */
+  /** Whether the identity provider decides who is an admin, in the current configuration. */
   readonly rolesByProvider: () => boolean;
 }
 
-/** A token of the admin who is logged in. */
+/** Creates a token of the admin who is logged in. */
 export const createToken =
   ({ adminTokens, secrets, clock, rolesByProvider }: CreateTokenPorts) =>
   async (wish: TokenWish, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
@@ -46,8 +46,8 @@ const badToken: GatewayError = {
 };
 
 /**
- * Whose token this is. Tries need no throttling beyond the gate of the admin API: 256 random bits are not guessed, and
- * what has not their form is refused without a look into the database.
+ * Authenticates a token. Attempts need no throttling beyond the gate of the admin API: 256 random bits cannot be
+ * guessed, and a malformed token is rejected without a query.
  */
 export const bearerOf =
   ({ adminTokens, secrets }: TokenPorts) =>

@@ -22,29 +22,32 @@ export interface ProofPorts {
   readonly passwords: Pick<Passwords, 'verify' | 'unseal'>;
   readonly codes: Pick<OneTimeCodes, 'isCodeOf'>;
   readonly pause: (ms: number) => Promise<void>;
-  /** `admin_auth.password_login`, as it is at the moment. */
+  /** `admin_auth.password_login` in the current configuration. */
   readonly passwordLogin: () => boolean;
 }
 
-/** Credentials, and where they come from: the client's address as logins are counted by, and its network. */
+/** Credentials, and where they come from: the client's address, by which logins are counted, and its network. */
 export interface Login extends Credentials, Omit<LoginInLine, 'account'> {
-  /** What the authenticator shows, or a recovery code. */
+  /** A code of the authenticator, or a recovery code. */
   readonly code?: string | undefined;
 }
 
-/** Who a person has proved to be. */
+/** A person whose identity is proved. */
 export interface Proven {
   readonly person: PersonWithPassword;
-  /** To be used up by what the proof is for; undefined: no code was asked for. */
+  /** The code, to be consumed by the action that the proof is for; `undefined` when none was asked for. */
   readonly used: UsedCode | undefined;
   /** The database's time. */
   readonly now: number;
 }
 
-/** Whether the second factor is asked for, where there is one. */
+/** Whether the second factor is asked for, if there is one. */
 export type FactorAsked = 'if_enrolled' | 'not_asked';
 
-/** Does something for a person who proves to be one; in the same turn, so that one hash after the other is computed. */
+/**
+ * Runs `then` for a person who proves their identity, in the same turn, so that hashes are computed one after the
+ * other.
+ */
 export type Prove = <A>(
   login: Login,
   asked: FactorAsked,
@@ -93,7 +96,7 @@ const tooManyLogins: GatewayError = {
   retryAfterSecs: 1,
 };
 
-/** Proofs of all kinds stand in one line, and count as tries to log in. */
+/** Proofs of all kinds share one line, and count as login attempts. */
 export function proving(ports: ProofPorts): Prove {
   const inLine = loginLine();
   return async (login, asked, then) => {
@@ -105,7 +108,7 @@ export function proving(ports: ProofPorts): Prove {
   };
 }
 
-/** The delay is waited for between two turns: whoever guesses holds up nobody but itself. */
+/** The delay is spent between two turns, so that guessing delays nobody else. */
 async function attempt<A>(
   ports: ProofPorts,
   login: Login,
@@ -144,8 +147,8 @@ async function proof(
 }
 
 /**
- * Codes are counted by account alone: whoever gets this far knows the password, so nobody else can lock the person out,
- * and no number of addresses makes guessing a million codes worth while.
+ * Codes are counted by account alone. Only somebody who knows the password gets this far, so nobody else can lock the
+ * person out, and using many addresses does not make guessing a million codes worthwhile.
  */
 async function usedCode(
   { attempts, passwords, codes, tokens }: ProofPorts,
@@ -168,7 +171,7 @@ async function usedCode(
 
 const codesOf = (userId: string): string => `codes of ${userId}`;
 
-/** No address: the tries are counted wherever they come from. */
+/** No address: attempts are counted wherever they come from. */
 const anyAddress = '';
 
 async function forget({ attempts }: ProofPorts, login: Login, { person, used }: Proven): Promise<void> {

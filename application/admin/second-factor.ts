@@ -20,15 +20,15 @@ export interface SecondFactorPorts {
   readonly tokens: SessionTokens;
 }
 
-/** A person who is logged in, and proves the password again. */
+/** A logged-in person who proves the password again. */
 export interface OwnLogin extends Login {
-  /** Of the session that the call comes with. */
+  /** The token of the session that makes the call. */
   readonly token: string;
-  /** Where the call comes from, as events tell it. */
+  /** The address that the call comes from, as events record it. */
   readonly remoteAddress: string;
 }
 
-/** What the person sets the authenticator up with, shown once. */
+/** What the authenticator is set up with, shown once. */
 export type FactorSetUp = ReturnType<OneTimeCodes['setUp']>;
 
 const alreadyEnrolled: GatewayError = {
@@ -57,7 +57,7 @@ export const changeOf = (
   { person }: Proven,
 ): OwnChange => ({ person, tokenSha256: tokens.digest(token), address: remoteAddress });
 
-/** Begins an enrolment, in place of one that was begun before; nothing is asked for at logins yet. */
+/** Begins an enrolment, replacing one that was begun before; logins do not ask for a code yet. */
 export const beginFactor =
   (ports: SecondFactorPorts) =>
   (login: OwnLogin): Promise<Either<GatewayError, FactorSetUp>> =>
@@ -69,7 +69,9 @@ export const beginFactor =
       return begun ? E.right(ports.codes.setUp(secret, proven.person.email)) : E.left(changedMeanwhile);
     });
 
-/** Ends an enrolment: a code shows that the authenticator has the secret. Gives the recovery codes, shown once. */
+/**
+ * Completes an enrolment: a code shows that the authenticator has the secret. Returns the recovery codes, shown once.
+ */
 export const confirmFactor =
   (ports: SecondFactorPorts) =>
   (login: OwnLogin & { readonly code: string }): Promise<Either<GatewayError, readonly string[]>> =>
@@ -94,7 +96,7 @@ export const confirmFactor =
       return confirmed ? E.right(recovery.map(shownRecoveryCode)) : E.left(changedMeanwhile);
     });
 
-/** Removes the factor and its recovery codes; a code proves that the person still has it. */
+/** Removes the factor and its recovery codes; a code proves that the person still has the factor. */
 export const removeFactor =
   (ports: SecondFactorPorts) =>
   (login: OwnLogin & { readonly code: string }): Promise<Either<GatewayError, void>> =>

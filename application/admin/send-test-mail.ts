@@ -10,18 +10,18 @@ export interface TestMailPorts {
   readonly mailer: Mailer;
   readonly testMails: TestMails;
   readonly mailReady: () => boolean;
-  /** Where the gateway is, as people call it. */
+  /** The gateway's address, as people know it. */
   readonly whereFrom: () => string;
 }
 
-/** What became of a test mail. */
+/** The outcome of a test mail. */
 export interface TestMailResult {
   readonly to: string;
-  /** Why the mail server did not take it, without a secret; undefined: it did. */
+  /** Why the mail server did not accept it, without secrets; `undefined` when it did. */
   readonly failure: string | undefined;
 }
 
-/** Each may take a minute, and strangers must not be flooded through an admin's address. */
+/** The limit on test mails: each may take a minute, and an admin's address must not be used to flood strangers. */
 const most = 5;
 const minutes = 10;
 
@@ -36,7 +36,7 @@ const tooMany: GatewayError = {
   retryAfterSecs: minutes * 60,
 };
 
-/** Sends a mail to the admin who asks, and to nobody else, and waits for what the mail server says. */
+/** Sends a mail to the admin who asks, and to nobody else, and waits for the mail server's answer. */
 export const sendTestMail =
   ({ mailer, testMails, mailReady, whereFrom }: TestMailPorts) =>
   async (admin: AdminActor & { readonly email: string }): Promise<Either<GatewayError, TestMailResult>> => {

@@ -15,22 +15,22 @@ export interface SessionPorts {
   readonly tokens: SessionTokens;
 }
 
-/** Who is logged in, and until when. */
+/** The person who is logged in, and until when. */
 export interface CurrentSession {
   readonly person: Person;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** The same, and how they came in. */
+/** The same, and how the person signed in. */
 export interface SignedIn extends CurrentSession {
   readonly signedInBy: SignInMethod;
   readonly secondFactor: SecondFactorState;
 }
 
-/** `admin_auth`, as it is at the moment. */
+/** `admin_auth` in the current configuration. */
 export interface SignInPolicy {
-  /** The ways of signing in that there are: a session of another one is over. */
+  /** The available ways of signing in; a session of any other is over. */
   readonly methods: readonly SignInMethod[];
   readonly requireSecondFactor: boolean;
 }
@@ -54,11 +54,11 @@ const enrolmentRequired: GatewayError = {
   message: 'Enrol a second factor first: POST /api/v1/auth/second-factor with `password`.',
 };
 
-/** A session that may do what sessions may: not one that can only enrol. */
+/** A session with all rights of a session: not one that can only enrol. */
 const fullSession = (current: SignedIn): Either<GatewayError, CurrentSession> =>
   current.secondFactor === 'must_enrol' ? E.left(enrolmentRequired) : E.right(current);
 
-/** The session of a token, also one that can only enrol. Role and revocation are read at each request. */
+/** The session of a token, including one that can only enrol. Role and revocation are read at each request. */
 export const anySession =
   ({ sessions, tokens, policy }: CurrentSessionPorts) =>
   async (token: string | undefined): Promise<Either<GatewayError, SignedIn>> => {
@@ -78,7 +78,7 @@ export const anySession =
     });
   };
 
-/** The session of a token that may do what sessions may. */
+/** The session of a token, unless it can only enrol. */
 export const currentSession = (
   ports: CurrentSessionPorts,
 ): ((token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>) => {
@@ -91,8 +91,8 @@ export const platformAdmin = (person: Person): Either<GatewayError, Person> =>
   person.role === 'platform_admin' ? E.right(person) : E.left(adminRequired);
 
 /**
- * Ends the session of a token, at once and on every replica, and gives whose it was; undefined when there is no such
- * session.
+ * Ends the session of a token, at once and on every replica. Resolves with the id of its person; `undefined` when there
+ * is no such session.
  */
 export const logOut =
   ({ sessions, tokens }: SessionPorts) =>

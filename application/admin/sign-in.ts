@@ -16,18 +16,18 @@ import type {
 } from '../ports/sign-in.ts';
 
 export interface SignInPorts {
-  /** Undefined: nobody signs in at a provider. As the configuration has it at the moment. */
+  /** The provider in the current configuration; `undefined` when nobody signs in at one. */
   readonly provider: () => { readonly terms: ProviderTerms; readonly identity: IdentityProvider } | undefined;
   readonly signIns: SignIns;
   readonly people: VouchedPeople;
   readonly tokens: SessionTokens;
-  /** The keys of one sign-in, from what the browser alone keeps and the state that the provider gives back. */
+  /** Derives the keys of one sign-in from what only the browser keeps and the state that the provider returns. */
   readonly keysOf: (browserToken: string, state: string) => SignInKeys;
-  /** A change of role that was not made, or was. */
+  /** Logs a change of role that was made, or withheld. */
   readonly note: (fields: { readonly user_id: string }, message: string) => void;
 }
 
-/** Why nobody was signed in: what the browser is told, and what the log is. */
+/** Why nobody was signed in: an error for the browser, and a reason for the log. */
 export interface SignInRefusal {
   readonly error: GatewayError;
   readonly reason: string;
@@ -36,13 +36,13 @@ export interface SignInRefusal {
 /** A browser on its way to the provider. */
 export interface BegunSignIn {
   readonly location: string;
-  /** For the cookie; kept nowhere else. */
+  /** For the cookie; not stored anywhere else. */
   readonly browserToken: string;
 }
 
 export interface FinishedSignIn {
   readonly person: Person;
-  /** Of the session, for its cookie. */
+  /** The token of the session, for its cookie. */
   readonly token: string;
   readonly returnTo: string;
 }
@@ -103,7 +103,7 @@ export const beginSignIn =
       : refusal(tooManySignIns, 'too many sign-ins are under way');
   };
 
-/** Takes a browser back from the provider: once, within the time, and only the one that was sent. */
+/** Accepts a browser back from the provider: once, in time, and only the browser that was sent. */
 export const finishSignIn =
   (ports: SignInPorts) =>
   async (returned: {

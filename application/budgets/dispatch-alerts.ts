@@ -3,21 +3,21 @@ import { alertMail } from '../../domain/budget/alert-mail.ts';
 import type { AlertMailTelemetry, AlertQueue } from '../ports/budgets.ts';
 import type { Mailer } from '../ports/mailer.ts';
 
-/** Mails under way at once: enough for a slow server, no burden for a small one. */
+/** Mails sent concurrently: enough for a slow server, and no burden for a small one. */
 const atOnce = 5;
 
 export interface Dispatch {
   readonly queue: AlertQueue;
   readonly mailer: Mailer;
-  /** What a mail says about where to look; undefined where nobody has said how people reach the admin page. */
+  /** Where a mail tells its reader to look; `undefined` when the address of the admin page is not configured. */
   readonly whereToLook: () => string | undefined;
   readonly telemetry: AlertMailTelemetry;
 }
 
 /**
- * One round of the dispatcher: at most `batchSize` mails, none of them under way any more when it is over. Each
- * delivery is claimed just before its one attempt, so that what a dying process leaves in `sending` is what it was
- * really sending. Then the round reports every mail that has failed since the last report, on any replica.
+ * One round of the dispatcher: at most `batchSize` mails, all finished when it ends. Each delivery is claimed just
+ * before its one attempt, so that a process that dies leaves in `sending` only what it was really sending. Then the
+ * round reports every mail that has failed since the last report, on any replica.
  */
 export const dispatchAlerts =
   ({ queue, mailer, whereToLook, telemetry }: Dispatch) =>

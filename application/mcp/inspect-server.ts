@@ -21,7 +21,7 @@ import {
 export interface InspectPorts extends UnionServersPorts {
   readonly clock: Clock;
   readonly digest: Digest;
-  /** What nothing may tell: the credentials of the configuration, which a server may show. */
+  /** The credentials of the configuration, which a server may show and an inspection must not. */
   readonly secrets: () => Secrets;
 }
 
@@ -31,30 +31,30 @@ export interface InspectedTool {
   readonly title: string | undefined;
   /** Its name at `/mcp`. */
   readonly unionName: string;
-  /** Whether those who may use the server may use it. */
+  /** Whether everybody who may use the server may use the tool. */
   readonly isOpen: boolean;
 }
 
-/** What a server answers at the moment. */
+/** The present state of a server. */
 export interface Inspection {
-  /** Undefined: it is well. */
+  /** `undefined` when all is well. */
   readonly error: McpError | undefined;
   readonly latencyMs: number;
-  /** The revision of the protocol that it settles on. */
+  /** The protocol revision that was negotiated with it. */
   readonly revision: string | undefined;
   readonly tools: readonly InspectedTool[];
 }
 
-/** Of all that a server answers: its tools, many times over. */
+/** Memory for all answers of a server: many times the size of its tools. */
 const maxInspectedBytes = 16 * 1024 * 1024;
 
-/** Whoever inspects has no request of a caller to hold it for. */
+/** An inspection has no caller's request to reserve memory for. */
 function roomOf(bytes: number): AnswerMemory {
   let left = bytes;
   return { hold: (more) => (left -= more) >= 0, holdUnfinished: () => true };
 }
 
-/** Connects to a server and lists its tools, as a caller would who may use it. */
+/** Connects to a server and lists its tools, as for a caller who may use it. */
 export const inspectServer =
   (ports: InspectPorts) =>
   async (server: McpServer): Promise<Inspection> => {
@@ -95,7 +95,7 @@ function inspected(
     {
       name: shown(name),
       title: title === undefined ? undefined : shown(title),
-      // Of the name as it is shown: what is cut off of a long one must leave no half of a credential.
+      // Made of the name as shown: truncating a long one must leave no half of a credential.
       unionName: unionName({ serverId: server.id, tool: shown(name) }, digest),
       isOpen: isOpenTool(server.policy, name),
     },

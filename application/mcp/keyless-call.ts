@@ -9,20 +9,22 @@ export interface KeylessPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: McpTelemetry;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
-  /** What nothing may tell: the credentials of the configuration. */
+  /** The credentials of the configuration, which must not be shown or logged. */
   readonly secrets: () => Secrets;
 }
 
 /** What is known of such a call: its head. */
 export type KeylessRequest = Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId' | 'callerSecrets'>;
 
-/** Rows that they may make together: whoever tries keys must not fill the table. All of them are counted. */
+/**
+ * Rows that all such calls may write together, so that guessing keys does not fill the table. Every call is counted.
+ */
 const recordsPerMinute = 60;
 const minuteMs = 60_000;
 
 /**
- * A call that no valid key came with, or whose key nobody looked at because the gateway has no room. Nothing of its body
- * was read, so nobody knows which tool it meant.
+ * A call without a valid key, or whose key was not checked because the gateway has no room. Its body was not read, so
+ * the tool that it meant is not known.
  */
 export function keylessCall({ clock, telemetry, record, secrets }: KeylessPorts) {
   let minute = 0;

@@ -10,13 +10,13 @@ import type { McpAnswer } from './mcp-request.ts';
 
 export interface LastingPorts {
   readonly upstreams: Pick<McpUpstreams, 'servers'>;
-  /** Calls back every two seconds, until what it gives back is called. */
+  /** Calls back every two seconds, until the returned function is called. */
   readonly beat: (look: () => void) => () => void;
 }
 
 /**
- * An exchange that has no end of its own. It ends once a new request for it would be refused, so that a revocation takes
- * effect within 5 seconds for it, too (rule 54.37).
+ * Runs an exchange that has no end of its own. It ends once a new request for it would be refused, so that a revocation
+ * takes effect within 5 seconds for it, too (rule 54.37).
  */
 export async function lasting(
   ports: LastingPorts,
@@ -46,11 +46,12 @@ async function endIfRefused({ upstreams }: LastingPorts, call: McpCall): Promise
       ),
     ),
   );
-  // Without the database nobody can say: like all that was sent before it was lost, the stream goes on until it is back.
+  // Without the database this is not known: like all that was sent before it was lost, the stream goes on until it is
+  // back.
   if (E.isLeft(usable) && usable.left.code !== 'store_unavailable') call.lose(usable.left);
 }
 
-/** The server of this name is there, and the caller may use it. */
+/** The server of this name, if it exists and the caller may use it. */
 export function usableServer(server: McpServer | undefined, caller: Caller): Either<McpError, McpServer> {
   if (server === undefined)
     return E.left({ code: 'unknown_server', message: 'There is no MCP server of this name.' });
@@ -62,7 +63,7 @@ export function usableServer(server: McpServer | undefined, caller: Caller): Eit
       });
 }
 
-/** Looking may take longer than a beat. */
+/** A check may take longer than a beat. */
 function onceAtATime(look: () => Promise<void>): () => void {
   let isLooking = false;
   return () => {

@@ -25,33 +25,35 @@ import type { ToolTitles } from './tool-titles.ts';
 export interface McpCallPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
-  /** What servers call their tools. */
+  /** The titles that servers give their tools. */
   readonly titles: ToolTitles;
-  /** What nothing may tell: the credentials of the configuration. */
+  /** The credentials of the configuration, which must not be shown or logged. */
   readonly secrets: () => Secrets;
 }
 
-/** What a caller's message became, once it is over. */
+/** The outcome of a caller's message. */
 interface Ended {
   readonly error: McpError | undefined;
-  /** What a server said. */
+  /** What a server answered. */
   readonly answer: Omit<InvocationPayload, 'arguments'>;
   readonly bytes: number;
 }
 
-/** One message of a caller, from its arrival until its record is written: once, whatever comes first. */
+/**
+ * One message of a caller, from its arrival until its record is written. It ends only once, with whatever comes first.
+ */
 export class McpCall {
   readonly request: McpRequest;
   server: McpServer | undefined;
-  /** Ends what is under way upstream. */
+  /** Aborts whatever is under way upstream. */
   readonly abort = new AbortController();
   message: McpMessage | undefined;
-  /** The caller's key, to be looked for. */
+  /** The caller's key, as secrets to search texts for. */
   readonly callerSecrets: Secrets;
   /** Why nobody waits for the answer any more. */
   lost: McpError | undefined;
   private readonly ports: McpCallPorts;
-  /** What the caller's message takes of memory, as text and parsed. */
+  /** The memory that the caller's message takes, as text and parsed. */
   private receivedBytes = 0;
   private isSent = false;
   private isOver = false;
@@ -72,7 +74,7 @@ export class McpCall {
     return this.message !== undefined && isToolCall(this.message) ? calledTool(this.message) : undefined;
   }
 
-  /** Reads the caller's message, where there is room for it. */
+  /** Reads the caller's message, if there is memory for it. */
   read(text: string): Either<McpError, McpMessage> {
     const read = readMcpMessage(text);
     if (E.isLeft(read)) return read;
@@ -94,7 +96,7 @@ export class McpCall {
     this.request.telemetry.sent();
   }
 
-  /** The answer that says what is wrong; nobody waits for anything else any more. */
+  /** Ends the call with an error answer, and aborts what is under way, because nobody waits for it any more. */
   failed(error: McpError): McpAnswer {
     const told = this.lost ?? error;
     this.abort.abort();
@@ -103,7 +105,7 @@ export class McpCall {
     return { kind: 'whole', status: mcpErrorStatus(told, this.id), text, error: told.code };
   }
 
-  /** It was answered; a tool that says that it failed has answered. */
+  /** The server answered; a tool that reports its own failure has answered, too. */
   answered(result: Json | undefined, error: Json | undefined, bytes: number): void {
     const failed = error !== undefined || isFailedResult(result);
     this.over({ error: failed ? saidByServer : undefined, answer: { result, error }, bytes });
@@ -161,8 +163,8 @@ export class McpCall {
   }
 
   /**
-   * Calls of tools, and whatever was refused before it went to a server. What clients try as they begin is no call: to
-   * be told that there is no stream, or no revision without sessions.
+   * Records tool calls, and everything that was refused before it was sent to a server. What clients try when they
+   * start is no call: it only tells them that there is no stream, or no revision without sessions.
    */
   private isRecorded(error: McpError | undefined): boolean {
     if (error?.code === 'no_stream') return false;
@@ -179,7 +181,7 @@ export const isToolCall = (
 ): message is Extract<McpMessage, { readonly kind: 'request' }> =>
   message.kind === 'request' && message.method === 'tools/call';
 
-/** How clients of the revision without sessions begin. */
+/** How clients of the revision without sessions start. */
 const discovery = 'server/discover';
 
 const left: McpError = { code: 'client_closed', message: 'The caller has left.' };
@@ -187,5 +189,5 @@ const cutOff: McpError = {
   code: 'shutting_down',
   message: 'The gateway is shutting down and has cut this call off; try again.',
 };
-/** It is the server's own answer: it passes, and is recorded for what it says. */
+/** The failure is the server's own answer, which is passed on and recorded as a failed call. */
 const saidByServer: McpError = { code: 'upstream_failed', message: 'The server says that the call failed.' };

@@ -6,17 +6,17 @@ import type { CallerLink } from '../model-request.ts';
 import type { McpCallTelemetry } from '../ports/mcp-telemetry.ts';
 import type { AnswerMemory } from '../ports/mcp-upstreams.ts';
 
-/** One authenticated HTTP request to the path of an MCP server, as the door hands it in. */
+/** One authenticated HTTP request to the path of an MCP server, as the HTTP layer passes it in. */
 export interface McpRequest {
   readonly requestId: RequestId;
   /** Milliseconds since the epoch, taken before any handler ran. */
   readonly receivedAt: number;
   readonly caller: Caller;
-  /** Whose the key is by now; Left: it is no longer good. */
+  /** The caller to whom the key belongs now; left when the key is no longer valid. */
   readonly authenticateAgain: () => Promise<Either<McpError, Caller>>;
-  /** The caller's key and its secret part, which go nowhere. */
+  /** The caller's key and its secret part, which must not be passed on. */
   readonly callerSecrets: readonly string[];
-  /** As the path names it. */
+  /** As named in the path. */
   readonly serverId: string;
   /** `Mcp-Session-Id`. */
   readonly session: string | undefined;
@@ -26,11 +26,11 @@ export interface McpRequest {
   readonly telemetry: McpCallTelemetry;
 }
 
-/** The headers of the protocol, each undefined where it is absent. */
+/** The headers of the protocol; each is `undefined` when absent. */
 export interface McpHeaders {
   readonly protocolVersion: string | undefined;
   readonly lastEventId: string | undefined;
-  /** `Mcp-Method` and `Mcp-Name`, decoded, and all of the headers of 2026-07-28 as they came. */
+  /** `Mcp-Method` and `Mcp-Name`, decoded, and all headers of 2026-07-28 as they arrived. */
   readonly method: string | undefined;
   readonly name: string | undefined;
   readonly mirrored: Readonly<Record<string, string>>;
@@ -39,25 +39,25 @@ export interface McpHeaders {
 /** What the caller gets. */
 export type McpAnswer = {
   readonly status: number;
-  /** `Mcp-Session-Id` of a session that begins. */
+  /** `Mcp-Session-Id` of a new session. */
   readonly session?: string;
 } & (
   | { readonly kind: 'empty' }
-  /** `error`: it is the gateway that says so. */
+  /** `error` is set when the error is the gateway's own. */
   | { readonly kind: 'whole'; readonly text: string; readonly error?: McpErrorCode }
-  /** Server-sent events, to be read to their end or returned from. */
+  /** Server-sent events, to be read to their end or closed with `return`. */
   | { readonly kind: 'events'; readonly events: AsyncIterable<string | Uint8Array> }
 );
 
-/** The first revision without sessions: a request says itself what it needs. Revisions are dates. */
+/** The first revision without sessions: each request carries what it needs. Revisions are dates. */
 const firstStateless = '2026-07-28';
 
 export const isStateless = ({ protocolVersion }: McpHeaders): boolean =>
   protocolVersion !== undefined && protocolVersion >= firstStateless;
 
-/** A request whose answer has no end of its own (2026-07-28). */
+/** The method of a request whose answer has no end of its own (2026-07-28). */
 const subscription = 'subscriptions/listen';
 
-/** Whether such an answer is asked for: by the headers, because they are judged before there is a body. */
+/** Whether such an answer is asked for, judged by the headers, because the decision is made before there is a body. */
 export const isSubscription = (headers: McpHeaders): boolean =>
   isStateless(headers) && headers.method === subscription;

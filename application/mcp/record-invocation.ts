@@ -7,12 +7,12 @@ import { type CaptureMode, isKept } from '../../domain/request-log/capture-polic
 import type { Clock } from '../ports/clock.ts';
 import type { InvocationQueue, InvocationRecord } from '../ports/mcp-invocations.ts';
 
-/** One call of one tool of an MCP server, as whoever made it saw it. */
+/** One call of one tool of an MCP server, as seen by the code that made it. */
 export interface ToolInvocation
   extends Omit<InvocationRecord, 'invocationId' | 'apiKeyId' | 'owner' | 'payload'> {
-  /** Undefined when nobody was authenticated. */
+  /** `undefined` when nobody was authenticated. */
   readonly caller: Caller | undefined;
-  /** The caller's key and its secret part, which are kept nowhere. */
+  /** The caller's key and its secret part, which are not stored. */
   readonly callerSecrets: readonly string[];
   readonly payload: InvocationPayload;
 }
@@ -26,8 +26,8 @@ export interface RecordInvocationPorts {
 }
 
 /**
- * Records an invocation behind the answer, with redacted, bounded arguments and result where bodies of the caller are
- * kept; gives back its id. `heldBytes`: what arguments and result hold of memory until then.
+ * Records an invocation after the answer, with redacted, bounded arguments and result if bodies of the caller are kept.
+ * Returns its id. `heldBytes` is the memory that arguments and result take until then.
  */
 export const recordInvocation =
   ({ invocations, clock, redaction, captureMode }: RecordInvocationPorts) =>
@@ -55,14 +55,14 @@ export const recordInvocation =
     return invocationId;
   };
 
-/** Arguments and results are bodies, and kept where those of the caller's requests are (rule 54.36). */
+/** Arguments and results are bodies, and are kept where those of the caller's requests are (rule 54.36). */
 const keepsPayload = (mode: CaptureMode, caller: Caller | undefined): boolean =>
   caller === undefined ? mode === 'redacted_payloads' : isKept(mode, caller);
 
-/** What is left of arguments and result where they are not to be kept, or there is no room for them. */
+/** Replaces arguments and result that are not to be kept, or for which there is no room. */
 const nothing: InvocationPayload = { arguments: undefined, result: undefined };
 
-/** What others call their servers and tools is bounded where it is stored: no half of a secret is to be left there. */
+/** Names that others give their servers and tools are truncated when stored, which must leave no half of a secret. */
 const cleanName = ({ id, displayName }: McpName, rules: RedactionRules): McpName => ({
   id: withoutSecrets(id, rules.secrets),
   displayName: cleaned(displayName, rules),

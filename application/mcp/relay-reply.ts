@@ -23,8 +23,8 @@ export interface RelayTerms {
   readonly secrets: () => Secrets;
   readonly titles: ToolTitles;
   /**
-   * Where the server is one of all: its resources have URIs of the union, and neither its requests to callers nor its
-   * answers to anything but the call pass.
+   * Set for a server of the union. Its resources get URIs of the union, and neither its requests to callers nor its
+   * answers to anything but this call are passed on.
    */
   readonly union?: { readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void };
 }
@@ -38,7 +38,7 @@ const leftToResume: McpError = {
   message: 'The server ended the stream, to be asked for the rest of it.',
 };
 
-/** What a server answered, as its caller may see it; the call ends with it. */
+/** Turns a server's reply into what its caller may see, and ends the call with it. */
 export function relayedReply(
   terms: RelayTerms,
   call: McpCall,
@@ -59,7 +59,7 @@ function acceptedReply(
 ): McpAnswer {
   if (body.kind === 'events')
     return { kind: 'events', status: 200, events: relayedEvents(terms, call, server, body.frames) };
-  // Where nothing was asked clients look for an error alone: some servers have words of their own for having heard.
+  // When nothing was asked, clients look only for an error: some servers acknowledge a message in words of their own.
   if (body.kind === 'json' && (call.id !== undefined || isErrorMessage(body.text)))
     return relayedMessage(terms, call, server, 200, body.text);
   if (call.id !== undefined) return call.failed(unanswered);
@@ -67,7 +67,7 @@ function acceptedReply(
   return { kind: 'empty', status: 202 };
 }
 
-/** Revisions differ in which status an error comes with: a JSON-RPC error passes, whatever it came with. */
+/** Revisions differ in the status that comes with an error, so a JSON-RPC error is passed on whatever its status. */
 function refusedReply(
   terms: RelayTerms,
   call: McpCall,
@@ -100,13 +100,13 @@ function relayedMessage(
 }
 
 interface ShownMessage {
-  /** Empty: nothing of it. */
+  /** Empty when nothing of it may be seen. */
   readonly text: string;
-  /** It answers the caller's request. */
+  /** Whether it answers the caller's request. */
   readonly isResponse: boolean;
 }
 
-/** A message as the caller may see it. */
+/** A message reduced to what the caller may see. */
 function shownMessage(
   terms: RelayTerms,
   call: McpCall,
@@ -121,7 +121,7 @@ function shownMessage(
     return E.right({ text: '', isResponse: false });
   }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
-  // Clients find what is answered by its id alone: it could be what they have asked of another server.
+  // Clients match answers by id alone, so this one could be taken for another server's.
   if (message.kind === 'response' && !isResponse && terms.union !== undefined)
     return E.right({ text: '', isResponse });
   const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
@@ -138,7 +138,7 @@ function openResult(terms: RelayTerms, server: McpServer, text: string, result: 
   return allOpen ? text : withTools(text, isOpen);
 }
 
-/** The events of a server in its own bytes, but for those that hold what the caller may not see. */
+/** Passes on a server's events in its own bytes, except for events that hold what the caller may not see. */
 export async function* relayedEvents(
   terms: RelayTerms,
   call: McpCall,
@@ -164,7 +164,7 @@ export async function* relayedEvents(
   }
 }
 
-/** What goes to the caller in the place of an event, or why nothing more does. */
+/** What the caller gets for an event, or why nothing more is passed on. */
 function relayedFrame(
   terms: RelayTerms,
   call: McpCall,
@@ -185,8 +185,8 @@ function relayedFrame(
 }
 
 /**
- * The error in the place of a response. A stream that answers no request just ends, and so does one whose caller has
- * cancelled the request, or is to ask for the rest of it.
+ * Sends the error instead of a response. A stream that answers no request just ends, and so does one whose caller has
+ * cancelled the request, or is to ask for the rest of the stream.
  */
 function* told(call: McpCall, error: McpError): Generator<string> {
   if (call.id === undefined) return;
@@ -195,12 +195,12 @@ function* told(call: McpCall, error: McpError): Generator<string> {
   if (answer.kind === 'whole' && !isSilent) yield `event: message\ndata: ${answer.text}\n\n`;
 }
 
-/** A comment, in the place of what does not pass. */
+/** A comment, in the place of an event that is not passed on. */
 const noEvent = ':\n\n';
 
 const textOf = (wire: Uint8Array): string => new TextDecoder().decode(wire);
 
-/** The lines of an event but for its data: its id and its name. */
+/** The lines of an event without its data: its id and its name. */
 const headOf = (wire: Uint8Array): string =>
   textOf(wire)
     .split(/\r\n|\n|\r/)
@@ -208,6 +208,6 @@ const headOf = (wire: Uint8Array): string =>
     .map((line) => `${line}\n`)
     .join('');
 
-/** The event with other data, which may have several lines as before. */
+/** The event with other data, which may have several lines like the original. */
 const eventOf = (head: string, data: string): string =>
   `${head}data: ${data.replaceAll('\n', '\ndata: ')}\n\n`;

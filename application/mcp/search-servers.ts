@@ -1,7 +1,7 @@
 import { type Hit, mostHits, type Search } from '../ports/search.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 
-/** The things that are stored, and the MCP servers, which are in the file alone: by their ids and names, in its order. */
+/** Searches what is stored, and the MCP servers, which are only in the file: by id and name, in file order. */
 export const searchWithServers = (stored: Search, servers: () => readonly McpServer[]): Search => ({
   find: async (text) => [...(await stored.find(text)), ...serverHits(text, servers())],
 });

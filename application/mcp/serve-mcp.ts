@@ -21,15 +21,15 @@ export interface ServeMcpPorts extends McpCallPorts, RelayTerms, LastingPorts {
 export interface McpService {
   /** One message of the caller, or why there is none. */
   readonly post: (request: McpRequest, text: Either<McpError, string>) => Promise<McpAnswer>;
-  /** What the server has to say by itself, and what is left of a stream that broke off. */
+  /** Messages that the server sends by itself, and the rest of a stream that broke off. */
   readonly listen: (request: McpRequest) => Promise<McpAnswer>;
-  /** The end of a session. */
+  /** Ends a session. */
   readonly end: (request: McpRequest) => Promise<McpAnswer>;
-  /** What is not to be served. */
+  /** Answers a request that is not to be served. */
   readonly refuse: (request: McpRequest, error: McpError) => McpAnswer;
 }
 
-/** Everything that is known of a call that may go upstream. */
+/** What is known of a call that may go upstream. */
 interface Admitted {
   readonly server: McpServer;
   /** The server's own session. */
@@ -37,8 +37,8 @@ interface Admitted {
 }
 
 /**
- * The relay of one configured server: each message is read, judged by the policy, and sent on in the caller's own text;
- * what comes back is read for what it means, and passed on in the server's own bytes.
+ * Relays to one configured server. Each message is read, checked against the policy, and sent on in the caller's own
+ * text; the answer is read for its meaning, and passed on in the server's own bytes.
  */
 export function serveMcp(ports: ServeMcpPorts): McpService {
   const waiting = waitingCalls();
@@ -59,7 +59,8 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
     if (session === undefined && isCancellation(read.right)) {
-      // To a server without sessions the id may be that of anybody's request: ours ends with its connection.
+      // A server without sessions could match the id with anybody's request; the caller's ends when its connection is
+      // closed.
       waiting.cancel(request, read.right);
       return heardHere(call);
     }
@@ -95,14 +96,14 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
 }
 
-/** What goes to no server. */
+/** Acknowledges a message that goes to no server. */
 export function heardHere(call: McpCall): McpAnswer {
   call.sent();
   call.answered(undefined, undefined, 0);
   return { kind: 'empty', status: 202 };
 }
 
-/** For what has no end of its own. */
+/** For exchanges that have no end of their own. */
 const endless = { withinMs: Number.POSITIVE_INFINITY } as const;
 
 async function listened(
@@ -117,7 +118,7 @@ async function listened(
   const { status, body } = reply.right;
   if (status === 405) return call.failed(noStream);
   if (status < 200 || status >= 300) return relayedReply(ports, call, server, reply.right);
-  // To a client an answer without a stream is one that broke off: it would ask for the next one again and again.
+  // Clients take an answer without a stream for one that broke off, and would ask for the next again and again.
   if (body.kind !== 'events') return call.failed(noStream);
   return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
 }
@@ -126,7 +127,7 @@ const noStream: McpError = { code: 'no_stream', message: 'The server does not of
 
 type Exchanged = Pick<McpAsk, 'method' | 'text' | 'session' | 'withinMs'>;
 
-/** A caller's key, or an admin's token, goes to no server, wherever it was written. */
+/** A caller's key, or an admin's token, must reach no server, wherever it was written. */
 export function keyWithin({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined {
   const keys = joinedSecrets(anyCallers, callerSecrets);
   return texts.some((text) => holdsSecret(text, keys))
@@ -138,7 +139,7 @@ export function keyWithin({ callerSecrets }: McpCall, ...texts: readonly string[
     : undefined;
 }
 
-/** Why a call of a tool does not go to the server. */
+/** Why a tool call is not sent to the server. */
 export function closedTool(server: McpServer, message: McpMessage): McpError | undefined {
   if (!isToolCall(message)) return undefined;
   const tool = calledTool(message);
@@ -149,7 +150,7 @@ export function closedTool(server: McpServer, message: McpMessage): McpError | u
     : { code: 'tool_not_allowed', message: `This API key may not use the tool \`${tool}\`.` };
 }
 
-/** Any caller's key and any admin's token, by their forms. */
+/** Matches any caller's key and any admin's token by their format. */
 const anyCallers = secretsOf([]);
 
 async function sent(
@@ -179,7 +180,7 @@ const askOf = (call: McpCall, ask: Exchanged): McpAsk => ({
   memory: call.request.memory,
 });
 
-/** What goes on to the server of the caller's own headers. */
+/** Those of the caller's headers that are sent on to the server. */
 function onwardHeaders({ headers }: McpRequest): Readonly<Record<string, string>> {
   const { protocolVersion, lastEventId, mirrored } = headers;
   return {
@@ -189,7 +190,7 @@ function onwardHeaders({ headers }: McpRequest): Readonly<Record<string, string>
   };
 }
 
-/** The server is there, the caller may use it, and the session is the caller's. */
+/** Checks that the server exists, that the caller may use it, and that the session is the caller's. */
 async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Either<McpError, Admitted>> {
   const { request } = call;
   const usable = usableServer(call.server, request.caller);
@@ -206,13 +207,16 @@ async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Ei
   return E.right({ server, session: opened.right.upstream[server.id]?.id });
 }
 
-/** To a server without sessions all callers are one, the gateway: an id would open the answers of others. */
+/**
+ * For a server without sessions all callers are one, the gateway: an event id would give access to the answers of
+ * others.
+ */
 const eventsOfNobody: McpError = {
   code: 'invalid_request',
   message: '`Last-Event-ID` goes with the session whose events it names.',
 };
 
-/** Nor does a server know whom it has asked: an answer could be given in another caller's place. */
+/** Nor does such a server know whom it asked: one caller could answer in the place of another. */
 const answerOfNobody: McpError = {
   code: 'invalid_request',
   message: 'An answer goes with the session in which the server has asked.',

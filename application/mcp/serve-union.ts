@@ -34,16 +34,16 @@ import {
 import { targets, type UnionTarget } from './union-targets.ts';
 import { isCancellation, waitingCalls } from './waiting-calls.ts';
 
-/** The place of its sessions. */
+/** The `place` of its sessions. */
 export const unionPlace = '*';
 
-/** Revisions with sessions that the union speaks, the newest first. */
+/** The revisions with sessions that the union supports, newest first. */
 const revisions = [newestRevision, '2025-06-18'] as const;
 
 /**
- * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server,
- * their resources under URIs that do. A session begins one with each of them; those that are not there are left out
- * until the next one.
+ * Presents all servers that a key may use as one: their tools and prompts under names that begin with the id of their
+ * server, their resources under URIs that do. A session opens one with each of them; servers that cannot be reached are
+ * left out until the next session.
  */
 export function serveUnion(ports: ServeUnionPorts): McpService {
   const waiting = waitingCalls();
@@ -135,8 +135,8 @@ async function initialized(
 }
 
 /**
- * Only a cancellation means something to servers; its request went to one of them, and the others pass it over. To one
- * without sessions its id may be that of anybody's request.
+ * Only a cancellation concerns servers. Its request went to one of them, and the others ignore it. A server without
+ * sessions is not told, because there the id may be that of anybody's request.
  */
 async function passedOn(
   ports: ServeUnionPorts,
@@ -168,17 +168,17 @@ async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): 
 
 const isListMethod = (method: string): method is ListMethod => Object.hasOwn(listedMembers, method);
 
-/** An answer of the gateway's own; what servers list is in it. */
+/** An answer of the gateway's own, which may contain what servers list. */
 function own({ secrets }: ServeUnionPorts, call: McpCall, result: JsonObject): McpAnswer {
   call.sent();
-  // Servers that are asked for a caller who has left do not answer: it is not the whole.
+  // Servers do not answer on behalf of a caller that is gone, so the result would be incomplete.
   if (call.lost !== undefined) return call.failed(call.lost);
   call.answered(undefined, undefined, 0);
   const text = JSON.stringify({ jsonrpc: '2.0', id: call.id, result });
   return { kind: 'whole', status: 200, text: withoutSecrets(text, secrets()) };
 }
 
-/** A message for one server, in the words that the server knows. */
+/** Sends a message to one server, under the names that the server knows. */
 async function passed(
   ports: ServeUnionPorts,
   { call, message, session }: UnionTurn,
@@ -211,12 +211,12 @@ async function passed(
   return relayedReply({ ...ports, union }, call, server, reply.right);
 }
 
-/** Requests of one server that are refused at once, while it answers one call. */
+/** The most requests of one server that are being refused at the same time, while it answers one call. */
 const maxRefusing = 16;
 
 /**
- * A server that asks the caller gets the answer of the gateway: there is no way back to a server but its own path. One
- * that asks without waiting for answers gets none for what is too much.
+ * Answers a server's request to the caller in the caller's place, since only the server's own path leads back to it. A
+ * server that sends requests without waiting for answers gets none for those above the limit.
  */
 function refuser({ upstreams }: ServeUnionPorts, ask: Omit<UnionAsk, 'params'>) {
   let refusing = 0;

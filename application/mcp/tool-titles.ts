@@ -2,14 +2,14 @@ import { listedToolName } from '../../domain/mcp/server-message.ts';
 import { isObject, isString, type JsonObject } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 
-/** What servers call their tools, as they last listed them to this process. */
+/** The titles of servers' tools, as last listed to this process. */
 export interface ToolTitles {
   readonly listed: (serverId: string, tools: readonly JsonObject[]) => void;
-  /** Undefined: it has none, or has not been listed here. */
+  /** `undefined` when the tool has no title, or has not been listed here. */
   readonly of: (serverId: string, tool: string) => string | undefined;
 }
 
-/** Tools of all servers that are remembered: the titles of a few hundred servers. */
+/** The most titles that are remembered, for all servers: enough for a few hundred servers. */
 const maxTitles = 10_000;
 
 export function toolTitles(): ToolTitles {
@@ -21,7 +21,7 @@ export function toolTitles(): ToolTitles {
         const name = listedToolName(tool);
         const title = titleOf(tool);
         if (name === undefined || title === undefined) continue;
-        // A cut text would keep the whole one in memory.
+        // A truncated text would keep the whole one in memory.
         if (name.length > maxMcpNameChars || title.length > maxMcpNameChars) continue;
         if (titles.size >= maxTitles) titles.clear();
         titles.set(keyOf(serverId, name), title);
@@ -31,7 +31,7 @@ export function toolTitles(): ToolTitles {
   };
 }
 
-/** The title of a listed tool; older servers have it among the annotations. */
+/** The title of a listed tool; older servers put it in the annotations. */
 export function titleOf({ title, annotations }: JsonObject): string | undefined {
   const told = isString(title) ? title : isObject(annotations) ? annotations['title'] : undefined;
   return isString(told) ? told : undefined;

@@ -22,14 +22,14 @@ export interface ServeUnionPorts extends ServeMcpPorts {
 
 export type UnionRequest = Extract<McpMessage, { readonly kind: 'request' }>;
 
-/** What is under way for one message of the caller. */
+/** The context of one message of the caller. */
 export interface UnionTurn {
   readonly call: McpCall;
   readonly message: UnionRequest;
   readonly session: McpSession;
 }
 
-/** The servers that the key may use, in the file's order. */
+/** The servers that the key may use, in file order. */
 export const usableServers = ({ upstreams }: ServeUnionPorts, { request }: McpCall): readonly McpServer[] =>
   upstreams.servers().filter(({ policy }) => mayUseServer(request.caller, policy));
 
@@ -47,7 +47,7 @@ export const askOf = <M extends string>(
   memory: request.memory,
 });
 
-/** The same for each server of a session that the key may use still. */
+/** The same for each server of a session that the key may still use. */
 export const asksOf = <M extends string>(
   ports: ServeUnionPorts,
   call: McpCall,
@@ -59,15 +59,15 @@ export const asksOf = <M extends string>(
     return session === undefined ? [] : [askOf(call, server, session, method)];
   });
 
-/** What one server has. */
+/** The items of one server. */
 interface ServerList {
   readonly server: McpServer;
   readonly items: readonly JsonObject[];
 }
 
 /**
- * What all servers have, in the file's order, as the union calls it; a server that does not answer has nothing. Left:
- * there is no room for it.
+ * The items of all servers, in file order, under the names of the union; a server that does not answer contributes
+ * none. Left when memory for them is exhausted.
  */
 export async function listedByAll(
   ports: ServeUnionPorts,
@@ -87,7 +87,7 @@ export async function listedByAll(
   return E.right(inUnion[method](ports, lists));
 }
 
-/** The lists of servers as one list. */
+/** Merges the lists of servers into one. */
 const inUnion: Readonly<
   Record<ListMethod, (ports: ServeUnionPorts, lists: readonly ServerList[]) => readonly JsonObject[]>
 > = {
@@ -114,7 +114,7 @@ function underNames(
   return [...unionNames(named, digest)].map(([name, { item }]) => ({ ...item, name }));
 }
 
-/** Each URI once: some servers give a page of their list twice. */
+/** Each URI once, because some servers send a page of their list twice. */
 function underUris(lists: readonly ServerList[], member: 'uri' | 'uriTemplate'): readonly JsonObject[] {
   const named = lists.flatMap(({ server, items }) =>
     items.flatMap((item) => {

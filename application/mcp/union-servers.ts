@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { AnswerMemory, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 
-/** What the gateway itself asks a server for the sake of the union. */
+/** A request that the gateway itself makes to a server on behalf of the union. */
 export interface UnionAsk {
   readonly server: McpServer;
   readonly session: UpstreamSession;
@@ -18,7 +18,7 @@ export interface UnionAsk {
   readonly traceContext: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly memory: AnswerMemory;
-  /** In milliseconds; the time of one of several servers unless set. */
+  /** In milliseconds; defaults to the time for one of several servers. */
   readonly withinMs?: number;
 }
 
@@ -29,11 +29,11 @@ export interface UnionServersPorts {
 
 interface Answered {
   readonly result: Json;
-  /** The session that the server has opened. */
+  /** The session that the server opened. */
   readonly session: string | undefined;
 }
 
-/** The gateway as a client of one server: one request, and its result with every digit. */
+/** The gateway as a client of one server: sends one request, and returns its result with every digit. */
 async function askServer(
   { upstreams, clock }: UnionServersPorts,
   ask: UnionAsk,
@@ -52,7 +52,7 @@ async function askServer(
   );
 }
 
-/** The protocol has 404 for a session that is not there, and servers written after examples of its SDK have 400. */
+/** The protocol uses 404 for an unknown session; servers written after examples of its SDK use 400. */
 const unknownSession: ReadonlySet<number> = new Set([400, 404]);
 
 const noResult = (method: string, status: number): McpError => ({
@@ -60,7 +60,7 @@ const noResult = (method: string, status: number): McpError => ({
   message: `The server has no result for \`${method}\` (status ${status}).`,
 });
 
-/** A notification, or the end of a session: nobody waits for what the server makes of it. */
+/** Sends a notification, or the end of a session; the server's answer does not matter. */
 export async function tellServer(
   { upstreams }: UnionServersPorts,
   ask: UnionAsk,
@@ -75,7 +75,7 @@ export async function tellServer(
   );
 }
 
-/** For one of several servers: the caller waits for the slowest of them. */
+/** The timeout for one of several servers, because the caller waits for the slowest of them. */
 const unionWaitMs = 10_000;
 
 export const exchangeOf = ({
@@ -95,7 +95,10 @@ export const exchangeOf = ({
   memory: summed(memory),
 });
 
-/** Several servers answer one request: what they hold is added up, and the longest event of each until the request ends. */
+/**
+ * Several servers answer one request, so their memory is added up: of each, the longest event too, until the request
+ * ends.
+ */
 function summed({ hold }: AnswerMemory): AnswerMemory {
   let longest = 0;
   return {
@@ -119,38 +122,41 @@ async function resultIn(
   if (body.kind === 'json') return resultOf(body.text, id, memory) ?? none;
   for await (const frame of body.frames) {
     if (frame.kind === 'failed') return E.left(frame.error);
-    // An event without data only has an id, to resume at.
+    // An event without data only carries an id to resume from.
     const result = frame.data === '' ? undefined : resultOf(frame.data, id, memory);
     if (result !== undefined) return result;
   }
   return none;
 }
 
-/** Undefined: it is another message. */
+/** `undefined` when it is another message. */
 function resultOf(text: string, id: string, memory: AnswerMemory): Either<McpError, Json> | undefined {
   const read = readServerMessage(text);
   if (E.isLeft(read)) return read;
   const { message, valueCount } = read.right;
   if (message.kind !== 'response' || message.id !== id) return undefined;
-  // It stays until the lists of all servers are there.
+  // It is kept until the lists of all servers have arrived.
   if (!memory.hold(text.length + valueCount * bytesOfValue)) return E.left(noRoom);
   const result = exactResult(text);
   return result === undefined ? undefined : E.right(result);
 }
 
-/** What the gateway calls itself, to servers and callers. */
+/** The name of the gateway for servers and callers. */
 export const ownInfo = { name: 'model-gateway', version: '1' };
 
 /** The newest revision with sessions. */
 export const newestRevision = '2025-11-25';
 
-/** Revisions are dates: what is longer is none. */
+/** Revisions are dates, so anything longer is not one. */
 const maxRevisionChars = 32;
 
-/** Before there is a session. */
+/** The state before there is a session. */
 export const noneYet: UpstreamSession = { id: undefined, revision: undefined };
 
-/** A session with one server. What servers ask of callers is not offered: the gateway has nobody to ask. */
+/**
+ * Opens a session with one server. It offers nothing that servers could ask of callers, as the gateway has nobody to
+ * ask.
+ */
 export async function beginSession(
   ports: UnionServersPorts,
   ask: Omit<UnionAsk, 'params'>,
@@ -167,19 +173,19 @@ export async function beginSession(
   return E.right(session);
 }
 
-/** Pages of one list that are asked for: a thousand tools and more. */
+/** The most pages of one list that are requested: enough for more than a thousand tools. */
 const maxPages = 20;
 
-/** What one server has of one kind; agents choke on a hundredth of it. */
+/** The most items of one kind that are taken from one server; agents cannot cope with a hundredth of it. */
 const maxListed = 10_000;
 
-/** What these take of memory, as text and parsed, before no further page is asked for. */
+/** Once the pages take this much memory, as text and parsed, no further page is requested. */
 const maxListedBytes = 16 * 1024 * 1024;
 
-/** A cursor is sent back as it came; real ones are numbers and ids. */
+/** A cursor is sent back as it came, up to this length; real ones are numbers and ids. */
 const maxCursorChars = 4096;
 
-/** What servers list, and the member of the result that has it. */
+/** The list methods of servers, and the member of the result that holds the list. */
 export const listedMembers = {
   'tools/list': 'tools',
   'prompts/list': 'prompts',
@@ -194,8 +200,9 @@ export interface ListAsk extends Omit<UnionAsk, 'params' | 'withinMs'> {
 }
 
 /**
- * The whole of a list of a server. One that has ended its session, as it does when it is started anew, lists in another,
- * which is ended behind it: the caller's own id has no room for it, and leads to a new one with the next call.
+ * Lists everything of one kind on a server. If the server has ended the session, as after a restart, it is listed in a
+ * new session, which is closed afterwards: the caller's session id has no room for it, and leads to a new one with the
+ * next call.
  */
 export async function listAll(
   ports: UnionServersPorts,
@@ -213,8 +220,8 @@ export async function listAll(
 }
 
 /**
- * The list page by page, within the time of one answer; Left where a page is missing. A server that does not read
- * cursors gives the first page again, with the same one behind it: that is its end.
+ * Reads the list page by page, within the timeout of one answer. Left when a page is missing. A server that ignores
+ * cursors returns its first page again with the same cursor, which ends the list.
  */
 async function listIn(
   ports: UnionServersPorts,

@@ -11,7 +11,7 @@ import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { askOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
 import { listAll } from './union-servers.ts';
 
-/** The one server that a message of the union is for. */
+/** The one server that a message to the union is for. */
 export interface UnionTarget {
   readonly server: McpServer;
   /** The members of `params` by which the server knows what the message is about. */
@@ -20,7 +20,7 @@ export interface UnionTarget {
 
 type Found = Promise<Either<McpError, UnionTarget>>;
 
-/** By method, where a message of the union goes; Left: there is nothing of the name or URI for this key. */
+/** Finds the target of a message to the union, by method. Left when the name or URI does not exist for this key. */
 export const targets: Readonly<Record<string, (ports: ServeUnionPorts, turn: UnionTurn) => Found>> = {
   'tools/call': (ports, turn) => byName(ports, turn, 'tools/list', turn.message.params['name']),
   'prompts/get': (ports, turn) => byName(ports, turn, 'prompts/list', turn.message.params['name']),
@@ -28,7 +28,7 @@ export const targets: Readonly<Record<string, (ports: ServeUnionPorts, turn: Uni
   'completion/complete': completed,
 };
 
-/** Arguments of a prompt, or of a template. */
+/** Completes an argument of a prompt, or of a resource template. */
 async function completed(ports: ServeUnionPorts, turn: UnionTurn): Found {
   const { ref } = turn.message.params;
   const { type, name, uri } = membersOf(ref);
@@ -74,7 +74,7 @@ const nothingNamed = (name: Json | undefined): Either<McpError, never> =>
       : 'The message names nothing.',
   });
 
-/** A name that was cut is looked for in the server's list, on whichever replica; undefined: it is not there. */
+/** Looks a shortened name up in the server's list, which works on every replica; `undefined` when it is not there. */
 async function cutName(
   ports: ServeUnionPorts,
   { call, session }: UnionTurn,

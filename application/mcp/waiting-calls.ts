@@ -6,11 +6,11 @@ import type { McpAnswer, McpRequest } from './mcp-request.ts';
 
 const cancelled: McpError = { code: 'cancelled', message: 'The caller has cancelled the call.' };
 
-/** Requests that wait for their answer in this process, so that a cancellation ends what it names. */
+/** Requests that wait for their answer in this process, so that a cancellation can end the one that it names. */
 export interface WaitingCalls {
-  /** Runs a call, which can be cancelled until its answer is over. */
+  /** Runs a call, which can be cancelled until its answer has ended. */
   readonly during: (call: McpCall, run: () => Promise<McpAnswer>) => Promise<McpAnswer>;
-  /** Ends what the message cancels; a message that cancels nothing does nothing. */
+  /** Ends the call that the message cancels; a message that cancels nothing is ignored. */
   readonly cancel: (request: McpRequest, message: McpMessage) => void;
 }
 
@@ -46,7 +46,7 @@ export function waitingCalls(): WaitingCalls {
   };
 }
 
-/** A caller names its own requests alone, and those of the same session. */
+/** A caller can only name its own requests, and only those of the same session. */
 const keyOf = ({ caller, serverId, session }: McpRequest, id: string | number): string =>
   JSON.stringify([caller.apiKeyId, serverId, session, id]);
 

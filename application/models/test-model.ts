@@ -27,26 +27,26 @@ export interface TestModelPorts extends ServePorts {
 }
 
 export interface TestAsk extends Omit<ModelTest, 'family' | 'requestId'> {
-  /** Undefined: the first that a route can serve. */
+  /** `undefined` for the first family that a route can serve. */
   readonly family: TestedFamily | undefined;
 }
 
-/** What became of a test: as telemetry was told, with the words of the answer or of the failure. */
+/** The outcome of a test: what telemetry recorded, and the text of the answer or the error. */
 export interface TestResult {
   readonly family: TestedFamily;
   readonly finished: FinishedRequest;
   readonly error: GatewayError | undefined;
-  /** Undefined where the owner's requests are not logged. */
+  /** `undefined` when the owner's requests are not logged. */
   readonly requestLogId: RequestLogId | undefined;
-  /** The first 200 characters of the answer's text; undefined where it has none. */
+  /** The first 200 characters of the answer's text; `undefined` when it has none. */
   readonly text: string | undefined;
 }
 
 const maxTextChars = 200;
 
 /**
- * Sends one tiny request over one route of a model, as a caller's request is sent: budgets apply, and it leaves its own
- * ledger row and log row. Nobody reads it to its end but this, so nothing is drained once its time is over.
+ * Sends one tiny request over one route of a model, like a caller's request: budgets apply, and it leaves its own
+ * ledger row and log row. Nobody else waits for the answer, so it is not drained once its time is over.
  */
 export const testModel =
   (ports: TestModelPorts, policy: () => ServePolicy) =>
@@ -75,7 +75,7 @@ const unknownPart: Readonly<Record<Exclude<RecordedTest['kind'], 'recorded'>, Ga
   no_owner: invalidRequest('`owner_id` must be the id of an active owner of this kind.', 'owner_id'),
 };
 
-/** The catalogue with this model alone, and of its routes the chosen one; a model that is disabled has none. */
+/** The catalogue with only this model, and of its routes only the chosen one; a disabled model has none. */
 function chosenRoute(snapshot: CatalogueSnapshot, { modelKey, routePosition }: TestAsk): CatalogueSnapshot {
   const { createdAt = new Date(0), routes = [] } = snapshot.models.get(modelKey) ?? {};
   const chosen = routes.filter(
@@ -85,7 +85,10 @@ function chosenRoute(snapshot: CatalogueSnapshot, { modelKey, routePosition }: T
   return { ...snapshot, models: new Map([[modelKey, model]]) };
 }
 
-/** The first that a route can serve; of a model without a usable route chat, which is then refused by its reason. */
+/**
+ * The first family that a route can serve. For a model without a usable route it is chat, which is then refused with
+ * the reason.
+ */
 function servedFamily({ models, provider }: CatalogueSnapshot, modelKey: string): TestedFamily {
   const model = models.get(modelKey);
   const served = (['chat_completions', 'responses', 'embeddings'] as const).find(
@@ -153,7 +156,7 @@ const serveFamily: Record<
   embeddings: (serve, request) => serve(embeddings, request),
 };
 
-/** An upstream may repeat the gateway's own credentials: nothing of them is shown. */
+/** An upstream may echo the gateway's own credentials, which must not be shown. */
 function shownText(
   family: TestedFamily,
   answer: ModelAnswer,
@@ -170,7 +173,7 @@ function shownText(
     : withoutSecrets(words, redaction.secrets).slice(0, maxTextChars).toWellFormed();
 }
 
-/** Telemetry is told of a test as of any request, and what it is told of its outcome is the test's result. */
+/** Passes telemetry on as for any request, and captures the outcome as the result of the test. */
 function overhear(inner: RequestTelemetry): {
   readonly telemetry: RequestTelemetry;
   readonly finished: () => FinishedRequest;

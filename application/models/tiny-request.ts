@@ -1,11 +1,11 @@
 import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
 import type { Capability } from '../../domain/routing/capabilities.ts';
 
-/** The families that a model can be tested in: those that use it. */
+/** The families that a model can be tested in: those that use a model. */
 export const testedFamilies = ['chat_completions', 'messages', 'responses', 'embeddings'] as const;
 export type TestedFamily = (typeof testedFamilies)[number];
 
-/** What a family is called by among the capabilities: messages go where chat does. */
+/** The capability that each family needs: messages go where chat does. */
 export const capabilityOf = {
   chat_completions: 'chat_completions',
   messages: 'chat_completions',
@@ -15,7 +15,7 @@ export const capabilityOf = {
 
 const question = 'Answer with one word: ok';
 
-/** The least that the responses API takes, and enough for a word in the others. */
+/** The minimum that the responses API accepts, and enough for a word in the others. */
 const answerTokens = 16;
 
 const messages = [{ role: 'user', content: question }];
@@ -28,7 +28,7 @@ export const tinyBody = {
   embeddings: (model) => ({ model, input: 'ok' }),
 } as const satisfies Record<TestedFamily, (model: string) => JsonObject>;
 
-/** What an answer says in words; undefined where it says nothing. */
+/** The text of an answer; `undefined` when it has none. */
 export function wordsOf(family: TestedFamily, answer: Json | undefined): string | undefined {
   if (!isObject(answer)) return undefined;
   const words = wordsIn[family](answer).join('');
@@ -45,6 +45,6 @@ const wordsIn: Record<TestedFamily, (answer: JsonObject) => readonly string[]> =
   embeddings: () => [],
 };
 
-/** A text, or the texts of its parts. */
+/** The content if it is text, or the texts of its parts. */
 const textsOf = (content: Json | undefined): readonly string[] =>
   isString(content) ? [content] : objectsOf(content).flatMap(({ text }) => (isString(text) ? [text] : []));

@@ -3,7 +3,7 @@ import { chartCohort, type Leaderboard, leaderboard, standings } from '../../dom
 import { type ReportRange, rangeWindow } from '../../domain/reports/report-window.ts';
 import type { Reports } from '../ports/reports.ts';
 
-/** A report over 12-hour buckets, and since when there are request logs for it. */
+/** A report over 12-hour buckets, and the time since which there are request logs for it. */
 export interface OverRange {
   readonly window: Window;
   readonly logsSince: Date | undefined;

@@ -10,7 +10,7 @@ import { type HourUsage, type Usage, usageOf } from '../../domain/reports/overvi
 
 export interface OverviewPorts {
   readonly overview: OverviewStore;
-  /** Records in the journal folder of this replica: of all its processes, and of none of another machine. */
+  /** Records in the journal folder of this replica: of all its processes, but of no other machine. */
   readonly journalRecords: () => Promise<Attention>;
   readonly configuredSetup: () => ConfiguredSetup;
 }
@@ -23,8 +23,8 @@ export interface Overview extends Omit<OverviewFacts, 'usage' | 'attention' | 's
 }
 
 /**
- * What an admin sees first. Requests and spend come from the ledger; errors, latency and time to first token from the
- * request logs as retained; what waits in the journal from the disk of the replica that answers.
+ * What admins see first. Requests and spend come from the ledger; errors, latency and time to first token from the
+ * request logs as retained; the records in the journal from the disk of the replica that answers.
  */
 export const reportOverview =
   ({ overview, journalRecords, configuredSetup }: OverviewPorts) =>

@@ -16,7 +16,7 @@ export interface SpendByDay {
   readonly days: readonly DaySpend[];
 }
 
-/** What was spent on each of N UTC days ending with today, by those who spend most, and on which models. */
+/** The spend on each of N UTC days ending with today, by the owners who spent most, and on which models. */
 export const reportSpendByDay =
   (reports: Reports) =>
   ({ days, ownerKind }: SpendAsk): Promise<SpendByDay> =>

@@ -5,7 +5,7 @@ import type { Reports } from '../ports/reports.ts';
 
 export interface SpendAsk {
   readonly days: ReportDays;
-  /** Everything in the report is of these owners alone. */
+  /** The whole report covers only owners of this kind. */
   readonly ownerKind: OwnerKind;
 }
 

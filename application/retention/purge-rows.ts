@@ -12,39 +12,39 @@ export interface PurgeOrder {
   readonly retention: Retention;
   /** Only counts rows older than the cutoff. */
   readonly dryRun: boolean;
-  /** Asked after each batch. */
+  /** Called before the first batch, and at least once a second during the rest after each batch. */
   readonly shouldContinue: () => boolean;
 }
 
-/** What became of one purge. */
+/** The outcome of one purge. */
 export interface PurgeReport {
   readonly cutoff: Date;
   /** Rows, without their children, that were older than the cutoff when it began. */
   readonly matched: number;
-  /** Those of them that this purge deleted. */
+  /** How many of them this purge deleted. */
   readonly deleted: number;
 }
 
 /**
- * Whoever settles meanwhile waits until what the purge has written is on disk. Measured on 10 million rows, at the 99th
- * percentile of requests: 1.9 times as long as without a purge, and 18 times with five times the batch and rests of once
- * its time.
+ * A settlement at the same time waits until what the purge has written is on disk. Measured on 10 million rows, at the
+ * 99th percentile of requests: 1.9 times as long as without a purge, and 18 times with five times the batch and rests
+ * as long as the batch took.
  */
 const restFactor = 4;
 
 /**
- * To take a partition out is felt for a moment by everybody, and a while after by each connection, which plans its
- * statements again: some dozen requests. At a hundred requests a second they are below one of a hundred with this rest.
+ * Dropping a partition delays everybody for a moment, and then each connection, which plans its statements again: some
+ * dozen requests. At a hundred requests a second this rest keeps them below one in a hundred.
  */
 const wholeRestMs = 15_000;
 
-/** So often a rest looks whether it should go on. */
+/** How often a rest checks whether to go on. */
 const restSliceMs = 1000;
 
 /**
- * Deletes the rows that are older than the retention window. Between two batches it rests for {@link restFactor}
- * times as long as the last one took: a purge has a fifth of one database connection's work, and less of a database that
- * is slow. Behind a partition that was dropped it rests for {@link wholeRestMs} at least.
+ * Deletes the rows that are older than the retention window. After each batch it rests for {@link restFactor} times as
+ * long as the batch took, so a purge takes a fifth of one database connection's time, and less of a slow database.
+ * After a dropped partition it rests for at least {@link wholeRestMs}.
  */
 export const purgeRows =
   ({ rows, clock, pause }: PurgePorts) =>
