@@ -136,7 +136,8 @@ class OutboundStream {
   }
 
   /**
-   * Nothing leaves from the first held chunk on, to keep the order: nobody may have the answer before it is settled.
+   * From the first held chunk on, all chunks are held, to keep the order: nobody may have the answer before it is
+   * settled.
    */
   private withoutHeld(chunks: readonly Chunk[]): readonly Chunk[] {
     const from = this.held.length > 0 ? 0 : chunks.findIndex(({ held }) => held === true);

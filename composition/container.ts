@@ -89,7 +89,7 @@ export const tokens = {
   appFor: token<ReturnType<typeof gatewayApp>>('AppFor'),
 };
 
-/** The only file that knows inversify: it binds each port to its implementation. Everything is a singleton. */
+/** The only file that knows inversify: it binds an implementation to each port. Everything is a singleton. */
 export function buildContainer(foundations: Foundations): Container {
   const container = new Container({ defaultScope: 'Singleton' });
   container.bind(tokens.foundations).toConstantValue(foundations);

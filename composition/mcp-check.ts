@@ -11,7 +11,7 @@ export async function checkMcpServers({
   mcpServers,
 }: Pick<GatewayConfig, 'mcpServers'>): Promise<readonly CheckedServer[]> {
   const upstreams = mcpUpstreams(() => mcpServers, { conceal: () => undefined, warn: () => undefined });
-  // Of what servers answer, only the number of tools is printed, so there is nothing to redact.
+  // Of a server's answers only the number of its tools is printed, so there is nothing to redact.
   const secrets = () => noSecrets;
   const inspect = inspectServer({ upstreams, clock: systemClock(), digest: textDigest, secrets });
   try {

@@ -10,7 +10,7 @@ import { invocationRecords, purgeAlone } from '../infrastructure/postgres/purge-
 import type { Database } from './database.ts';
 import { inUtc, type PurgeWorker, purgeWorker } from '../infrastructure/purge-worker.ts';
 
-/** Once a day, some time after the default schedule of the request logs. */
+/** Once a day, half an hour after the default schedule of the request logs. */
 const invocationSchedule = '30 0 * * *';
 
 /** Purges rows by age: request logs and records of MCP tool calls, each with its own settings. */

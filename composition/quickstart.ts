@@ -95,7 +95,10 @@ const refuseOfOthers: StartJudge = async (loaded, seed) => {
     );
 };
 
-/** False where there was an admin before: only the first admin is created with the quick start's credentials. */
+/**
+ * Whether the quick start's credentials work. They do not where another admin was there before: only the first admin is
+ * created with them.
+ */
 async function letsIn(databaseUrl: string, admin: QuickstartAdmin): Promise<boolean> {
   const pool = await openPool(databaseUrl, 1);
   try {
@@ -105,7 +108,7 @@ async function letsIn(databaseUrl: string, admin: QuickstartAdmin): Promise<bool
   }
 }
 
-/** `admin` is `undefined` where there were admins before, whose passwords are not known here. */
+/** `admin` is `undefined` where other admins were there before, whose passwords are not known here. */
 function announce(
   { out }: Terminal,
   { url, adminUrl }: Pick<Service, 'url' | 'adminUrl'>,

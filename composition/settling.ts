@@ -85,7 +85,7 @@ const tellWriting = (log: Log, trouble: WriteTrouble | undefined, where: object 
         'the database takes no rows: owners with a hard limit are refused',
       );
 
-/** What settlement needs to know, both right after a request and from the journal. */
+/** The options of settlement, both right after a request and from the journal. */
 export const settlingOptions = (config: LiveConfig, log: Log) => ({
   closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
   mailReady: mailReady(config),

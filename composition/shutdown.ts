@@ -8,7 +8,7 @@ import { endMs } from './process-control.ts';
 export const shutdownSteps = {
   /** Upstreams that are drained for their usage, because a hard budget needs it, are abandoned. */
   upstreamsMs: 5000,
-  /** Callers have received the error that says that they are cut off, those of a drained upstream too. */
+  /** Callers must have received the error that says that they are cut off, including callers of a drained upstream. */
   toldMs: 6000,
   /** Records that may wait in the journal stop waiting for the database. */
   lastCallMs: 8000,
@@ -27,7 +27,7 @@ export interface ShutdownPorts {
   readonly graceMs: number;
   /** A second request to stop: no more grace. */
   readonly forced: Promise<void>;
-  /** Sends callers the error that says that they are cut off. */
+  /** Tells callers, with an error, that they are cut off. */
   readonly tell: () => void;
   /** Ends every connection of callers. */
   readonly cut: () => void;

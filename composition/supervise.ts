@@ -129,7 +129,7 @@ class Supervisor {
 
   private stop(): void {
     this.stopping = true;
-    // What a dead worker left behind, its database and its journal, is finished by its replacement.
+    // A replacement finishes what a dead worker left behind: its database and its journal.
     if (this.servingSince.size === 0) this.fork();
     this.orderAll('stop');
     this.killAfter(this.graceMs + endMs);

@@ -86,7 +86,7 @@ export const currentSession = (
   return async (token) => pipe(await any(token), E.chain(fullSession));
 };
 
-/** All admin routes require an authenticated platform-admin session; other callers are not admitted. */
+/** All admin routes require a platform admin, by session or by token (rules 39.12, 39.13); nobody else is admitted. */
 export const platformAdmin = (person: Person): Either<GatewayError, Person> =>
   person.role === 'platform_admin' ? E.right(person) : E.left(adminRequired);
 

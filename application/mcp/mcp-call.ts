@@ -163,8 +163,8 @@ export class McpCall {
   }
 
   /**
-   * Records tool calls, and everything that was refused before it was sent to a server. What clients try when they
-   * start is no call: it only tells them that there is no stream, or no revision without sessions.
+   * Records tool calls, and everything that was refused before it was sent to a server. The probes with which clients
+   * start are not recorded: they only learn that there is no stream, or no revision without sessions.
    */
   private isRecorded(error: McpError | undefined): boolean {
     if (error?.code === 'no_stream') return false;

@@ -96,8 +96,8 @@ export const exchangeOf = ({
 });
 
 /**
- * Several servers answer one request, so their memory is added up: of each, the longest event too, until the request
- * ends.
+ * Several servers answer one request, so the memory of their answers is added up. The longest event of each stays
+ * counted until the request ends.
  */
 function summed({ hold }: AnswerMemory): AnswerMemory {
   let longest = 0;

@@ -34,9 +34,12 @@ export interface Admission {
 }
 
 export type LimitVerdict =
-  /** It counts. `held` means that its settlement must release it: that ends its hold and counts its tokens. */
+  /**
+   * The request counts under its limits. When `held`, its settlement must release it: that ends its hold and counts its
+   * tokens.
+   */
   | { readonly kind: 'admitted'; readonly held: boolean }
-  /** It counts under no limit. */
+  /** The request counts under none of its limits. */
   | { readonly kind: 'refused'; readonly full: readonly [FullLimit, ...FullLimit[]] };
 
 export interface ActiveBudget {

@@ -48,6 +48,6 @@ export interface McpReply {
 export interface McpUpstreams {
   /** The servers in the current configuration, in file order. */
   readonly servers: () => readonly McpServer[];
-  /** Left: the server did not answer within its timeout and bounds. */
+  /** Left: the server gave no answer within its timeout and bounds, or could not be asked. */
   readonly send: (server: McpServer, ask: McpAsk) => Promise<Either<McpError, McpReply>>;
 }

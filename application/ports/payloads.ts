@@ -23,7 +23,7 @@ export interface HeldByPayload {
 
 /**
  * Stores payloads for summary rows that exist already. It never makes a caller wait. When the queue has no room,
- * measured in bytes, payloads are shed and counted: payload bodies first and summary rows never.
+ * measured in bytes, payload bodies are shed and counted; summary rows never are.
  */
 export interface Payloads {
   /** `make` runs later in a turn of its own, if at all. */

@@ -22,6 +22,9 @@ export interface Hit {
 export const mostHits = 8;
 
 export interface Search {
-  /** At most {@link mostHits} of each kind: first those whose id is the text, then the newest. */
+  /**
+   * At most {@link mostHits} of each kind: first those that the text names, by id (people also by e-mail address, keys
+   * by the beginning of theirs), then the newest. Models and providers are ordered by id, MCP servers as in the file.
+   */
   readonly find: (text: string) => Promise<readonly Hit[]>;
 }

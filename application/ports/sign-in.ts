@@ -46,7 +46,10 @@ export interface SignIn {
 
 /** Sign-ins that are under way at the provider. */
 export interface SignIns {
-  /** False when the maximum number of sign-ins is under way. */
+  /**
+   * False when the maximum number of sign-ins from this address is under way. Above the total maximum, the oldest are
+   * dropped.
+   */
   readonly begin: (signIn: SignIn) => Promise<boolean>;
   /** Consumes a sign-in, once; `undefined` when there is none, it is too old, or it belongs to another browser. */
   readonly take: (

@@ -29,8 +29,8 @@ export interface UpstreamCall extends CallTerms {
 }
 
 /**
- * What a translated answer carries: the requested model id. An answer that passes through keeps the upstream's own
- * names.
+ * The names in a translated answer; `model` is the requested model id. An answer that passes through keeps the
+ * upstream's.
  */
 export interface AnswerNames {
   readonly id: string;
