@@ -24,8 +24,8 @@ export interface ClientDisconnect {
   /** Why the caller does not get the answer: it disconnected, or was cut off, before the answer was complete. */
   readonly early: () => CallerLoss | undefined;
   /**
-   * The answer is complete, or has reported its failure, so a disconnect from now on loses nothing. True the first
-   * time, if the caller is still there.
+   * The answer is complete, or has reported its failure, so a disconnect from now on loses nothing. True when this is
+   * new, and the caller is still there.
    */
   readonly answered: () => boolean;
   /** The answer was not complete after all. True when the caller is still there. */

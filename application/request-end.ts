@@ -94,7 +94,7 @@ export function failureOf(end: RequestEnd): RequestFailure | undefined {
 const failureOfLoss = (why: CallerLoss): RequestFailure =>
   why === 'shutting_down' ? shuttingDown() : clientClosed;
 
-/** What operators see: what callers are told, and the runtime's name for the fault of the connection. */
+/** The error text for operators: what callers are told, and the runtime's name for the fault of the connection. */
 function detailOf(failure: RequestFailure | undefined): string | undefined {
   if (failure === undefined || failure.code === 'client_closed') return undefined;
   const faultCode = faultCodeOf(failure);

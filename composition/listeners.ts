@@ -25,7 +25,7 @@ export interface Listeners {
   readonly renew: () => Promise<void>;
 }
 
-/** Opens all listeners or none: if one fails, the error says why. `alone` as of {@link Listener}. */
+/** Opens all listeners or none: if one fails, the error says why. `alone` as in {@link Listener}. */
 export async function openListeners(
   parts: Pick<ServiceParts, 'appFor' | 'clock'>,
   config: LiveConfig,

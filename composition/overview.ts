@@ -4,7 +4,7 @@ import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { waitingRecords } from '../infrastructure/journal/waiting-records.ts';
 import { mailReady } from './settling.ts';
 
-/** At most so many files are listed. */
+/** The most files that are listed. */
 const mostFiles = 10;
 
 /** The records that wait in the journal of this replica, file by file. */

@@ -32,7 +32,7 @@ export interface ReloadParts {
 
 /**
  * Validates the file again, reconciles it and swaps. The old state stays when a file is refused: a bad one, or one that
- * would revoke or disable more than half of what is there, until it is sent once more unchanged.
+ * would revoke or disable more than half of what is there, unless it is asked for once more unchanged.
  */
 export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProblem[]> {
   const { config, log, takenUp } = parts;

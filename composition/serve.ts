@@ -25,7 +25,7 @@ import { clusterOf, heartbeat, keyDays } from './settling.ts';
 
 /** How long shutdown waits for a connection that does not answer any more. */
 const closeMs = 1000;
-/** How often a journal that is not empty is reported, and that payloads were shed. */
+/** How often shed payloads, and a journal that is not empty, are reported. */
 const journalReportMs = 60_000;
 /** How often the journal is checked for records to settle. */
 const recoverySecs = 2;

@@ -50,7 +50,7 @@ export function journalOf(config: LiveConfig, log: Log): Journal {
   });
 }
 
-/** This process as the database knows it. A state in which rows cannot be written is logged when it begins and ends. */
+/** This process as the database knows it. The log says when rows cannot be written, and when they can be again. */
 export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log: Log): GatewayProcess =>
   cluster === undefined
     ? gatewayProcess(pool, { onWriting: (trouble) => tellWriting(log, trouble) })

@@ -4,7 +4,7 @@ import { fairTurns, type Origin } from './fair-turns.ts';
 /** The most logins under way in a process: each takes a connection and a few kilobytes. */
 const maxLogins = 1024;
 
-/** The most of one address: more than anybody needs who is not guessing. */
+/** The most logins of one address: more than anybody needs who is not guessing. */
 const maxLoginsOfAddress = 16;
 
 /**

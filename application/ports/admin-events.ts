@@ -9,7 +9,7 @@ export interface AdminActor {
   readonly adminTokenId?: string | undefined;
 }
 
-/** A change that an admin made. */
+/** An action of an admin. */
 export interface AdminEvent {
   readonly adminEventId: string;
   readonly occurredAt: Date;

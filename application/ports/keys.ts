@@ -4,7 +4,7 @@ import type { OwnerRef } from './accounts.ts';
 import type { Author, Change, Changed } from './changes.ts';
 import type { Page, PageAsk } from './page.ts';
 
-/** A person as shown as the author of something. */
+/** A person, as shown to others as the author of something. */
 export interface Creator {
   readonly userId: string;
   readonly name: string;

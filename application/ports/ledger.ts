@@ -81,7 +81,7 @@ export interface LimitedTokens {
 export interface SettlementRecord {
   readonly charge: Charge | undefined;
   readonly logged: LoggedRequest | undefined;
-  /** The request log id whose claim, and whose holds under rate limits, end. */
+  /** The request log id of the claim, and of the holds under rate limits, that end with this record. */
   readonly release: string | undefined;
   /** The tokens that count under the rate limits of a released request. */
   readonly limited?: LimitedTokens | undefined;

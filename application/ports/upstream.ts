@@ -97,7 +97,10 @@ export interface UpstreamExecution {
 export interface PreparedCall {
   /** What was left out of the caller's request without refusing it; the metadata of the log row say so. */
   readonly notes: JsonObject;
-  /** W3C trace context goes upstream, with lower-case names; no other header of the caller does. */
+  /**
+   * Of the caller's headers only W3C trace context goes upstream, with lower-case names, and allow-listed values of
+   * `betas`.
+   */
   readonly begin: (traceContext: Readonly<Record<string, string>>, hold: Hold) => UpstreamExecution;
 }
 
