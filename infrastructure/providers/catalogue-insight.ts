@@ -15,7 +15,7 @@ import type { RouteConfig } from '../config/model-config.ts';
 import type { Resolver } from '../config/resolver.ts';
 import { implementations } from './registry.ts';
 
-/** What the configuration says at the moment. */
+/** The configuration in force at the moment. */
 interface LiveFoundations {
   readonly resolver: () => Resolver;
   readonly prices: () => PriceCatalogue;
@@ -24,8 +24,8 @@ interface LiveFoundations {
 }
 
 /**
- * What this process makes of stored routes and providers. Capabilities are those that routing goes by; hosts are shown as
- * they are stored, with placeholders for what comes from the environment.
+ * How this process understands stored routes and providers. Capabilities are those that routing uses. Hosts are shown
+ * as they are stored, with placeholders for values from the environment.
  */
 export const catalogueInsight = ({ resolver, prices, now }: LiveFoundations): CatalogueInsight => ({
   ofRoute: (stored) => {
@@ -44,7 +44,7 @@ export const catalogueInsight = ({ resolver, prices, now }: LiveFoundations): Ca
   },
 });
 
-/** Of a route that cannot be read here: what is not said is true. */
+/** The capabilities of a route that this process cannot read: every one that is not set to `false` is true. */
 const configuredIn = (config: Json): Capabilities => {
   const said = isObject(config) ? config['capabilities'] : undefined;
   return isObject(said)
@@ -67,7 +67,7 @@ const pricingIdOf = (
 
 const isKind = (kind: string): kind is ProviderKind => Object.hasOwn(implementations, kind);
 
-/** What the provider's implementation does on this route, as `LiveCatalogue` hands it to routing. */
+/** What the provider's implementation supports on this route, as `LiveCatalogue` passes it to routing. */
 function providerHalf(
   { provider: { kind } }: StoredRoute,
   route: Either<string, RouteConfig>,
@@ -86,14 +86,14 @@ function providerHalf(
 
 const cannot = (why: string): ProviderHalf => ({ can: noCapabilities, why: () => why });
 
-/** A kind is called at its `base_url`, but where its implementation says otherwise. */
+/** A provider is called at its `base_url`, unless the implementation of its kind has `placesOf`. */
 function hostsOf({ kind, config }: StoredProvider): Pick<ProviderInsight, 'host' | 'endpointbHost'> {
   if (!isKind(kind) || !isObject(config)) return { host: undefined, endpointbHost: undefined };
   const [host, endpointbHost] = implementations[kind].placesOf?.(config) ?? [config['base_url']];
   return { host: shown(host), endpointbHost: shown(endpointbHost) };
 }
 
-/** Scheme, host and path: the configuration takes no user and no query in a URL, and rows may be older than it. */
+/** Scheme, host and path. The configuration rejects a user or query in a URL, but a stored row may be older. */
 const shown = (url: Json | undefined): string | undefined =>
   isString(url)
     ? url.replace(/[?#].*$/su, '').replace(/^([a-z][a-z0-9+.-]*:[/\\]*)?[^/\\]*@/iu, '$1')

@@ -5,27 +5,27 @@ import type { Timeouts } from '../config/provider-config.ts';
 import { sharedLookup } from './shared-lookup.ts';
 
 /**
- * Unused connections are kept this long where the upstream does not say how long it keeps its own: uvicorn, gunicorn and
- * Node close theirs after 5 seconds, and a request that meets the close is lost.
+ * Idle connections are kept this long where the upstream does not say how long it keeps its own. uvicorn, gunicorn and
+ * Node close theirs after 5 seconds, and a request that is sent while the upstream closes is lost.
  */
 const keepAliveMs = 4_000;
 
 /**
- * Connections to one origin. Each request has one of its own: what becomes of it is the fault of one, and none waits for
- * its handshake. The one that was used last is used next, so that those that are not needed get old and are closed.
- * It stands in the place of undici's `Pool`, which looks at each connection for each request (60 µs beside 4,500 streams)
- * and keeps 2 KB of each that there ever was.
+ * Connections to one origin. Each request has a connection to itself: a broken connection fails one request only, and
+ * no request waits for the handshake of another. The most recently used connection is reused first, so that surplus
+ * ones stay idle and are closed. This class replaces undici's `Pool`, which scans all connections for each request
+ * (60 µs with 4,500 streams open) and keeps 2 KB for each connection that it ever had.
  */
 export class ConnectionPool {
   private readonly newClient: (opened: (socket: Socket | null) => void) => Client;
   private readonly all = new LiveList<Client>();
-  /** Some may have been closed since. */
+  /** Idle clients, the last used at the end. Some may have been closed since. */
   private free: Client[] = [];
   private closedSince = 0;
   private isClosed = false;
 
   constructor({ origin }: URL, { connectMs, firstByteMs, idleMs }: Timeouts) {
-    // One for all: TLS sessions are resumed across connections.
+    // One connector for all clients, so that TLS sessions are resumed across connections.
     const connect = buildConnector({ timeout: connectMs, lookup: sharedLookup(), allowH2: false });
     this.newClient = (opened) =>
       new Client(origin, {
@@ -45,7 +45,7 @@ export class ConnectionPool {
     return this.isClosed;
   }
 
-  /** Not of one that is closed. */
+  /** Must not be called on a closed pool. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const send = (): void => void this.connected().dispatch(options, handler);
     const free = this.nextFree();
@@ -53,13 +53,13 @@ export class ConnectionPool {
     free.dispatch(options, new Resendable(handler, free, send));
   }
 
-  /** What is under way goes on to its end. */
+  /** Requests in flight run to their end. */
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.all(this.all.values().map((client) => closed(client)));
   }
 
-  /** What is under way fails. */
+  /** Requests in flight fail. */
   async destroy(): Promise<void> {
     this.isClosed = true;
     await Promise.all(this.all.values().map((client) => client.destroy()));
@@ -75,14 +75,14 @@ export class ConnectionPool {
     let socket: Socket | null = null;
     const client = this.newClient((opened) => (socket = opened));
     const leave = this.all.add(client);
-    // Another request may wait for it to connect again: it has its answer before the client is gone.
+    // A request may be queued on this client until it reconnects: closing it lets that request finish first.
     const lost = (): void => {
       socket = null;
       this.sweep();
       void closed(client).then(leave);
     };
     client.on('drain', () => {
-      // It answered before it took the whole request: the next one would wait behind the rest.
+      // The upstream answered before it read the whole request: the next request would wait behind the rest.
       if ((socket?.writableLength ?? 0) > 0) void closed(client);
       else if (!client.closed) this.free.push(client);
     });
@@ -91,7 +91,9 @@ export class ConnectionPool {
     return client;
   }
 
-  /** Takes out what was closed, once that may be half of what is free: all together it is looked at twice. */
+  /**
+   * Removes closed clients from the free list once they may be half of it: at most two entries are scanned for each.
+   */
   private sweep(): void {
     this.closedSince += 1;
     if (this.closedSince * 2 <= this.free.length) return;
@@ -101,13 +103,13 @@ export class ConnectionPool {
 }
 
 /**
- * A request over a connection that was free: one that breaks before anything was written to it has taken nothing, and
- * the request goes over another. What was written, even in part, is never sent again.
+ * A request over an idle connection. If the connection breaks before any of the request was written, the upstream has
+ * received nothing, and the request is sent over another one. Once written, even in part, it is never sent again.
  */
 class Resendable implements Dispatcher.DispatchHandler {
   private readonly to: Dispatcher.DispatchHandler;
   private readonly client: Client;
-  /** Let go of with the request's text, once that is written: the answer may take minutes. */
+  /** Released, and the request body with it, once the request is being written: the answer may take minutes. */
   private resend: (() => void) | undefined;
 
   constructor(to: Dispatcher.DispatchHandler, client: Client, resend: () => void) {
@@ -134,7 +136,7 @@ class Resendable implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(...told: Told<'onResponseError'>): void {
-    // One that is closed by then could not be had again, or its pool is gone.
+    // A client that is closed by then failed to reconnect, or its pool was closed.
     const { closed: isClosed, destroyed } = this.client;
     if (this.resend === undefined || isClosed || destroyed) this.to.onResponseError?.(...told);
     else this.resend();
@@ -145,7 +147,7 @@ type Told<Event extends keyof Dispatcher.DispatchHandler> = Parameters<
   NonNullable<Dispatcher.DispatchHandler[Event]>
 >;
 
-/** At once, or when its request is over. */
+/** Closes a client: at once if it is idle, otherwise when its requests have ended. */
 const closed = async (client: Client): Promise<void> => {
   if (!client.destroyed) await client.close();
 };

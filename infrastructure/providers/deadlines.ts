@@ -1,23 +1,23 @@
 import { LiveList } from '../../domain/shared/live-list.ts';
 
-/** How often deadlines are looked at: time-outs are in seconds, so a tenth of one is exact enough. */
+/** How often deadlines are checked: timeouts are in seconds, so a tenth of a second is exact enough. */
 const sweepMs = 100;
 
 export interface Timed {
-  /** By `performance.now`, which goes on as ever when the wall clock is set (rule 38.11). */
+  /** On the clock of `performance.now`, which is unaffected when the wall clock is set (rule 38.11). */
   deadlineAt: number;
-  /** When it is taken as ended, if that is sooner; this one may be put off. */
+  /** An end that applies if it is sooner. Unlike `deadlineAt`, it may be moved later. */
   readonly endAt: number;
   expire(): void;
 }
 
-/** One timer for all calls in flight, instead of one for each; it stands still when there are none. */
+/** One timer for all calls in flight, instead of one for each. It is stopped while there are none. */
 export class Deadlines {
   private readonly calls = new LiveList<Timed>();
   private timer: NodeJS.Timeout | undefined;
   private lastAt = Number.POSITIVE_INFINITY;
 
-  /** Returns how the call is no longer looked at. */
+  /** Returns a function that removes the call again. */
   add(call: Timed): () => void {
     call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);
     const leave = this.calls.add(call);
@@ -30,7 +30,7 @@ export class Deadlines {
     };
   }
 
-  /** From now on no call lasts longer than this, those that are yet to come included. */
+  /** From now on no call lasts longer than this, including calls that are added later. */
   endAll(withinMs: number): void {
     this.lastAt = performance.now() + withinMs;
     for (const call of this.calls.values()) call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);

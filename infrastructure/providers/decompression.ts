@@ -10,13 +10,13 @@ import type { Decompress, DecompressedBody, Decompression } from '../../applicat
 import type { ContentCoding } from '../../domain/shared/content-coding.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 
-/** What comes out at once: each piece is a turn of the event loop. */
+/** Bytes of decompressed output per chunk: each chunk takes a turn of the event loop. */
 const chunkSize = 64 * 1024;
 
-/** The window that HTTP gives zstd (RFC 9659): 8 MiB. Without a bound a frame of a few bytes takes 128 MiB. */
+/** The window size that HTTP allows zstd (RFC 9659): 8 MiB. Without this bound a frame of a few bytes takes 128 MiB. */
 const maxZstdWindowLog = 23;
 
-/** `deflate` is zlib's format; some senders leave its head away, which has 8 in its first four bits. */
+/** `deflate` is the zlib format. Some senders omit its header, whose first byte has 8 in its low four bits. */
 const hasZlibHead = (first: number): boolean => (first & 0x0f) === 8;
 
 const decoders = {
@@ -28,14 +28,14 @@ const decoders = {
     createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: maxZstdWindowLog } }),
 } as const satisfies Record<ContentCoding, (first: number) => unknown>;
 
-/** What has come in is given out before more is waited for, so that events are not late. */
+/** Everything that can be decompressed so far is emitted without waiting for more, so that events are not delayed. */
 export const decompress: Decompress = (coding, to) => new Decompressor(coding, to);
 
 class Decompressor implements Decompression {
   private readonly coding: ContentCoding;
   private readonly to: DecompressedBody;
   private decoder: ReturnType<(typeof decoders)[ContentCoding]> | undefined;
-  /** What has come in within this turn of the event loop: each write is work for another thread, however small it is. */
+  /** Pieces of this turn of the event loop, joined because each write, however small, is a task for another thread. */
   private readonly arrived: Uint8Array[] = [];
   private bytesIn = 0;
   private ended = false;

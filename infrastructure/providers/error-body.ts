@@ -4,8 +4,8 @@ import { upstreamMessage } from '../../domain/upstream/upstream-words.ts';
 import { sseFrames } from './wire/sse.ts';
 
 /**
- * The part of a body that holds the error. Some upstreams send it as an event of the stream that was asked for,
- * and forget the blank line behind it.
+ * The part of a body that holds the error. Some upstreams send the error as an event of the requested stream, and omit
+ * the blank line after it.
  */
 export function errorIn(body: Buffer): Json | undefined {
   const whole = parseJson(body.toString('utf8'));

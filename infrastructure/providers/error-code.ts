@@ -1,4 +1,6 @@
-/** The first code of an error or of what caused it, at most so many levels deep: `ECONNREFUSED`, and nothing longer. */
+/**
+ * The first code (`ECONNREFUSED`) of an error or of its causes, at most `levels` deep. Anything but a code is skipped.
+ */
 export function codeIn(error: unknown, levels: number): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { code, cause }: { readonly code?: unknown; readonly cause?: unknown } = error;

@@ -1,13 +1,13 @@
 import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
 
-/** Each JSON value but the first stands behind one of these, or in what one of them opens. */
+/** Every JSON value but the first follows one of these, so their number bounds the number of values. */
 const marks = [',', '{', '['].map((mark) => mark.charCodeAt(0));
 
-/** Whether a whole answer is read and translated in the event loop: not one of many bytes or of many values. */
+/** Whether a whole answer is small enough, in bytes and in values, to be read and translated in the event loop. */
 export function fitsEventLoop(pieces: readonly Uint8Array[]): boolean {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   if (bytes > maxBodyBytesHere) return false;
-  // Fewer bytes cannot hold as many values.
+  // So few bytes cannot hold more values than the limit.
   if (bytes <= maxValuesHere) return true;
   let left = maxValuesHere;
   for (const piece of pieces)

@@ -30,14 +30,14 @@ import { fitsEventLoop } from './event-loop-limits.ts';
 type Controller = Dispatcher.DispatchController;
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** After the last event a connection may take this long to come to its end and be reused. */
+/** After the last event, the response has this long to end by itself, so that its connection can be reused. */
 const lingerMs = 1000;
 
-/** What an exchange needs to know of its call. */
+/** What an exchange needs to know about its call. */
 export interface ExchangeOptions {
   readonly stream: boolean;
   readonly decode: (body: Buffer) => Either<UpstreamFault, WholeAnswer>;
-  /** A large answer is handed on as it came, and read beside the event loop. */
+  /** A large answer is handed on undecoded, to be read in a worker thread. */
   readonly mayBeLarge?: boolean;
   readonly events?: (contentType: string) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
   readonly sanitise: (message: string) => string;
@@ -45,19 +45,19 @@ export interface ExchangeOptions {
   readonly deadlines: Deadlines;
   readonly firstByteMs: number;
   readonly totalMs: number;
-  /** Of an answer that is not a stream. */
+  /** Accounts for the buffered bytes of an answer that is not a stream. */
   readonly hold: Hold;
 }
 
-/** Sends one request of a call, and gives its exchange. */
+/** Sends one request of a call, and returns its exchange. */
 export type Sender = (
   request: WrittenRequest,
   options: Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'>,
 ) => Exchange;
 
 /**
- * One HTTP exchange with an upstream, from dispatch to the last byte. Whatever the upstream does ends as a value:
- * `reply` settles once, and a stream ends with `done` or `failed`.
+ * One HTTP exchange with an upstream, from dispatch to the last byte. Nothing that the upstream does throws: `reply`
+ * settles once, and a stream ends with `done` or `failed`.
  */
 export class Exchange implements Dispatcher.DispatchHandler, Timed {
   readonly reply: Promise<Either<UpstreamFault, UpstreamReply>>;
@@ -71,7 +71,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private head: Head = {};
   private stream: Forwarding | undefined;
   private decompression: Decompression | undefined;
-  /** What the exchange ends with when all that has come is decompressed. */
+  /** What the exchange ends with, once all bytes received are decompressed. */
   private closing: UpstreamFault | undefined;
   private arrived = 0;
   private chunks: Uint8Array[] = [];
@@ -110,7 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.stop({ kind: 'timeout', phase: isOver || this.status > 0 ? 'total' : 'first_byte' });
   }
 
-  /** Ends the exchange, and lets go of the connection unless the answer is over; what still comes is not waited for. */
+  /** Ends the exchange, and aborts its connection unless the response has ended. Nothing that still arrives is read. */
   stop(fault: UpstreamFault | undefined): void {
     this.finish(fault);
     this.controller?.abort(new Error(fault?.kind ?? 'enough'));
@@ -124,7 +124,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   onResponseStart(_controller: Controller, status: number, head: Head): void {
     if (this.ended) return;
-    // With each informational head the library begins to wait anew.
+    // undici restarts its timeout at each informational (1xx) response, so this bounds the wait as a whole.
     this.endAt = status < 200 ? this.sentAt + this.options.firstByteMs : Number.POSITIVE_INFINITY;
     if (status < 200) return;
     this.status = status;
@@ -156,7 +156,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (this.ended || this.lingering) return;
     if (this.decompression === undefined) return this.take(chunk);
     this.arrived += chunk.length;
-    // A compressed answer may go on without anything that comes out.
+    // A compressed answer can go on without producing any output.
     if (this.stream === undefined && this.arrived > maxUpstreamBodyBytes) this.stop(tooLarge);
     else this.decompression.write(chunk);
   }
@@ -167,13 +167,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     addFragment(this.chunks, chunk);
     this.bytes += chunk.length;
     if (!this.accepted() || this.options.stream) {
-      // It is only read for its message.
+      // This body is only read for its error message.
       if (this.bytes > maxUpstreamErrorBytes) this.stop(undefined);
     } else if (this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
     else if (this.options.hold(this.bytes) !== undefined) this.letGoOfAnswer();
   }
 
-  /** At once, so that the answers of others have room: all of them come at the same time. */
+  /** Frees the buffered answer at once, because other answers that arrive at the same time need the room. */
   private letGoOfAnswer(): void {
     this.chunks = [];
     this.options.hold(0);
@@ -188,7 +188,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.close(transportFault(error));
   }
 
-  /** Nothing more comes: what has come is read first. A refusal is told by its head, however its body ends. */
+  /**
+   * No more bytes will arrive; those that did are decompressed first. An answer with an error status is reported by
+   * that status, however its body ended.
+   */
   private close(fault: UpstreamFault | undefined): void {
     if (this.ended) return;
     const ending = this.refused() ? undefined : fault;
@@ -206,7 +209,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     else this.answer(fault === undefined ? this.wholeReply() : E.left(this.afterHead(fault)));
   }
 
-  /** After the last event: a failed stream is cut off, a good one may come to its end, so that its connection lives. */
+  /**
+   * Called after the last event. The connection of a failed stream is aborted. A complete response may run to its end,
+   * so that its connection can be reused.
+   */
   private letGo({ kind }: StreamEnd<JsonObject>): void {
     if (this.ended) return;
     if (kind === 'failed') return this.stop({ kind: 'transport' });
@@ -281,7 +287,7 @@ const notDecoded: UpstreamFault = {
 };
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
-/** Some upstreams compress although nobody asked. */
+/** Some upstreams compress although the gateway sends `accept-encoding: identity`. */
 const codingOf = (head: Head) => contentCodingOf(headValue(head, 'content-encoding'));
 
 function endingOf(fault: UpstreamFault | undefined): Ending {

@@ -19,7 +19,7 @@ import { fanOut } from './fan-out.ts';
 import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
 
-/** A provider that is ready to be called: its connections live as long as its configuration does. */
+/** A provider that is ready to be called. Its connections live as long as its configuration does not change. */
 export interface ReadyProvider {
   readonly config: ProviderConfig;
   readonly provider: ConnectedProvider;
@@ -27,16 +27,16 @@ export interface ReadyProvider {
   readonly pools: ReadonlyMap<Endpoint, ConnectionPool>;
 }
 
-/** An upstream whose requests may also have been written elsewhere. */
+/** An upstream whose requests may also be encoded elsewhere, in a worker thread. */
 export interface Executor extends Upstream {
-  /** Left is what of the caller's request the upstream cannot express. */
+  /** Left: the error for what the upstream cannot express of the caller's request. */
   readonly prepareWritten: (
     terms: CallTerms,
     write: (config: ProviderConfig) => Promise<Either<GatewayError, WrittenCall>>,
   ) => Promise<Either<GatewayError, PreparedCall>>;
-  /** How the provider of a route is configured; undefined: it is not there. */
+  /** The configuration of a route's provider; `undefined` when there is no such provider. */
   readonly configOf: (terms: CallTerms) => ProviderConfig | undefined;
-  /** The process ends: no call lasts longer than this. */
+  /** For shutdown: from now on no call lasts longer than this. */
   readonly endAll: (withinMs: number) => void;
 }
 
@@ -90,7 +90,7 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
   };
 }
 
-/** Several exchanges may be one call, which holds what all of them hold. */
+/** A call may have several exchanges: the memory that it holds is the sum of theirs. */
 function heldTogether(hold: Hold): () => Hold {
   let all = 0;
   return () => {
@@ -103,7 +103,7 @@ function heldTogether(hold: Hold): () => Hold {
   };
 }
 
-/** A provider that is there, and how the requests of one call get to it. */
+/** The provider of a call, and how to send the call's requests to it. */
 interface ReachedProvider {
   readonly config: ProviderConfig;
   readonly reached: Reached;
@@ -115,7 +115,7 @@ function preparedCall(
   requests: WrittenCall,
   terms: CallTerms,
 ): PreparedCall {
-  // Let go when it is sent: the upstream may take minutes.
+  // Released when it is sent: the upstream may take minutes to answer.
   let unsent: WrittenCall | undefined = requests;
   return {
     notes: Object.assign({}, ...requests.map(({ notes }) => notes)) as JsonObject,
@@ -130,7 +130,7 @@ function preparedCall(
   };
 }
 
-/** Without the body: the terms are held as long as the answer goes on. */
+/** Without the body, because the terms stay in memory until the answer ends. */
 const termsOf = ({ route, family, stream, answer, betas }: UpstreamCall): CallTerms => ({
   route,
   family,
@@ -185,13 +185,13 @@ function dispatch(
   const options = { method: 'POST', path, headers: { ...request.headers }, body: request.body } as const;
   const pool = ready.pools.get(endpoint);
   if (pool?.closed !== true) return pool?.dispatch(options, exchange);
-  // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
+  // The provider was replaced after the call was prepared: a pool for this call alone, closed when the call ends.
   const last = new ConnectionPool(endpoint.baseUrl, ready.config.timeouts);
   last.dispatch(options, exchange);
   void last.close();
 }
 
-/** Routing asks for providers that are there; one that left in between is a fault of the call. */
+/** Routing picks only providers that exist. If one was removed in the meantime, the call fails. */
 const unavailable = (call: CallTerms): PreparedCall => ({
   notes: {},
   begin: () => ({

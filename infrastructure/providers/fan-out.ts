@@ -9,12 +9,12 @@ import type { PartAnswer } from './provider.ts';
 import { fitsEventLoop } from './event-loop-limits.ts';
 import type { WrittenCall, WrittenPart } from './written.ts';
 
-/** Exchanges of one call at once: enough to hide waiting, few enough not to look like a flood to a quota. */
+/** Concurrent exchanges of one call: enough to hide latency, few enough not to look like a flood to a quota. */
 const maxAtOnce = 8;
 
 type Reply = Either<UpstreamFault, UpstreamReply>;
 
-/** One call that is several exchanges, order kept and a few at once. The first fault ends them all. */
+/** Runs one call as several exchanges, a few at a time, and keeps their order. The first fault cancels all of them. */
 export function fanOut(
   requests: WrittenCall,
   send: Sender,
@@ -29,7 +29,7 @@ export function fanOut(
 
   const one = async (request: WrittenPart): Promise<Reply> => {
     const exchange = send(request, { stream: false, decode: (body) => E.right({ value: {}, text: body }) });
-    // All of them together last as long as one may.
+    // All exchanges together have the total timeout of one.
     deadlineAt = Math.min(deadlineAt, exchange.deadlineAt);
     exchange.endWithin(deadlineAt - performance.now());
     open.add(exchange);
@@ -54,10 +54,10 @@ export function fanOut(
   };
 }
 
-/** The status of a call of which each exchange was answered. */
+/** The status of a call whose exchanges were all answered. */
 const answeredStatus = 200;
 
-/** What a call comes to: the answer of all its exchanges, or the fault that ended them, with what the others used. */
+/** The result of a call: the answer of all its exchanges, or the fault that ended them with the usage of the others. */
 const wholeReply = (read: Either<UpstreamFault, WholeAnswer>, fault: UpstreamFault | undefined): Reply =>
   fault === undefined
     ? pipe(
@@ -76,7 +76,7 @@ const large = (parts: readonly PartAnswer[], fault: UpstreamFault | undefined): 
   ...(fault === undefined ? {} : { fault }),
 });
 
-/** The answers that came, in the order of the requests, and the fault that left out the others. */
+/** The answers that arrived, in the order of the requests, and the fault that ended the call before the others. */
 interface Answered {
   readonly parts: readonly PartAnswer[];
   readonly fault: UpstreamFault | undefined;
@@ -102,7 +102,7 @@ async function inTurn(
     }
   };
   await Promise.all(Array.from({ length: maxAtOnce }, work));
-  // Where exchanges have failed, there are holes.
+  // Failed and unsent requests leave holes.
   return { parts: answers.filter((each) => each !== undefined), fault };
 }
 

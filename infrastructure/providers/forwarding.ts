@@ -4,26 +4,26 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 
-/** Bytes taken from the upstream ahead of the caller before it is paused: a few network chunks. */
+/** Bytes buffered ahead of a slow caller before the upstream is paused: a few network chunks. */
 const readAheadBytes = 256 * 1024;
 
-/** Bytes of an unfinished event that are not counted: nearly all events are smaller, and cost no counting. */
+/** An unfinished event of up to this many bytes is not counted: nearly all events are smaller, and cost no counting. */
 const uncountedBytes = 64 * 1024;
 
-/** Takes chunks; a promise says that there is no room for more until it resolves. */
+/** Takes chunks. A returned promise means that there is no room for more until it resolves. */
 export type Pass = (chunks: readonly StreamChunk<JsonObject>[]) => Promise<void> | undefined;
 
 interface Valve {
   readonly pause: () => void;
   readonly resume: () => void;
-  /** The last event of the stream was passed on; nothing that still comes is read. */
+  /** The last event of the stream was passed on. Nothing that still arrives is read. */
   readonly ended: (end: StreamEnd<JsonObject>) => void;
 }
 
 /**
- * Drives a stream's machine with the bytes as they come, and hands its chunks on within the same turn of the event
- * loop: no queue and no promise per chunk. Only when the caller is slower than the upstream are bytes kept, and the
- * upstream is paused.
+ * Drives a stream's machine with the bytes as they arrive, and hands its chunks on within the same turn of the event
+ * loop, without a queue or a promise per chunk. Only while the caller is slower than the upstream are bytes buffered,
+ * up to a bound at which the upstream is paused.
  */
 export class Forwarding {
   private readonly run: Run<Buffer, StreamEvent<JsonObject>>;
@@ -44,7 +44,7 @@ export class Forwarding {
     this.valve = valve;
   }
 
-  /** Begins to hand chunks on; resolves with what ends the stream. */
+  /** Starts to hand chunks on. Resolves with the event that ends the stream. */
   forward(pass: Pass, hold: Hold): Promise<StreamEnd<JsonObject>> {
     this.pass = pass;
     this.hold = hold;
@@ -69,7 +69,7 @@ export class Forwarding {
     const { kept } = this;
     this.kept = [];
     this.keptBytes = 0;
-    // As one: an upstream may send byte by byte.
+    // Joined first, because an upstream may send byte by byte.
     if (kept.length > 0) this.read(Buffer.concat(kept));
     if (this.waiting || this.over) return;
     if (this.ending !== undefined) return this.take(this.run.end(this.ending));
@@ -83,7 +83,7 @@ export class Forwarding {
     if (!this.over) this.count(this.run.holds());
   }
 
-  /** The bytes of an unfinished event; where there is no room for them the stream ends. */
+  /** Counts the bytes of an unfinished event. The stream fails if there is no room for them. */
   private count(bytes: number): void {
     const counted = bytes > uncountedBytes ? bytes : 0;
     if (counted === this.counted) return;

@@ -18,7 +18,7 @@ import type { ReadyProvider } from './executor.ts';
 import { connectedProvider, routingProvider } from './registry.ts';
 import { sanitiser } from './sanitiser.ts';
 
-/** The catalogue as it stands in the database: enabled rows only, configurations with their placeholders. */
+/** The catalogue as stored in the database: enabled rows only, configurations with unresolved placeholders. */
 export interface StoredCatalogue {
   readonly providers: readonly { readonly id: string; readonly config: Json }[];
   readonly models: readonly {
@@ -29,18 +29,18 @@ export interface StoredCatalogue {
   }[];
 }
 
-/** What all providers share of the process. */
+/** What the process provides to all providers. */
 export interface CatalogueContext {
-  /** An upstream may also repeat credentials that are not its provider's own. */
+  /** Applied to upstream error messages, which may also echo credentials other than the provider's own. */
   readonly redaction: () => RedactionRules;
-  /** From now on `redaction` takes this credential out as well. */
+  /** From now on `redaction` removes this credential too. */
   readonly conceal: (secret: string) => void;
-  /** The most tokens that a model can answer with, by its name upstream; undefined: unknown. */
+  /** The maximum output tokens of a model, by its upstream name; `undefined` when unknown. */
   readonly outputLimitOf: (upstreamModel: string) => number | undefined;
   readonly warn: (message: string) => void;
 }
 
-/** Models are resolved for so long before others have the event loop: of a large file it takes half a second. */
+/** Resolving models yields the event loop after this time: those of a large file take half a second. */
 const resolveMs = 10;
 
 interface OpenProvider extends ReadyProvider {
@@ -48,9 +48,9 @@ interface OpenProvider extends ReadyProvider {
 }
 
 /**
- * Models, routes and ready providers, swapped as a whole when the database's revision moves. A provider whose
- * configuration did not change keeps its connections; one that went away finishes what is in flight, and calls that
- * were prepared with it are sent all the same.
+ * Models, routes and ready providers, replaced as a whole when the database's revision changes. A provider whose
+ * configuration did not change keeps its connections. One that was removed or changed finishes its requests in flight,
+ * and calls that were already prepared with it are still sent.
  */
 export class LiveCatalogue implements Catalogue {
   private readonly context: CatalogueContext;
@@ -117,7 +117,7 @@ export class LiveCatalogue implements Catalogue {
     };
   }
 
-  /** Dialects know nothing but the route: what the catalogue knows of its model is put on it. */
+  /** Adds the model's output limit to the route, which is all that dialects get to see of a model. */
   private limited(route: RouteConfig): RouteConfig {
     const outputLimit = this.context.outputLimitOf(route.upstreamModel);
     return outputLimit === undefined ? route : { ...route, outputLimit };
@@ -150,7 +150,7 @@ export class LiveCatalogue implements Catalogue {
     return undefined;
   }
 
-  /** Once for each fault, not at every reload. */
+  /** Warns once for each problem, not at every reload. */
   private warnOnce(message: string): void {
     if (this.warned.has(message)) return;
     this.warned.add(message);

@@ -3,8 +3,8 @@ import type { UpstreamCall } from '../../application/ports/upstream.ts';
 const typesOf = { whole: 'application/json', stream: 'text/event-stream' } as const;
 
 /**
- * What every request carries. Later ones win: defaults of the provider, then of the route; names are compared without
- * case. `streamType` is what a streamed answer is to be.
+ * The headers of every upstream request. The provider's default headers override them, and the route's `extra_headers`
+ * override both; names are compared without case. `streamType` is the content type that a streamed call accepts.
  */
 export function outboundHeaders(
   defaultHeaders: Readonly<Record<string, string>>,

@@ -8,29 +8,29 @@ import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Run } from '../../domain/shared/stream-machine.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 
-/** An HTTP POST to be: the path is below the endpoint's base URL, header names are in lower case. */
+/** An HTTP POST to send. The path is relative to the endpoint's base URL; header names are in lower case. */
 export interface OutboundRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What of the caller's request did not go along although nothing was refused: for the row's metadata. */
+  /** What was left out of the caller's request without rejecting it, for the metadata of the log row. */
   readonly notes?: JsonObject;
 }
 
-/** One that may also have been written beside the event loop: its JSON text is bytes then. */
+/** A request as it is sent. Its body is bytes if a worker thread wrote it, or if the dialect kept the call's `utf8`. */
 export interface WrittenRequest extends Omit<OutboundRequest, 'body'> {
   readonly body: string | Uint8Array;
 }
 
-/** How one upstream speaks one API family. Pure: no clock, no network, no secrets. */
+/** How one upstream speaks one API family. A dialect is pure: no clock, no network, no secrets. */
 export interface Dialect {
-  /** Left is what of the caller's request the upstream cannot express; it names the field. */
+  /** Left: the error for what the upstream cannot express of the caller's request. It names the field. */
   readonly encode: (call: UpstreamCall) => Either<GatewayError, OutboundRequest>;
   /** Reads a whole 2xx answer. */
   readonly decode: (body: Buffer, call: CallTerms) => Either<UpstreamFault, WholeAnswer>;
   /**
-   * Reads a streamed 2xx answer by its content type, in lower case; undefined: that is no stream. Absent: this style
-   * cannot stream.
+   * Returns the reader of a streamed 2xx answer by its content type, in lower case; `undefined` if that is not the type
+   * of a stream. Absent where the upstream cannot stream.
    */
   readonly events?: (
     contentType: string,
@@ -38,19 +38,19 @@ export interface Dialect {
   ) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
 }
 
-/** One of several requests that are one call. */
+/** One of the several requests of a call. */
 export interface PartRequest extends OutboundRequest {
   /** How many of the caller's inputs it carries. */
   readonly inputs: number;
 }
 
-/** The answer to one of them. */
+/** The answer to a `PartRequest`. */
 export interface PartAnswer {
   readonly body: Buffer;
   readonly inputs: number;
 }
 
-/** A dialect that needs several exchanges for one call; none of them is streamed. */
+/** A dialect that needs several exchanges for one call. None of them is streamed. */
 export interface FanOutDialect {
   readonly encodeMany: (call: UpstreamCall) => Either<GatewayError, readonly PartRequest[]>;
   /** Reads the whole 2xx answers, in the order of the requests. */
@@ -58,14 +58,14 @@ export interface FanOutDialect {
 }
 
 /**
- * Adds credentials to a finished request; never looks at the domain. It may wait (token exchange), and may then find
- * that there are none.
+ * Adds credentials to a finished request, and knows nothing of the domain. It may be asynchronous (a token exchange),
+ * and may then fail to obtain credentials.
  */
 export type Authenticator = (
   request: WrittenRequest,
 ) => WrittenRequest | Promise<Either<UpstreamFault, WrittenRequest>>;
 
-/** Where requests go, and how the gateway proves there who it is. */
+/** Where requests are sent, and how the gateway authenticates there. */
 export interface Endpoint {
   readonly baseUrl: URL;
   readonly authenticate: Authenticator;
@@ -73,45 +73,47 @@ export interface Endpoint {
 
 /** A provider with its configuration: what the executor needs to call it. */
 export interface ConnectedProvider {
-  /** All of them; each keeps connections of its own. */
+  /** Every endpoint that `speak` may return. Each has its own connections. */
   readonly endpoints: readonly Endpoint[];
-  /** Undefined: this route's upstream does not take the family. */
+  /** Returns `undefined` if this route's upstream does not take the family. */
   readonly speak: (call: CallTerms) => Reached | undefined;
-  /** What the headers of a refusal call the failure, names in lower case; absent: its body alone does. */
+  /** Reads the error code from an error answer's headers, names in lower case. Absent where only the body has one. */
   readonly errorCode?: ((headers: AnswerHeaders) => string | undefined) | undefined;
 }
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The upstream of a call: where it is, and in which dialect it is called. */
+/** The upstream of a call: its endpoint, and the dialect that it speaks. */
 export interface Reached {
   readonly endpoint: Endpoint;
   readonly dialect: Dialect | FanOutDialect;
 }
 
-/** What an implementation is given beside its configuration. */
+/** What an implementation gets besides its configuration. */
 export interface ProviderContext {
-  /** Makes an upstream's own words fit for callers and logs. */
+  /** Makes an upstream's error message safe for callers and logs. */
   readonly sanitise: (message: string) => string;
   /** The unpadded base64url SHA-256 of a text. */
   readonly digest: (text: string) => string;
-  /** From now on this credential is kept nowhere and told nobody: upstreams repeat what they were sent. */
+  /** From now on this credential is redacted wherever it would be stored or shown: upstreams echo what they receive. */
   readonly conceal: (secret: string) => void;
-  /** Tells the operator. */
+  /** Logs a warning for the operator. */
   readonly warn: (message: string) => void;
 }
 
 type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
-/** One provider kind. A new one is a folder with such a value, and what docs/adding-a-provider.md says. */
+/** One provider kind. To add one, write a folder that exports such a value, and follow docs/adding-a-provider.md. */
 export interface ProviderImplementation<Config> {
-  /** What the implementation can do on this route: the other half of the effective capability. */
+  /**
+   * What the implementation supports on this route. A capability is effective if the route is configured for it too.
+   */
   readonly supports: (route: RouteOfProvider) => Capabilities;
-  /** What of this route decides that, as the subject of a sentence; absent: the kind alone. */
+  /** What on the route decides the capabilities, as the subject of a sentence. Absent where the kind alone does. */
   readonly whatServes?: (route: RouteOfProvider) => string;
-  /** Where a provider is called, by its configuration as it is stored; absent: at its `base_url`. */
+  /** Where a provider is called, from its stored configuration. Absent where that is its `base_url`. */
   readonly placesOf?: (stored: JsonObject) => readonly (Json | undefined)[];
-  /** How the route's upstream takes a family; undefined: not at all. */
+  /** How the route's upstream takes a family; `undefined` when it does not. */
   readonly takes: (route: RouteOfProvider, family: ApiFamily) => Takes | undefined;
   readonly connect: (config: Config, context: ProviderContext) => ConnectedProvider;
 }

@@ -6,7 +6,7 @@ import { cloudRunCompat } from './cloud-run-compat/index.ts';
 import { compat } from './compat/index.ts';
 import type { ConnectedProvider, ProviderContext, ProviderImplementation } from './provider.ts';
 
-/** The provider kinds and who implements them. */
+/** The implementation of each provider kind. */
 export const implementations: {
   readonly [Kind in ProviderKind]: ProviderImplementation<ProviderConfig<Kind>>;
 } = {
@@ -16,13 +16,13 @@ export const implementations: {
   cloud_b_platform: cloudB,
 };
 
-/** A provider as routing knows it. */
+/** A provider as routing sees it. */
 export function routingProvider({ id, kind, pricingProviderId }: ProviderConfig): RoutingProvider {
   const { supports, takes } = implementations[kind];
   return { id, kind, pricingProviderId, supports, takes };
 }
 
-/** The provider that a configuration describes. */
+/** Connects the provider that a configuration describes. */
 export const connectedProvider = <Kind extends ProviderKind>(
   config: ProviderConfig<Kind>,
   context: ProviderContext,

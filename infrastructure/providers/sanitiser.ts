@@ -3,7 +3,7 @@ import { minSecretChars } from '../../domain/payload/secrets.ts';
 import { fitStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 
-/** Makes the words of a provider's upstream fit for callers and logs. */
+/** Makes error messages of a provider's upstream safe for callers and logs. */
 export function sanitiser(
   config: ProviderConfig,
   redaction: () => Pick<RedactionRules, 'secrets'>,
@@ -12,10 +12,10 @@ export function sanitiser(
   return (message) => fitStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
 }
 
-/** What `auth` says beside credentials. */
+/** Keys of `auth` that hold no credentials. */
 const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audience', 'credentialsPath']);
 
-/** Credentials that an upstream might repeat in its error messages. */
+/** Credentials that an upstream might echo in its error messages. */
 const secretsOf = ({ auth, defaultHeaders }: ProviderConfig): readonly string[] =>
   [...Object.entries(auth), ...Object.entries(defaultHeaders)]
     .filter(([key]) => !plainKeys.has(key))

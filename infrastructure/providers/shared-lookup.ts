@@ -5,9 +5,9 @@ type Found = Parameters<LookupFunction>[2];
 type Resolve = (hostname: string, options: LookupOptions, found: Found) => void;
 
 /**
- * Looks a name up once for all who wait for it, and anew for whoever comes after: nothing is kept. The operating system
- * takes a thread for each lookup, of which there are few, and a name that is slow to resolve would take them all: then
- * no other name is resolved in time.
+ * Shares one DNS lookup among all connections that wait for the same name. Nothing is cached: a later connection starts
+ * a new lookup. Each lookup occupies a thread of Node's small thread pool, so a name that is slow to resolve would
+ * otherwise occupy all of them, and no other name would be resolved in time.
  */
 export function sharedLookup(resolve: Resolve = lookup): LookupFunction {
   const underWay = new Map<string, Found[]>();

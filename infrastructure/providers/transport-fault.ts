@@ -7,7 +7,7 @@ const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
   UND_ERR_BODY_TIMEOUT: 'idle',
 };
 
-/** What an error of the client says of the upstream: which time is over, or that the connection could not be had. */
+/** The fault that an undici error stands for: which timeout expired, or that the connection failed. */
 export function transportFault(error: Error): UpstreamFault {
   const faultCode = codeIn(error, 4);
   if (faultCode === undefined) return { kind: 'transport' };

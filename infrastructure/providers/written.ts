@@ -5,12 +5,15 @@ import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { PartRequest, Reached, WrittenRequest } from './provider.ts';
 
-/** The requests of one call, as they are sent: one, or as many as a fan-out needs. */
+/** The requests of one call as they are sent: one, or as many as a fan-out needs. */
 export type WrittenCall = readonly WrittenPart[];
 
 export type WrittenPart = WrittenRequest & Pick<PartRequest, 'inputs'>;
 
-/** Writes them; left is what of the caller's request the upstream cannot express. A body that stays as it is stays bytes. */
+/**
+ * Encodes the requests of a call. Left: the error for what the upstream cannot express of the caller's request. A body
+ * that the dialect leaves unchanged is sent as the bytes of the call's `utf8`, where it has them.
+ */
 export const writtenCall = (
   dialect: Reached['dialect'],
   call: UpstreamCall,
