@@ -4,7 +4,7 @@ import type { CloudBAuth } from '../../config/provider-auth.ts';
 import type { ProviderContext } from '../provider.ts';
 import { Renewed } from './renewed.ts';
 
-/** What requests are signed with. */
+/** The credentials that requests are signed with. */
 export interface SigningCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -13,7 +13,7 @@ export interface SigningCredentials {
 
 type Current = Renewed<SigningCredentials>['current'];
 
-/** The configured credentials, or those that the platform's default chain finds, renewed ahead of their end. */
+/** The configured credentials, or those that the platform's default chain finds, renewed before they expire. */
 export function signingCredentials(
   auth: CloudBAuth,
   region: string,
@@ -42,8 +42,9 @@ export function signingCredentials(
 }
 
 /**
- * The chain keeps what it found for as long as it can; whoever renews wants something newer. It asks once at a time: one
- * that had no answer in time is given up, or all who ask later would wait with it, for as long as a connection hangs.
+ * Asks the default chain for credentials. The chain caches what it found, so a renewal forces a refresh. It shares one
+ * request among concurrent callers, so a chain that did not answer in time is discarded: later renewals would otherwise
+ * wait for the same request, as long as its connection hangs.
  */
 function chain(region: string, warn: ProviderContext['warn']) {
   const quiet = (): void => undefined;
@@ -64,7 +65,7 @@ function chain(region: string, warn: ProviderContext['warn']) {
   };
 }
 
-/** The kind of the failure; messages of the chain hold names of profiles, roles and paths. */
+/** The name of the error only: messages of the chain contain names of profiles, roles and paths. */
 const reasonOf = (error: unknown): string => {
   const name = error instanceof Error && /^\w{1,64}$/.test(error.name) ? ` (${error.name})` : '';
   return `the default chain found no credentials${name}`;

@@ -1,7 +1,7 @@
 import type { CompatAuth } from '../../config/provider-auth.ts';
 import type { Authenticator } from '../provider.ts';
 
-/** A credential that stands in the configuration. `extra_headers` never replace it: it is put on last. */
+/** A credential from the configuration. It is added last, so that `extra_headers` never replace it. */
 export function configuredHeader(auth: CompatAuth): Authenticator {
   switch (auth.mode) {
     case 'bearer':

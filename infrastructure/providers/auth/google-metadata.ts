@@ -3,8 +3,8 @@ import type { CredentialLease } from './renewed.ts';
 import { accessTokenLease, cloudPlatformScope, idTokenLease } from './token-service.ts';
 
 /**
- * An access token of the machine's own account. The metadata server is asked at once: finding out first whether there
- * is one takes about a second.
+ * An access token of the machine's own account. The metadata server is called directly: checking first whether there is
+ * one takes about a second.
  */
 export async function metadataAccessToken(): Promise<Either<string, CredentialLease<string>>> {
   const { Compute } = await import('google-auth-library');
@@ -13,7 +13,7 @@ export async function metadataAccessToken(): Promise<Either<string, CredentialLe
   return accessTokenLease(token, client.credentials.expiry_date);
 }
 
-/** An ID token of the machine's own account. The library puts the audience into the query as it is. */
+/** An ID token of the machine's own account. The library puts the audience into the query unencoded. */
 export async function metadataIdToken(audience: string): Promise<Either<string, CredentialLease<string>>> {
   const { Compute } = await import('google-auth-library');
   return idTokenLease(await new Compute().fetchIdToken(encodeURIComponent(audience)));

@@ -6,7 +6,7 @@ import type { CredentialLease } from './renewed.ts';
 import type { ServiceAccount } from './service-account-file.ts';
 import { accessTokenLease, cloudPlatformScope, idTokenLease, maxTokenBytes } from './token-service.ts';
 
-/** An access token for an assertion that the account signs. */
+/** An access token in exchange for an assertion that the account signs. */
 export async function accountAccessToken(
   account: ServiceAccount,
   signal: AbortSignal,
@@ -17,7 +17,7 @@ export async function accountAccessToken(
   return accessTokenLease(token, endsAt);
 }
 
-/** An ID token for an assertion that says whom it is for (`target_audience`). */
+/** An ID token in exchange for an assertion that names the token's audience (`target_audience`). */
 export async function accountIdToken(
   account: ServiceAccount,
   audience: string,
@@ -28,8 +28,8 @@ export async function accountIdToken(
 }
 
 /**
- * The library asks one address, whatever the file says, and makes the assertion out to it: both are set right here.
- * Its interceptors are left out because they print headers when debugging is on.
+ * The library always uses its own token URL, both as the address and as the assertion's audience, whatever the file
+ * says: both are replaced here. Its interceptors are not used, because they print headers when debugging is on.
  */
 async function exchanged(
   account: ServiceAccount,
@@ -51,8 +51,8 @@ async function exchanged(
 }
 
 /**
- * The library reads an answer to its end, however long it is, and leaves parsing to the engine, which what is nested some
- * thousand levels deep may end (`parseText`).
+ * Bounds an answer in size and depth, because the library does neither: it reads any length, and parses with the
+ * engine's own parser, for which some thousand levels of nesting may end the process (`parseText`).
  */
 async function bounded({ body, status, headers }: Response): Promise<Response> {
   const pieces: Uint8Array[] = [];

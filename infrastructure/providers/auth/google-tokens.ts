@@ -10,7 +10,7 @@ import { tokenFailure } from './token-service.ts';
 
 type Context = Pick<ProviderContext, 'conceal' | 'warn'>;
 
-/** Asks for one token; Left is a clause without a secret. */
+/** Requests one token. Left: the reason of the failure, as a clause without secrets. */
 type Obtain = (signal: AbortSignal) => Promise<Either<string, CredentialLease<string>>>;
 
 /** Access tokens for platform A. */
@@ -20,7 +20,7 @@ export function googleAccessTokens(auth: CloudAAuth, context: Context): Authenti
   return withToken('authorization', renewed('the access token', obtain, context));
 }
 
-/** ID tokens for a serverless service, made out to its audience. */
+/** ID tokens for a serverless service, issued for its audience. */
 export function googleIdTokens(auth: CloudRunAuth, context: Context): Authenticator {
   if (auth.mode === 'bearer') return withToken(auth.header, () => auth.token);
   const { audience } = auth;
@@ -32,7 +32,9 @@ export function googleIdTokens(auth: CloudRunAuth, context: Context): Authentica
   return withToken(auth.header, renewed('the ID token', obtain, context));
 }
 
-/** The metadata server, or, where there is a file, what it says at that moment: it may have been rotated. */
+/**
+ * The metadata server, or the credentials file if one is configured. It is read each time: it may have been rotated.
+ */
 function from(
   path: string | undefined,
   metadata: Obtain,

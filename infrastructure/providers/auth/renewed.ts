@@ -3,19 +3,19 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 
-/** A credential, and when it ends (milliseconds since the epoch; infinity: never). */
+/** A credential, and when it expires (milliseconds since the epoch; infinity: never). */
 export interface CredentialLease<A> {
   readonly value: A;
   readonly endsAt: number;
 }
 
-/** Where a credential comes from. */
+/** Where a credential comes from. The clauses that it returns stand in error messages for callers. */
 export interface CredentialSource<A> {
-  /** What it is, for the operator: `the access token`. */
+  /** The name of the credential in warnings for the operator: `the access token`. */
   readonly name: string;
-  /** Left is a clause in words fit for callers, without a secret. The signal says that nobody waits any more. */
+  /** Left: the reason of the failure, as a clause without secrets. The signal aborts when the renewal has timed out. */
   readonly obtain: (signal: AbortSignal) => Promise<Either<string, CredentialLease<A>>>;
-  /** The same clause for what `obtain` rejects with: libraries throw what they did not get. */
+  /** The same clause for an error that `obtain` rejects with, because libraries throw when they get no credential. */
   readonly explain: (error: unknown) => string;
   readonly warn: (message: string) => void;
 }
@@ -27,31 +27,35 @@ interface Timing {
 }
 
 /**
- * A credential is renewed this long before it ends. The metadata server hands the same token out until four minutes
- * before its end: asking earlier would bring nothing new.
+ * A credential is renewed this long before it expires. The metadata server returns the same token until four minutes
+ * before its expiry, so an earlier renewal would bring nothing new.
  */
 const renewAheadMs = 225_000;
 
-/** Of a short life, at most this part is left when renewal begins. */
+/** The same for a short-lived credential, as a share of its lifetime: the shorter time applies. */
 const renewAheadShare = 0.25;
 
-/** What is about to end is only sent where nothing newer can be had: it must still be good when it arrives. */
+/**
+ * A credential this close to its expiry, in milliseconds or as a share of its lifetime, is only sent if no newer one
+ * can be obtained: it must still be valid when it arrives.
+ */
 const travelMs = 10_000;
 const travelShare = 0.1;
 
-/** One renewal, the library's own retries counted in: token services answer within a second. */
+/** The timeout of one renewal, including the library's own retries: token services answer within a second. */
 const obtainWithinMs = 10_000;
 
-/** After a failure the next attempt waits, twice as long each time: a dead service is not asked by every request. */
+/** The pause after a failed renewal doubles each time, so that not every request calls a service that is down. */
 const firstPauseMs = 1000;
 const longestPauseMs = 30_000;
 
-/** Between two renewals of what was refused: a new one may be refused, too. */
+/** The minimum time between two renewals because of a refusal: the new credential may be refused too. */
 const refusedPauseMs = 30_000;
 
 /**
- * One credential for any number of requests. It is obtained when the first one asks, and renewed ahead of its end by
- * whoever asks then, while the old one is still handed out. However many wait, one renewal is under way.
+ * One credential for any number of requests. It is obtained for the first request that needs it. A request that comes
+ * shortly before it expires starts its renewal, while the old one is still handed out. Only one renewal runs at a time,
+ * however many requests wait for it.
  */
 export class Renewed<A> {
   private readonly source: CredentialSource<A>;
@@ -66,7 +70,7 @@ export class Renewed<A> {
     this.timing = timing;
   }
 
-  /** The credential at once where there is a good one, else when it has been obtained; never rejects. */
+  /** The credential at once if a valid one is at hand, otherwise the outcome of a renewal, which never rejects. */
   current(): A | Promise<Either<UpstreamFault, A>> {
     const now = this.timing.now();
     const { held, pause } = this;
@@ -78,8 +82,8 @@ export class Renewed<A> {
   }
 
   /**
-   * The other side does not take it, though it has not ended: a service that starts again may know its tokens no more.
-   * Whoever asks next waits for a new one.
+   * The upstream refuses the credential although it has not expired: a service may forget its tokens when it restarts.
+   * The next request waits for a new one.
    */
   refused(value: A): void {
     const now = this.timing.now();
@@ -125,10 +129,10 @@ export class Renewed<A> {
   }
 }
 
-/** What began later than now began before the clock was set back: nobody knows how much of its time is left. */
+/** A start in the future means that the clock was set back since, and how much time is left is unknown. */
 const isWithin = (since: number, now: number, until: number): boolean => since <= now && now < until;
 
-/** A lease, and what is done when: renewed from `renewAt` on, waited for from `freshUntil` on. */
+/** A lease that is renewed from `renewAt` on. From `freshUntil` on, requests wait for the renewal. */
 interface Held<A> extends CredentialLease<A> {
   readonly since: number;
   readonly renewAt: number;
@@ -146,7 +150,7 @@ function holding<A>(lease: CredentialLease<A>, now: number): Held<A> {
   };
 }
 
-/** Until when nothing is asked for, and the fault that requests get until then. */
+/** The pause after a failed renewal, and the fault of requests that have no valid credential until it ends. */
 interface Pause {
   readonly since: number;
   readonly until: number;

@@ -4,21 +4,21 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, isString, type JsonObject, parseJson } from '../../../domain/shared/json.ts';
 
-/** What a service-account file says, as far as tokens need it. */
+/** The fields of a service-account file that tokens need. */
 export interface ServiceAccount {
   readonly email: string;
   readonly privateKey: string;
-  /** Where its assertions are exchanged for tokens. */
+  /** Where assertions are exchanged for tokens. */
   readonly tokenUri: string;
 }
 
-/** Where a file that names no `token_uri` has its assertions exchanged. */
+/** The default of `token_uri`. */
 const googleTokenUri = 'https://oauth2.googleapis.com/token';
 
-/** Real files have 2.5 kB. */
+/** Only so much of the file is read: real ones have 2.5 kB. */
 const maxFileBytes = 64 * 1024;
 
-/** Left is a clause that holds neither the path nor anything of the file. */
+/** Left: the reason of the failure, as a clause that contains neither the path nor anything of the file. */
 export async function readServiceAccount(path: string): Promise<Either<string, ServiceAccount>> {
   const text = await readText(path);
   if (E.isLeft(text)) return text;

@@ -4,16 +4,16 @@ import type { CloudBAuth } from '../../config/provider-auth.ts';
 import type { Authenticator, WrittenRequest, ProviderContext } from '../provider.ts';
 import { type SigningCredentials, signingCredentials } from './aws-credentials.ts';
 
-/** Whose requests are signed: the runtime styles use one signing service name, the endpointb styles another. */
+/** What requests are signed for. The runtime styles use one signing service name, the endpointb styles another. */
 export interface Signing {
   readonly region: string;
   readonly service: 'bedrock' | 'bedrock-mantle';
   readonly auth: CloudBAuth;
-  /** Its host and path are signed too. */
+  /** Its host and path are part of the signature. */
   readonly baseUrl: URL;
 }
 
-/** IAM request signing. The path of a request must be encoded, once ({@link pathSegment}). */
+/** IAM request signing. The path of a request must already be percent-encoded, exactly once ({@link pathSegment}). */
 export function requestSigning(
   signing: Signing,
   context: Pick<ProviderContext, 'conceal' | 'warn'>,
@@ -46,7 +46,7 @@ async function signed(
   return { ...request, headers: { ...headers, ...proof.headers } };
 }
 
-/** `extra_headers` never replace authentication, nor what is signed with it. */
+/** `extra_headers` never replace the headers of authentication, or those that are signed with them. */
 const isOurs: ReadonlySet<string> = new Set([
   'authorization',
   'host',
@@ -59,7 +59,7 @@ const isOurs: ReadonlySet<string> = new Set([
 const isKept = (name: string, service: Signing['service']): boolean =>
   service === 'bedrock' || !name.includes('_');
 
-/** The signer's hash on the machine's own cryptography: a tenth of the time of one in JavaScript. */
+/** The signer's hash, using Node's native crypto: it takes a tenth of the time of one in JavaScript. */
 class Sha256 {
   private readonly hash: Hash | Hmac;
 

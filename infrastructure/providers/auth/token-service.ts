@@ -4,13 +4,13 @@ import { isObject, isString, type Json, numberOf, parseJson } from '../../../dom
 import { codeIn } from '../error-code.ts';
 import type { CredentialLease } from './renewed.ts';
 
-/** The one scope that the platform's model calls need. */
+/** The only scope that the platform's model calls need. */
 export const cloudPlatformScope = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** Bytes of a token service's answer. */
+/** The maximum bytes of a token service's answer. */
 export const maxTokenBytes = 64 * 1024;
 
-/** What a header can hold. */
+/** Whether a token can be sent in a header. */
 const isToken = (token: unknown): token is string =>
   typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
 
@@ -22,7 +22,7 @@ export const accessTokenLease = (
 ): Either<string, CredentialLease<string>> =>
   isToken(token) && typeof endsAt === 'number' ? E.right({ value: token, endsAt }) : noToken;
 
-/** An ID token says itself when it ends. */
+/** An ID token contains its own expiry. */
 export function idTokenLease(token: string | null | undefined): Either<string, CredentialLease<string>> {
   if (!isToken(token)) return noToken;
   const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
@@ -30,12 +30,12 @@ export function idTokenLease(token: string | null | undefined): Either<string, C
   return endsAtSecs === undefined ? noToken : E.right({ value: token, endsAt: endsAtSecs * 1000 });
 }
 
-/** What an HTTP library's error says, without its message: that repeats what was sent. */
+/** What is read of an HTTP library's error. Its message is not, because it repeats what was sent. */
 interface HttpError {
   readonly response?: { readonly status?: unknown; readonly data?: unknown };
 }
 
-/** Why a token service gave no token, as a clause that holds no secret. */
+/** Why a token service returned no token, as a clause without secrets. */
 export function tokenFailure(error: unknown): string {
   const { response } = asHttpError(error);
   if (typeof response?.status === 'number')

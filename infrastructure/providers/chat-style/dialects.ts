@@ -15,18 +15,18 @@ import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { isEventStream, reportingSseFrames } from '../wire/sse.ts';
 
-/** Where a chat-style API is, and what its owner adds to each request. */
+/** Where a chat-style API is, and which headers its configuration adds to each request. */
 export interface ChatStyle {
-  /** Before `/chat/completions`, `/responses` and `/embeddings`, below the endpoint's base URL. */
+  /** The path between the endpoint's base URL and `/chat/completions`, `/responses` or `/embeddings`. */
   readonly basePath: string;
   readonly defaultHeaders: Readonly<Record<string, string>>;
-  /** Of reasoning under `provider_metadata`. */
+  /** The key of reasoning in `provider_metadata`. */
   readonly namespace: string;
 }
 
 type Sanitise = Pick<ProviderContext, 'sanitise'>;
 
-/** Pass-through: the body is the caller's, the answer the upstream's, but for the rules of streams. */
+/** Pass-through: bodies and answers stay as they are, except for the stream rules and thinking content in an answer. */
 export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
   encode: encodeTo('/chat/completions', style),
   decode: (body) => {
@@ -44,7 +44,7 @@ export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect =
   ),
 });
 
-/** A first-class family: its events are never rewritten into chat chunks. */
+/** The responses family is passed through too: its events are never rewritten into chat chunks. */
 export const responsesDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
   encode: encodeTo('/responses', style),
   decode: unchanged((text) => readResponse(text, sanitise)),
@@ -66,7 +66,7 @@ const serverSentEvents =
   (contentType) =>
     isEventStream(contentType) ? machine.begin() : undefined;
 
-/** An answer that is read, and goes out as it came. */
+/** An answer that is read, and sent to the caller unchanged. */
 const unchanged =
   (read: (text: string) => Either<UpstreamFault, JsonObject>): Dialect['decode'] =>
   (body) => {
@@ -77,6 +77,6 @@ const unchanged =
     );
   };
 
-/** Plain ASCII says the same as text, which goes out with its head in one write; other bytes go as they came. */
+/** An ASCII body is kept as text, which is written together with the response head. Other bodies are kept as bytes. */
 const asCame = (text: string, body: Buffer): WholeAnswer['text'] =>
   text.length === body.length ? text : body;

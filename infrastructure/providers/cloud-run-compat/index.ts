@@ -4,7 +4,7 @@ import { googleIdTokens } from '../auth/google-tokens.ts';
 import { chatStyleProvider, takesChatStyle } from '../compat/index.ts';
 import type { ProviderImplementation } from '../provider.ts';
 
-/** The generic upstream, behind a managed-cloud serverless service with ID-token authentication. */
+/** The generic upstream on a managed-cloud serverless service, with ID-token authentication. */
 export const cloudRunCompat: ProviderImplementation<CloudRunProvider> = {
   supports: () => permissive,
   takes: takesChatStyle,

@@ -13,7 +13,7 @@ import type {
 
 const namespace = 'compat';
 
-/** Pass-through; messages are translated to chat, and tokens are not counted, because these APIs have no count. */
+/** Pass-through. Messages are translated to chat. Tokens are not counted, because these APIs have no such endpoint. */
 export const takesChatStyle: ProviderImplementation<CompatProvider>['takes'] = (_, family) =>
   family === 'messages' || family === 'count_tokens' ? undefined : 'as_written';
 
@@ -29,7 +29,7 @@ export const compat: ProviderImplementation<CompatProvider> = {
     ),
 };
 
-/** The generic upstream behind whatever proves who the gateway is. */
+/** The generic upstream at any endpoint, whatever its authentication. */
 export function chatStyleProvider(
   { defaultHeaders }: Pick<CompatProvider, 'defaultHeaders'>,
   endpoint: Endpoint,

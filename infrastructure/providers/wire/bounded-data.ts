@@ -5,14 +5,14 @@ import {
   maxStreamEventValues,
 } from '../../../domain/shared/limits.ts';
 
-/** No shorter text has so many values, or members; nor so many keys that are spelled with an escape: `"\n":1,`. */
+/** Shorter texts cannot hold too many values or members, or too many keys with an escape (`"\n":1,`). */
 const maxPlainChars = 2 * maxStreamEventValues;
 const maxEscapedChars = 7 * maxEscapedKeys;
 
 /**
- * The data of an event has more than `maxStreamEventValues` JSON values, `maxStreamEventMembers` of their members, or
- * `maxEscapedKeys`: it is not worked on in the event loop. Whatever the text is is counted to its end: a repeated key or
- * a fault in front of so many would not spare who reads it.
+ * Whether the data of an event has more than `maxStreamEventValues` JSON values, `maxStreamEventMembers` members or
+ * `maxEscapedKeys` keys with an escape, which is too much for the event loop. The text is counted to its end whether it
+ * is valid JSON or not, because a repeated key or an error ahead of so many values would not save its readers the work.
  */
 export function holdsTooMuch(data: string): boolean {
   if (data.length <= maxEscapedChars) return false;
@@ -49,10 +49,10 @@ function isOver(data: string): boolean {
   return false;
 }
 
-/** Blanks, digits, points and letters: none of the signs that are looked for. */
+/** Spaces, digits, dots and letters, which are not counted. */
 const isPlain = (code: number): boolean =>
   code === space || (code > comma && code < colon) || (code > closeBracket && code < openBrace);
 
-/** What is empty has no value in it. */
+/** An empty object or array contains no value. */
 const opens = (code: number, next: number): boolean =>
   (code === openBrace && next !== closeBrace) || (code === openBracket && next !== closeBracket);

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { maxEventHeadersBytes, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 
-/** One message of a binary event stream (`application/vnd.amazon.eventstream`), or why there can be none. */
+/** One message of a binary event stream (`application/vnd.amazon.eventstream`), or why the stream cannot be read. */
 export type EventFrame =
   | {
       readonly kind: 'frame';
@@ -10,15 +10,15 @@ export type EventFrame =
       readonly headers: ReadonlyMap<string, string>;
       readonly payload: Buffer;
     }
-  /** The bytes are no frames; nothing comes after it. */
+  /** The bytes are not valid frames. Nothing follows a fault. */
   | { readonly kind: 'fault'; readonly fault: FrameFault };
 
 export type FrameFault =
-  /** The frame is announced as shorter than any frame, or as longer than the bound. */
+  /** The frame's declared length is below that of an empty frame, or over the bound. */
   | 'total_length'
-  /** The headers are announced as longer than their frame, or than the bound. */
+  /** The declared length of the headers is over that of the frame, or over the bound. */
   | 'headers_length'
-  /** A header runs past the headers, or has no name. */
+  /** A header runs past the end of the headers, or has no name. */
   | 'header_boundary'
   | 'header_type'
   /** A name or string that is not UTF-8. */
@@ -26,11 +26,11 @@ export type FrameFault =
   /** The stream ended inside a frame. */
   | 'cut';
 
-/** Total length, headers length and their checksum. */
+/** The prelude: total length, headers length and their checksum. */
 const preludeBytes = 12;
 const checksumBytes = 4;
 
-/** Bytes of the frame that is being collected: a private buffer that `step` extends in place. */
+/** The bytes of the frame that is being collected, in a private buffer that `step` extends in place. */
 interface Pending {
   buffer: Buffer;
   size: number;
@@ -40,9 +40,9 @@ interface Pending {
 const nothing = Buffer.alloc(0);
 
 /**
- * Bytes → frames. Lengths, boundaries and encodings of the headers are validated; checksums are recognised and not
- * validated. A frame is judged by its first 12 bytes, so that one that is announced as too large fails at once; the
- * first fault ends everything.
+ * Bytes → frames. Lengths, and boundaries and encodings of the headers, are validated. Checksums are skipped without
+ * validation. The lengths are checked as soon as the first 12 bytes of a frame are there, so that a frame that is too
+ * large fails at once. The first fault ends the stream.
  */
 export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, EventFrame>({
   start: () => ({ buffer: nothing, size: 0, over: false }),
@@ -56,7 +56,7 @@ export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, Eve
   holds: ({ buffer }) => buffer.length,
 });
 
-/** Takes bytes of one frame, and says how many: a frame that is whole in the bytes is read in place. */
+/** Takes bytes of one frame, and returns how many. A frame that is complete in the bytes is read in place. */
 function take(pending: Pending, bytes: Buffer, frames: EventFrame[]): number {
   const whole = pending.size === 0 ? frameIn(bytes) : undefined;
   if (whole !== undefined) {
@@ -71,7 +71,7 @@ function take(pending: Pending, bytes: Buffer, frames: EventFrame[]): number {
   return added.length;
 }
 
-/** The frame that the bytes begin with, or as much of a bad one as shows that it is; undefined: more is needed. */
+/** The frame at the start of the bytes, or all bytes if its lengths are invalid; `undefined` when more are needed. */
 function frameIn(bytes: Buffer): Buffer | undefined {
   if (bytes.length < preludeBytes) return undefined;
   if (lengthFault(bytes) !== undefined) return bytes;
@@ -79,7 +79,9 @@ function frameIn(bytes: Buffer): Buffer | undefined {
   return total > bytes.length ? undefined : bytes.subarray(0, total);
 }
 
-/** Keeps bytes; the buffer doubles until it is as large as the frame, so that a byte is copied a few times at most. */
+/**
+ * Buffers bytes. The buffer doubles until it has the size of the frame, so that a byte is copied a few times at most.
+ */
 function hold(pending: Pending, bytes: Buffer, wanted: number): void {
   const size = pending.size + bytes.length;
   if (size > pending.buffer.length) {
@@ -91,7 +93,7 @@ function hold(pending: Pending, bytes: Buffer, wanted: number): void {
   pending.size = size;
 }
 
-/** The frame, or what is wrong with it, goes out; the held bytes are its own from now on. */
+/** Emits the frame, or its fault. From now on the buffered bytes belong to the frame. */
 function emit(pending: Pending, bytes: Buffer, frames: EventFrame[]): void {
   const frame = frameOf(bytes);
   frames.push(frame);
@@ -102,7 +104,7 @@ function emit(pending: Pending, bytes: Buffer, frames: EventFrame[]): void {
 
 const totalLength = (bytes: Buffer): number => bytes.readUInt32BE(0);
 
-/** The fault of a frame that its prelude shows. */
+/** What is wrong with a frame according to its prelude. */
 function lengthFault(bytes: Buffer): FrameFault | undefined {
   const total = totalLength(bytes);
   const headers = bytes.readUInt32BE(4);
@@ -122,8 +124,8 @@ function frameOf(bytes: Buffer): EventFrame {
 }
 
 /**
- * The types of header values: how many bytes the value has, or that its length comes first, in two bytes. In order:
- * true, false, byte, short, integer, long, bytes, string, timestamp, UUID.
+ * The size of header values by their type: a number of bytes, or `counted` if the value starts with its length in two
+ * bytes. In order: true, false, byte, short, integer, long, bytes, string, timestamp, UUID.
  */
 const valueSizes: readonly (number | 'counted')[] = [0, 0, 1, 2, 4, 8, 'counted', 'counted', 8, 16];
 const stringType = 7;
@@ -157,7 +159,7 @@ function headerAt(bytes: Buffer, start: number): Header {
   return { name: name.toString('utf8'), text: text?.toString('utf8'), end };
 }
 
-/** Where a value begins and ends; it may end behind the bytes. */
+/** Where a value begins and ends. The end may be past that of the bytes. */
 function valueSpan(
   bytes: Buffer,
   at: number,

@@ -14,8 +14,8 @@ const closeBrace = 0x7d;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
- * Where the next byte stands: before the array, between its elements, in one of them, or behind all that counts.
- * The bytes of an element are a private buffer, which `step` extends in place.
+ * Where the next byte is: before the array, between its elements, inside one, or after the end of all that is read. The
+ * bytes of an element are a private buffer, which `step` extends in place.
  */
 interface Scan {
   place: 'before' | 'between' | 'inside' | 'over';
@@ -27,10 +27,10 @@ interface Scan {
 }
 
 /**
- * The objects of a JSON array as they become complete: how a stream comes that was not asked for as server-sent
- * events. An object that stands alone is taken for the only one. What is neither becomes a frame that is no JSON
- * object, and so does what stands between two of them; an element that the end cuts is none. Bounded: an element over
- * `maxStreamEventBytes`, or of more values than `maxStreamEventValues`, ends the stream with `oversize`.
+ * Bytes → the objects of a JSON array, each as it becomes complete: the format of a stream that was not requested as
+ * server-sent events. A single object without an array is read as its only element. Any other byte outside of an object
+ * ends the stream with a frame that is not a JSON object. An object that is incomplete at the end is dropped. Bounded:
+ * an element over `maxStreamEventBytes`, or for which `holdsTooMuch` is true, ends the stream with `oversize`.
  */
 export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, TextFrame>({
   start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),
@@ -56,7 +56,7 @@ export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, Tex
   holds: ({ place, size }) => (place === 'inside' ? size : 0),
 });
 
-/** Takes a byte outside of an element: one begins with it, or it only stands between, or it can stand nowhere. */
+/** Takes a byte outside of an element: the byte begins an element, belongs between two, or is garbage. */
 function enter(scan: Scan, byte: number): 'element' | 'between' | 'garbage' {
   if (blanks.has(byte)) return 'between';
   if (byte === openBrace) {
@@ -68,7 +68,7 @@ function enter(scan: Scan, byte: number): 'element' | 'between' | 'garbage' {
   return expected ? 'between' : 'garbage';
 }
 
-/** Takes a byte of an element; true if it is the last one. */
+/** Takes a byte of an element. Returns true if it is the last one. */
 function closes(scan: Scan, byte: number): boolean {
   if (scan.inString) {
     if (scan.escaped) scan.escaped = false;

@@ -6,7 +6,7 @@ import { holdsTooMuch } from './bounded-data.ts';
 
 const LF = 0x0a;
 
-/** Bytes of the line that is being collected: a private buffer, which `step` extends in place. */
+/** The bytes of the line that is being collected, in a private buffer that `step` extends in place. */
 interface Pending {
   readonly fragments: Uint8Array[];
   size: number;
@@ -14,10 +14,9 @@ interface Pending {
 }
 
 /**
- * Bytes → lines, each of which is to be a JSON value (`application/x-ndjson`). LF and CRLF end lines, and blank ones
- * are passed over. A last line without its end is a frame where the bytes ended by themselves, and none where the
- * connection broke. Bounded: a line over `maxStreamEventBytes`, or of more values than `maxStreamEventValues`, ends the
- * stream with `oversize`.
+ * Bytes → lines, each expected to be a JSON value (`application/x-ndjson`). LF and CRLF end lines; blank lines are
+ * skipped. An unterminated last line is a frame if the stream ended normally, and is dropped if the connection broke.
+ * Bounded: a line over `maxStreamEventBytes`, or for which `holdsTooMuch` is true, ends the stream with `oversize`.
  */
 export const jsonLineFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFrame>({
   start: () => ({ fragments: [], size: 0, over: false }),
@@ -66,6 +65,6 @@ function empty(pending: Pending): void {
   pending.size = 0;
 }
 
-/** By its content type, in lower case: there are several for the same thing. */
+/** Takes a content type in lower case. Several names are in use for this format. */
 export const isJsonLines = (contentType: string): boolean =>
   /^application\/(?:x-)?(?:ndjson|jsonl(?:ines)?)\b/.test(contentType);

@@ -1,6 +1,6 @@
 /**
- * A text as one segment of a path, whatever it holds: slashes, percent signs and dots that would lead elsewhere are
- * encoded too. Signatures are made over a path that is encoded exactly so.
+ * Encodes any text as one segment of a path: slashes and percent signs are encoded, and so are the segments `.` and
+ * `..`, which would change the path. Request signatures are computed over a path in exactly this encoding.
  */
 export const pathSegment = (text: string): string =>
   /^\.{1,2}$/.test(text)

@@ -24,33 +24,34 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Bytes of the event that is being collected. It is a private buffer: `step` extends it in place, and joins the
+ * The event that is being collected. Its bytes are a private buffer: `step` extends it in place, and joins the
  * fragments once, when the event is complete.
  */
 interface Pending {
   readonly fragments: Uint8Array[];
   size: number;
-  /** Lines with something in them, so far. */
+  /** The number of non-empty lines so far. */
   lines: number;
   lineEmpty: boolean;
-  /** The byte before was a CR: an LF now belongs to it. */
+  /** The previous byte was a CR, so an LF that follows belongs to the same line end. */
   afterCr: boolean;
-  /** A blank line ended with that CR: the event is complete once the next byte is known. */
+  /** A blank line ended with that CR. The event is complete once the next byte is known. */
   closing: boolean;
-  /** No byte was read yet: a byte order mark may come. */
+  /** This is the first block of the stream, so it may start with a byte order mark. */
   first: boolean;
-  /** How many blocks that stand beside the events are still read. */
+  /** How many more blocks that are no events are searched for an error. */
   besideLeft: number;
-  /** What came last there, and is no error. */
+  /** The last of these blocks that is not an error. */
   beside: string | undefined;
   over: boolean;
 }
 
 /**
- * Bytes → server-sent events, at the blank line and never before: which of `event:` and `data:` comes first does
- * not matter. LF, CRLF and CR end lines; comments are passed over; an event that the end cuts is none. A byte order
- * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
- * Bounded: an event over `maxStreamEventBytes`, or of too many lines or values, ends the stream with `oversize`.
+ * Bytes → server-sent events. An event is emitted at its blank line and never before, so that `event:` and `data:` may
+ * come in either order. LF, CRLF and CR end lines; comments are skipped; an event that is incomplete at the end is
+ * dropped. A byte order mark at the start is not part of the first event's bytes, because these may be forwarded after
+ * other output. Bounded: an event over `maxStreamEventBytes`, or with too many lines or values, ends the stream with
+ * `oversize`.
  */
 const framing = (besideLeft: number): StreamMachine<Pending, Buffer, TextFrame> => ({
   start: () => ({
@@ -92,26 +93,26 @@ const framing = (besideLeft: number): StreamMachine<Pending, Buffer, TextFrame> 
 export const sseFrames: Sealed<Buffer, TextFrame> = seal(framing(0));
 
 /**
- * Blocks that are read beside the events of a stream, until one is an error: the first that are no comments. Whoever
- * tells of a failure says little else there, and each costs many times what its bytes do.
+ * How many blocks of a stream that are neither events nor comments are searched for an error. An upstream that reports
+ * a failure in this way sends few others, and reading a block costs many times what its bytes do.
  */
 const maxBlocksBeside = 1000;
 
 /**
- * The same of an upstream whose words are passed on: some tell of their failure beside the events, as a field `error`
- * or in plain JSON. An error there is an event of that name, because it fails the stream wherever it stands (rule
- * 35.32); other words are why the stream ended, where it ends early (rule 35.27).
+ * The same for an upstream whose error messages are passed on. Some upstreams report a failure outside of events, as a
+ * field `error` or as plain JSON. Such an error becomes an event named `error`, because it fails the stream wherever it
+ * is (rule 35.32). Other JSON there with a message explains the end of a stream that ends early (rule 35.27).
  */
 export const reportingSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
   seal({ ...framing(maxBlocksBeside), ending: ({ beside }, ending) => toldEnding(beside, ending, sanitise) });
 
-/** Most chunks are one event: then there is nothing to cut. */
+/** Most chunks are exactly one event, and need no slicing. */
 const part = (chunk: Buffer, from: number, to: number): Buffer =>
   from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to);
 
 const nothingPending = () => ({ fragments: [], size: 0, lines: 0, lineEmpty: true, closing: false });
 
-/** Whether an event ends before or after this byte; `lf` and `cr` say what the byte is. */
+/** Whether an event ends before or after this byte. `lf` and `cr` say what the byte is. */
 function boundary(pending: Pending, lf: boolean, cr: boolean): 'before' | 'after' | undefined {
   const { afterCr, closing } = pending;
   pending.afterCr = cr;
@@ -131,7 +132,7 @@ function boundary(pending: Pending, lf: boolean, cr: boolean): 'before' | 'after
   return undefined;
 }
 
-/** The byte that showed that the last event had ended is the first one of the next. */
+/** The byte after the CR that ended an event is the first byte of the next event. */
 function beginLine(pending: Pending, cr: boolean): void {
   if (cr) pending.closing = true;
   else {
@@ -164,7 +165,7 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   else if (hasLines && pending.besideLeft > 0) readBeside(pending, wire, frames);
 }
 
-/** An event with so many lines or values is not worked on. */
+/** An event with too many lines or values is not processed. */
 function boundedFrame(wire: Buffer, lines: number): TextFrame | undefined {
   if (lines > maxStreamEventLines) return { kind: 'oversize' };
   const frame = parseFrame(wire, lines);
@@ -181,7 +182,7 @@ function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {
   return parseLines(wire.toString('utf8'), wire);
 }
 
-/** It begins with `data:`. */
+/** Whether it begins with `data:`. */
 const isData = (wire: Buffer): boolean =>
   wire[0] === 0x64 && wire[1] === 0x61 && wire[2] === 0x74 && wire[3] === 0x61 && wire[4] === 0x3a;
 
@@ -198,7 +199,7 @@ function parseLines(text: string, wire: Buffer): TextFrame | undefined {
   return data.length === 0 ? undefined : { kind: 'frame', event, data: data.join('\n'), wire };
 }
 
-/** Fields of events; a comment has none. */
+/** The names of event fields; that of a comment is empty. */
 const fields: ReadonlySet<string | undefined> = new Set(['data', 'event', 'id', 'retry', '']);
 
 /** The lines that belong to no event. */
@@ -219,7 +220,7 @@ function readBeside(pending: Pending, block: Buffer, frames: TextFrame[]): void 
   else frames.push(errorFrame(JSON.stringify(error)));
 }
 
-/** Its bytes are those of an event, because they may be passed on. */
+/** Written as an event on the wire too, because the bytes may be forwarded. */
 const errorFrame = (data: string): TextFrame => ({
   kind: 'frame',
   event: 'error',
@@ -227,7 +228,7 @@ const errorFrame = (data: string): TextFrame => ({
   wire: Buffer.from(`event: error\ndata: ${data}\n\n`),
 });
 
-/** An object with an `error`: words without one may say anything. */
+/** An object with an `error`. Text without one may mean anything. */
 function errorIn(lines: string): JsonObject | undefined {
   const field = lines
     .split('\n')
@@ -251,5 +252,5 @@ function toldEnding(beside: string | undefined, ending: Ending, sanitise: (words
   return ending.kind === 'fault' ? { ...ending, reason, labels } : { kind: 'fault', reason, labels };
 }
 
-/** By its content type, in lower case. */
+/** Takes a content type in lower case. */
 export const isEventStream = (contentType: string): boolean => contentType.startsWith('text/event-stream');
