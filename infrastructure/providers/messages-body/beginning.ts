@@ -1,11 +1,11 @@
 import { isFilled, type JsonObject } from '../../../domain/shared/json.ts';
 
 /**
- * Whether a message begins that is another one than the one that had begun: an upstream that starts anew in the middle of
- * an answer. One that begins once more under its own name, or under none, is the same.
+ * Whether a `message_start` begins a different message than the one that had begun: the upstream started over in the
+ * middle of an answer. A start with the same id, or without one, repeats the same message.
  */
 export const isAnother = ({ id }: JsonObject, begun: JsonObject): boolean =>
   isFilled(id) && isFilled(begun['id']) && id !== begun['id'];
 
-/** What came until then would stand in one answer with what follows. */
+/** Such a stream fails, because the answer would mix parts of both messages. */
 export const anotherMessage = 'The upstream began another message before it had ended the first one.';

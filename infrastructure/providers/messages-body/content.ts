@@ -21,11 +21,11 @@ type Media = BodyRules['media'];
 /** Content blocks of a messages body. */
 export type Blocks = Either<GatewayError, readonly JsonObject[]>;
 
-/** A text block. An empty text gives no block, because upstreams refuse one. */
+/** A text block. A blank text gives no block, because upstreams reject one. */
 export const textBlocks = (text: string): readonly JsonObject[] =>
   text.trim() === '' ? [] : [{ type: 'text', text }];
 
-/** The content of a chat message as blocks, with their cache marks; images and files only where the upstream takes them. */
+/** The content of a chat message as blocks, with cache marks. Images and files only where the upstream takes them. */
 export function contentBlocks(content: Json | undefined, path: string, media: Media): Blocks {
   if (isAbsent(content)) return E.right([]);
   if (isString(content)) return E.right(textBlocks(content));
@@ -72,7 +72,7 @@ function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
     : E.right([{ type: 'image', source }]);
 }
 
-/** A PDF, by its bytes or where it is: the messages API takes no other file. Its name is its title. */
+/** A PDF, as its bytes or by its URL: the messages API takes no other file. The file name becomes the title. */
 function documentBlocks(file: Json | undefined, path: string): Blocks {
   const found = fileData(file, path);
   if (E.isLeft(found)) return found;
@@ -84,16 +84,16 @@ function documentBlocks(file: Json | undefined, path: string): Blocks {
     : E.right([{ type: 'document', source, ...(name === '' ? {} : { title: name }) }]);
 }
 
-/** A data URL as a source; undefined: it is another URL. */
+/** A data URL as a source; `undefined` for any other URL. */
 function base64Source(url: string): JsonObject | undefined {
   const found = base64DataUrl(url);
   return found && { type: 'base64', media_type: found.mediaType, data: found.data };
 }
 
-/** Levels at which a block may hold others: a tool result, a document of blocks in it, and what is in that. */
+/** The depth of nested blocks: a tool result, a document in it, and the blocks of that document. */
 const maxLevels = 3;
 
-/** The first image or document in a block that the upstream does not take. */
+/** The error for the first image or document in a block, at any level, that the upstream does not take. */
 export function mediaFault(
   block: JsonObject,
   path: string,

@@ -26,7 +26,7 @@ import type { BodyRules } from './rules.ts';
 
 type Members = Either<GatewayError, JsonObject>;
 
-/** Controls of chat that the messages body has no word for. */
+/** Chat controls that the messages body has no equivalent of. */
 const foreignControls = withoutControls(
   'n',
   'presence_penalty',
@@ -45,7 +45,10 @@ const foreignControls = withoutControls(
   'function_call',
 );
 
-/** What would change the answer and cannot be said upstream is rejected by name; the rest is in `unsentFields`. */
+/**
+ * The error for the first control that would change the answer and cannot be expressed upstream. Controls that would
+ * not change it are in `unsentFields`.
+ */
 export function controlFault(body: JsonObject, rules: BodyRules): GatewayError | undefined {
   const { response_format: format } = body;
   if (isObject(format) && format['type'] === 'json_object') return noJsonMode(rules);
@@ -54,13 +57,13 @@ export function controlFault(body: JsonObject, rules: BodyRules): GatewayError |
   return field === undefined ? undefined : unavailableField(field);
 }
 
-/** What callers get who set no limit, on a route whose model is not known: enough for an answer that anybody reads. */
+/** The limit if the caller sets none and that of the model is unknown: enough for any answer that a person reads. */
 const defaultLimit = 8192;
 
 /**
- * `max_tokens`, from `max_tokens` or `max_completion_tokens`; the messages body knows no answer without it. A caller
- * who sends none gets the route's `default_max_tokens`, else the model's output limit, else 8192; invoke rejects a
- * missing one unless the route sets a default.
+ * `max_tokens`, from `max_tokens` or `max_completion_tokens`: the messages body requires it. Without either, it is the
+ * route's `default_max_tokens`, else the model's output limit, else 8192. Invoke rejects a missing limit unless the
+ * route sets a default.
  */
 export function limitMember(body: JsonObject, route: BodyCall['route'], rules: BodyRules): Members {
   const asked = askedLimit(body);
@@ -83,8 +86,8 @@ export function limitMember(body: JsonObject, route: BodyCall['route'], rules: B
 }
 
 /**
- * A thinking budget is part of `max_tokens` and must be below it. Beside one that would leave no room, a default
- * counts for the answer alone, within what the model can do.
+ * A thinking budget is part of `max_tokens` and must be below it. If the budget leaves no room within a default, the
+ * default applies to the answer alone, and the budget is added to it, up to the model's output limit.
  */
 function besideThinking(limit: number, body: JsonObject, outputLimit: number | undefined): number {
   const ask = readReasoningAsk(body);
@@ -92,7 +95,7 @@ function besideThinking(limit: number, body: JsonObject, outputLimit: number | u
   return budget === undefined || budget < limit ? limit : Math.min(budget + limit, outputLimit ?? Infinity);
 }
 
-/** Where the answer is to end. */
+/** `stop_sequences`, from the chat body's `stop` or `stop_sequences`. */
 export function stopMember(body: JsonObject): Members {
   const asked = askedStops(body);
   if (E.isLeft(asked)) return asked;
@@ -105,7 +108,7 @@ export function stopMember(body: JsonObject): Members {
   return E.right(value.length === 0 ? {} : { stop_sequences: value });
 }
 
-/** `output_config`, with the schema of `response_format` in it where the upstream takes one. */
+/** `output_config`, including the schema of `response_format` where the upstream takes one. */
 export function outputConfigMember(body: JsonObject, rules: BodyRules): Members {
   const { response_format: format, output_config: config } = body;
   const own = isAbsent(config) ? {} : { output_config: config };
@@ -125,7 +128,7 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
   });
 }
 
-/** The messages API follows a schema, and knows no other promise of JSON. */
+/** The messages API can follow a JSON schema, but has no JSON mode without one. */
 const noJsonMode = ({ takesSchemas }: BodyRules): GatewayError =>
   fieldError(
     'response_format',

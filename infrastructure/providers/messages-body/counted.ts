@@ -6,10 +6,10 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 
-/** Where upstreams put the count. */
+/** The names that upstreams give the count. */
 export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
 
-/** An upstream's count in the messages API's shape, `{input_tokens}`; without one there is no answer. */
+/** An upstream's count in the shape of the messages API, `{input_tokens}`. An answer without a count is a fault. */
 export function readCount(
   body: Buffer,
   field: CountField,

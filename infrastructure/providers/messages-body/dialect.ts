@@ -26,9 +26,9 @@ export interface MessagesStyle {
   readonly namespace: string;
   readonly streams: boolean;
   readonly counts: CountStyle;
-  /** Below the endpoint's base URL. */
+  /** Relative to the endpoint's base URL. */
   readonly path: (call: CallTerms) => string;
-  /** Lower-case names. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly defaultHeaders: Readonly<Record<string, string>>;
 }
@@ -36,19 +36,19 @@ export interface MessagesStyle {
 /** How such an upstream counts the tokens of a messages body. */
 export interface CountStyle {
   readonly path: (call: CallTerms) => string;
-  /** What is sent around it. */
+  /** The body of the count request, made from the messages body. */
   readonly request: (body: JsonObject, call: CallTerms) => JsonObject;
   readonly field: CountField;
 }
 
-/** The dialects of such an upstream, for callers of chat and of messages, and for counts. */
+/** The dialects of such an upstream, for chat, for messages and for token counts. */
 export interface MessagesDialects {
   readonly chat_completions: Dialect;
   readonly messages: Dialect;
   readonly count_tokens: Dialect;
 }
 
-/** Chat is translated both ways; messages go through, because the upstream's protocol is theirs. */
+/** Chat is translated both ways. Messages are passed through, because they are the upstream's own protocol. */
 export function messagesDialects(style: MessagesStyle, context: ProviderContext): MessagesDialects {
   const { sanitise, digest } = context;
   const terms = ({ answer }: CallTerms): AnswerTerms => ({
@@ -81,7 +81,7 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
           fromMessagesBody(call, style.rules, digest),
           E.map(
             ({ text, betas }): OutboundBody => ({
-              // What a route's `extra_body` says of answers is not counted either.
+              // Applied here, so that it also removes answer settings that the route's `extra_body` added.
               text: JSON.stringify(style.counts.request(countedBody(parseExactObject(text)), call)),
               betas,
             }),
@@ -113,7 +113,7 @@ const encodeBy =
 
 const betaHeader = 'anthropic-beta';
 
-/** Beside what the operator has configured. */
+/** Adds the betas to those that the operator has configured. */
 const withBetas = (
   headers: Readonly<Record<string, string>>,
   betas: readonly string[],

@@ -10,28 +10,28 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { type ReportedFailure, upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 
-/** What one frame of a messages stream is. */
+/** What a frame of a messages stream contains. */
 export type MessagesFrame =
   | { readonly kind: 'event'; readonly type: string; readonly value: JsonObject; readonly data: string }
-  /** The upstream failed, or sent what is no event; in words fit for the caller. */
+  /** The upstream reported a failure, or sent an invalid event. The message is safe for callers. */
   | ({ readonly kind: 'fault' } & ReportedFailure)
-  /** `[DONE]`, which is no part of this protocol: nothing comes behind it. */
+  /** `[DONE]`, which is not part of this protocol: nothing follows it. */
   | { readonly kind: 'end' }
-  /** Nothing that callers of the messages API know. */
+  /** Nothing that belongs to the messages API. */
   | { readonly kind: 'nothing' };
 
-/** Platform A puts these between the events of the messages API. */
+/** Platform A sends these between the events of the messages API. */
 const platformEvent = 'vertex_event';
 
 const nothing: MessagesFrame = { kind: 'nothing' };
 const fault = (message: string): MessagesFrame => ({ kind: 'fault', message });
 
-/** In an event stream these two are no name: the first is empty, the second is what an event without one has. */
+/** In an event stream these mean that an event has no name: the second is the protocol's default. */
 const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
 
 /**
- * Reads a frame; the payload's own type names the event, else the frame's name. Where both are there and differ, it is no
- * event: some clients go by the one, some by the other.
+ * Reads a frame. The type of an event is that of its payload, else the frame's name. An event in which they differ is a
+ * fault, because some clients dispatch on one and some on the other.
  */
 export function readEvent(frame: TextFrame, sanitise: (message: string) => string): MessagesFrame {
   if (frame.kind === 'oversize') return fault('The upstream sent an event that is too large.');
@@ -57,7 +57,7 @@ function judged(
     return { kind: 'fault', ...upstreamFailure(value, 'The upstream reported an error.', sanitise) };
   }
   if (type === platformEvent) return nothing;
-  // Half a character is no name: the line that says it in an event stream has another one.
+  // A lone surrogate cannot be written in UTF-8, so the name in the `event:` line would be a different one.
   if (!type.isWellFormed()) return fault('The upstream sent a malformed event.');
   return type === name || name === undefined || noName.has(name)
     ? { kind: 'event', type, value, data }

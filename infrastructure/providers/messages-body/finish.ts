@@ -7,8 +7,9 @@ const finishReasons: ReadonlyMap<Json | undefined, string> = new Map([
 ]);
 
 /**
- * A stop reason in chat's words. All others end the turn, unless there are calls: who is told `stop` answers none.
- * `tool_use` is one of them, because who is told of calls where there are none waits for them.
+ * The finish reason for a stop reason. Any other stop reason becomes `tool_calls` if there are calls, because a client
+ * that gets `stop` does not answer them, and otherwise `stop`. That includes `tool_use`, because a client that gets
+ * `tool_calls` without any calls would wait for them.
  */
 export const finishReason = (stopReason: Json | undefined, called: boolean): string =>
   finishReasons.get(stopReason) ?? (called ? 'tool_calls' : 'stop');

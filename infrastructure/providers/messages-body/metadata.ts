@@ -1,10 +1,12 @@
 import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
 import { isAbsent, isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
-/** What of a native answer has no word in chat; blocks are those that are neither text nor a call of the caller's tools. */
+/**
+ * Parts of a native answer without an equivalent in chat. `blocks` are those other than text, thinking and `tool_use`.
+ */
 export type NativeParts = Readonly<Partial<Record<'reasoning' | 'citations' | 'blocks', readonly Json[]>>>;
 
-/** Members of a message, or of the events of a stream, that say something of the answer as a whole. */
+/** Members of a message, or of the events of a stream, that describe the answer as a whole. */
 const ofAnswer = [
   'stop_sequence',
   'stop_details',
@@ -13,7 +15,7 @@ const ofAnswer = [
   'input_transformations',
 ] as const;
 
-/** Those that are there; the stop reason among them, where chat has no word for it. */
+/** Those of them that are present, and the stop reason if chat has no equivalent of it. */
 export const answerParts = (message: JsonObject): JsonObject => {
   const there = ofAnswer.filter((name) => !isAbsent(message[name]));
   const stop = stopBeyondChat(message['stop_reason']);

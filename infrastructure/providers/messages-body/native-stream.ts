@@ -7,15 +7,15 @@ import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { anotherMessage, isAnother } from './beginning.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 
-/** `new` until a message begins, then that message. */
+/** `new` until `message_start`, then the message of that event. */
 type Phase = 'new' | { readonly begun: JsonObject } | 'over';
 type Step = readonly [Phase, readonly MessagesEvent[]];
 
 /**
- * A messages stream for callers who speak the same: events go out as the bytes that came, `vertex_event` is dropped,
- * and `message_stop` is held back until the ledger row is committed. A message that begins once more is dropped too,
- * because clients give up on it. An `error` event, a malformed one, another message, and an end before `message_stop` are
- * failures.
+ * A messages stream for callers of the messages API. Events are forwarded as the bytes that arrived. `message_stop` is
+ * held back until the ledger row is committed. `vertex_event` is dropped, and so is a repeated `message_start`, because
+ * clients fail on it. An `error` event, a malformed event, the start of another message, and an end before
+ * `message_stop` are failures.
  */
 export const nativeMessagesStream = (
   sanitise: (message: string) => string,
@@ -52,7 +52,7 @@ function stepEvent(phase: Exclude<Phase, 'over'>, frame: TextFrame, event: Messa
 
 type PassedOn = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire' | 'text'>;
 
-/** The bytes as they came; an event without a name is spelled again with one, which clients go by. */
+/** The bytes as they arrived. An event without a name is written again with one, because clients dispatch on it. */
 const asCame = (
   frame: TextFrame,
   { type, value, data }: Extract<MessagesFrame, { kind: 'event' }>,

@@ -26,9 +26,9 @@ import type { BodyRules } from './rules.ts';
 import { type BoundId, boundedToolId } from './tool-ids.ts';
 
 /**
- * The caller's own messages body for an upstream that speaks it: the caller's own thinking blocks with their signatures,
- * and whatever nobody here knows, stay as they are. Tool ids are bounded, the model-family policy
- * applies, and of the caller's betas those go along that the upstream knows.
+ * The caller's own messages body for an upstream that speaks it. Signed thinking blocks and unknown fields stay as they
+ * are. Tool ids are bounded, the model-family policy is applied, and the caller's betas are sent if the upstream takes
+ * them.
  */
 export function fromMessagesBody(
   call: BodyCall,
@@ -50,14 +50,17 @@ export function fromMessagesBody(
   return outboundBody(spoken, call, rules);
 }
 
-/** Tools without those of their members that the upstream refuses, and that change no answer. */
+/** Removes members of tools that the upstream rejects and that do not change the answer. */
 function withKnownTools(body: JsonObject, { droppedOfTools }: BodyRules): JsonObject {
   const { tools } = body;
   if (droppedOfTools.length === 0 || !isArray(tools)) return body;
   return { ...body, tools: mapObjects(tools, (tool) => without(tool, ...droppedOfTools)) };
 }
 
-/** `output_format` is the older place of the format; it wants a value of `anthropic-beta` that the platforms refuse. */
+/**
+ * Moves `output_format`, the format's older place, to `output_config.format`: the older one needs a value of
+ * `anthropic-beta` that the platforms reject.
+ */
 function withFormatInPlace(body: JsonObject): JsonObject {
   if (body['output_format'] === undefined) return body;
   const asked = outputFormat(body);
@@ -81,7 +84,7 @@ function nativeMessages(
   return E.right(kept);
 }
 
-/** Undefined: nothing is left of it once what cannot be replayed is gone. */
+/** Returns `undefined` if no block is left after removing those that cannot be replayed. */
 function nativeMessage(
   message: JsonObject,
   path: string,
@@ -103,11 +106,11 @@ function nativeMessage(
   return E.right({ ...message, content: blocks });
 }
 
-/** Thinking that a translation of the gateway's made: its empty signature says that it cannot be replayed. */
+/** Thinking from an answer that the gateway translated: it has an empty signature, and cannot be replayed. */
 const isUnsignedThinking = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && (!isString(signature) || signature === '');
 
-/** A translation of the gateway's put it there, for a route of another platform; the messages API refuses it. */
+/** The gateway's translation added `extra_content`, for a route of another platform. The messages API rejects it. */
 const withoutSignature = (block: JsonObject): JsonObject =>
   block['type'] === 'tool_use' ? without(block, 'extra_content') : block;
 
@@ -123,7 +126,7 @@ function withBoundId(block: JsonObject, boundId: BoundId): JsonObject {
   return field === undefined || !isString(id) ? block : { ...block, [field]: boundId(id) };
 }
 
-/** For models that know the system's words at the front alone: there they go, behind what is there already. */
+/** For models that take a system prompt at the front only: appends the system turns of the conversation to it. */
 function withSystemInFront(body: JsonObject): Either<GatewayError, JsonObject> {
   const messages = isArray(body['messages']) ? body['messages'] : [];
   const later = objectsOf(messages).filter(isSystem);
@@ -137,7 +140,7 @@ function withSystemInFront(body: JsonObject): Either<GatewayError, JsonObject> {
   });
 }
 
-/** Tools that come and go between turns, and whatever else is no text. */
+/** The path of the first block in a system turn that is not text, such as a change of tools between turns. */
 function foreignSystemBlock(messages: readonly Json[]): string | undefined {
   for (const [index, message] of messages.entries()) {
     if (!isObject(message) || !isSystem(message)) continue;

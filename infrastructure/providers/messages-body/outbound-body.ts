@@ -7,7 +7,7 @@ import { deepMerge, isAbsent, type Json, type JsonObject, isTexts } from '../../
 import { withReasoning } from './reasoning.ts';
 import type { BodyRules } from './rules.ts';
 
-/** What is looked at of a call to write its body. */
+/** The parts of a call from which its body is written. */
 export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
   readonly route: Pick<
     UpstreamCall['route'],
@@ -19,15 +19,15 @@ export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
 export interface OutboundBody {
   /** JSON text. */
   readonly text: string;
-  /** For the header `anthropic-beta`, where the upstream has them there. */
+  /** For the header `anthropic-beta`, if that is where the upstream takes betas. */
   readonly betas: readonly string[];
-  /** For the row's metadata. */
+  /** For the metadata of the log row. */
   readonly notes?: JsonObject;
 }
 
 /**
- * The body as it goes out: the model-family policy, the version or the model, the betas, and last the route's
- * `extra_body`, the final raw override.
+ * The body as it is sent: the model-family policy is applied, the version or the model and the betas are added, and the
+ * route's `extra_body` overrides everything at the end.
  */
 export function outboundBody(
   body: JsonObject,
@@ -56,10 +56,10 @@ export function outboundBody(
   });
 }
 
-/** One value of a header that lists several. */
+/** A value that can stand in a comma-separated header. */
 const listed = /^[\x21-\x2b\x2d-\x7e]+$/;
 
-/** The caller's own `anthropic_beta` is copied through, into a header what one can hold. */
+/** The caller's own `anthropic_beta` is copied. Values that a header cannot carry are rejected if it goes into one. */
 function ownBetas(value: Json | undefined, inHeader: boolean): Either<GatewayError, readonly string[]> {
   if (isAbsent(value)) return E.right([]);
   if (!isTexts(value)) return E.left(fieldError('anthropic_beta', 'must be an array of strings.'));

@@ -12,9 +12,9 @@ import {
 import { textBlocks } from './content.ts';
 
 /**
- * The cache marks of a caller's own messages body as the platforms take them, which refuse whatever they do not know.
- * The mark of the whole body means the end of the conversation, and stands there. With whom a cached prompt is shared
- * (`scope`) is a beta that none of them has.
+ * Adapts the cache marks of a caller's own messages body to the platforms, which reject fields that they do not know. A
+ * mark on the body itself means the end of the conversation, and is moved there. `scope`, which says with whom a cached
+ * prompt is shared, is removed: it is a beta that no platform has.
  */
 export function withPlatformMarks(body: JsonObject): JsonObject {
   const marked = body['cache_control'] === undefined ? body : withMarkAtEnd(body);

@@ -9,7 +9,7 @@ import { isLoopWithoutThinking, thinkingLeftOut } from '../../../domain/reasonin
 import type { Route } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 
-/** A messages body that follows the model-family policy, the betas that it cannot do without, and what was left out. */
+/** A messages body that follows the model-family policy, the betas that it requires, and what was left out. */
 export interface Reasoned {
   readonly body: JsonObject;
   readonly betas: readonly string[];
@@ -17,9 +17,9 @@ export interface Reasoned {
 }
 
 /**
- * The policy on a messages body in which `thinking`, `output_config` and the fields of chat stand as the caller wrote
- * them: the normalised fields take their place. What the policy does not touch is the same as before. Manual thinking
- * that the conversation cannot go on with is left out, and noted.
+ * Applies the policy to a messages body, in which `thinking`, `output_config` and the reasoning fields of chat are
+ * still as the caller wrote them: the normalised fields replace them. Everything that the policy does not cover is
+ * unchanged. Manual thinking is left out, and noted, if the conversation cannot continue with it.
  */
 export function withReasoning(
   body: JsonObject,

@@ -11,7 +11,7 @@ import { boundedToolId } from './tool-ids.ts';
 import { toolMembers } from './tools.ts';
 import { conversationOf } from './turns.ts';
 
-/** A chat-completions body as the messages body that asks for the same answer. */
+/** Translates a chat-completions body to the messages body that asks for the same answer. */
 export function fromChatBody(
   call: BodyCall,
   rules: BodyRules,
@@ -24,7 +24,7 @@ export function fromChatBody(
   return E.isLeft(translated) ? translated : outboundBody(translated.right, call, rules);
 }
 
-/** Members that mean the same in both bodies; the policy looks at all of them. */
+/** Members that mean the same in both bodies, or that the model-family policy replaces. */
 const common = [
   'temperature',
   'top_p',
@@ -63,6 +63,6 @@ function translate(
   });
 }
 
-/** These members of the body, as far as they are there; null counts as absent. */
+/** The named members that the body has. Null counts as absent. */
 const membersNamed = (body: JsonObject, fields: readonly string[]): JsonObject =>
   Object.fromEntries(fields.flatMap((field) => (isAbsent(body[field]) ? [] : [[field, body[field]]])));

@@ -29,11 +29,11 @@ export interface AnswerTerms {
   readonly about: AnswerNames;
   /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
   readonly namespace: string;
-  /** Makes an upstream's own words fit for the caller. */
+  /** Makes an upstream's error message safe for callers. */
   readonly sanitise: (message: string) => string;
 }
 
-/** Reads an upstream's whole message; an error under status 200 is an error, and so is anything else. */
+/** Reads an upstream's whole message. An error with status 200 is an error, and so is an answer without `content`. */
 export function readMessage(
   text: string,
   sanitise: (message: string) => string,
@@ -86,7 +86,7 @@ function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): J
   });
 }
 
-/** Blocks that chat has no word for: hosted tools, compaction, fallback, and whatever comes to be. */
+/** Blocks that chat has no equivalent of: hosted tools, compaction, fallback, and types that are still to come. */
 const isForeign = (block: JsonObject): boolean =>
   !isThinking(block) && block['type'] !== 'text' && block['type'] !== 'tool_use';
 

@@ -3,37 +3,37 @@ import type { UpstreamBody } from '../../../domain/compatibility/upstream-bodies
 import { messagesTier, type TieredRoute } from '../../../domain/reasoning/route-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
 
-/** What upstreams that speak the messages body differ in. */
+/** The differences between upstreams that speak the messages body. */
 export interface BodyRules {
-  /** Whose column of the model-family policy applies. */
+  /** The platform whose column of the model-family policy applies. */
   readonly platform: Platform;
-  /** `anthropic_version` of the body; undefined: the body has none, and names its model instead. */
+  /** `anthropic_version` of the body; `undefined` where the body names its model instead. */
   readonly version: string | undefined;
-  /** Whether the body says that the answer is to be streamed. */
+  /** Whether the body of a streamed call has `stream: true`. */
   readonly saysStream: boolean;
-  /** Images of any source, only those inside the request, or neither images nor documents. */
+  /** Images and files from any source, images only as base64 data, or neither images nor documents. */
   readonly media: 'any' | 'base64' | 'none';
-  /** Chat controls that are rejected whatever they say. */
+  /** Chat controls that are rejected whatever their value. */
   readonly rejected: readonly string[];
-  /** Whether a missing `max_tokens` is rejected where the route sets no default; elsewhere it is filled in. */
+  /** Whether a missing `max_tokens` is rejected if the route sets no default. Otherwise it is filled in. */
   readonly needsLimit: boolean;
-  /** `response_format` with a schema becomes `output_config.format`, or is rejected. */
+  /** Whether `response_format` with a schema becomes `output_config.format`. Otherwise it is rejected. */
   readonly takesSchemas: boolean;
   /** Whether a model takes `strict` of tools. */
   readonly supportsStrict: (route: TieredRoute) => boolean;
   /** Members that are copied from a chat body. */
   readonly copied: readonly string[];
-  /** Members of a messages body that this upstream does not know and that change no answer. */
+  /** Members of a messages body that this upstream does not know, and that do not change the answer. */
   readonly dropped: readonly string[];
-  /** The same of each of its tools. */
+  /** The same for members of each tool. */
   readonly droppedOfTools: readonly string[];
-  /** Whether `inference_geo`, the region in which a model must run, goes along. */
+  /** Whether the upstream takes `inference_geo`, the region in which a model must run. */
   readonly knowsRegions: boolean;
-  /** Where values of `anthropic-beta` go, and which of the caller's, by the name that they have there. */
+  /** Where `anthropic-beta` values are sent, and which of the caller's are allowed, each with its name upstream. */
   readonly betas: { readonly in: 'body' | 'header'; readonly allowed: ReadonlyMap<string, string> };
 }
 
-/** Values that go by the same name everywhere, and the one of tool search, which has another on the platforms. */
+/** Values with the same name everywhere, plus that of tool search, which has a different name on the platforms. */
 const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
   new Map([
     ...values.map((value) => [value, value] as const),
@@ -75,7 +75,7 @@ const invokeBetas = betaTable(
   'tool-examples-2025-10-29',
 );
 
-/** The same host's messages endpoint, which also knows what coding agents name themselves by. */
+/** Platform B's messages endpoint also takes the value by which a coding agent identifies itself. */
 const endpointbBetas = betaTable(...invokeBetas.keys(), 'claude-code-20250219', 'web-search-2025-03-05');
 
 const ofTools = 'tools[].';
@@ -85,10 +85,10 @@ const unsentOfTools = (body: UpstreamBody): readonly string[] =>
     field.startsWith(ofTools) ? field.slice(ofTools.length) : [],
   );
 
-/** Native members that say more than chat has words for. */
+/** Native members that chat has no equivalent of. */
 const nativeMembers = ['context_management', 'container'] as const;
 
-/** Platform A documents it for the messages body as such. */
+/** Platform A documents it for the messages body in general, whatever the model. */
 const always = (): boolean => true;
 
 /** Platform B: latest-generation models omit the unsupported strict field, whatever API they are called by. */

@@ -27,9 +27,9 @@ import type { AnswerTerms } from './response.ts';
 import { chatUsage } from './usage.ts';
 
 /**
- * A messages stream as canonical chat chunks: the role, text, calls and native parts as they come, the finish reason,
- * one usage chunk, and `done` after `message_stop`. An `error` event, a malformed one and an end before the stop reason
- * are failures; after a stop reason the answer is complete, whatever becomes of the connection.
+ * A messages stream as canonical chat chunks: the role, then text, calls and native parts as they arrive, the finish
+ * reason, one usage chunk, and `done` after `message_stop`. An `error` event, a malformed event, and an end before the
+ * stop reason are failures. After a stop reason the answer is complete, even if the connection breaks.
  */
 export const chatFromMessages = (terms: AnswerTerms): StreamMachine<Translation, TextFrame, ChatEvent> => ({
   start: () => new Translation(terms),
@@ -37,7 +37,7 @@ export const chatFromMessages = (terms: AnswerTerms): StreamMachine<Translation,
   end: (translation, ending) => translation.end(ending),
 });
 
-/** A content block that is open; text and thinking need no memory. */
+/** An open content block. Blocks of text and thinking need no state. */
 type Block =
   | {
       readonly kind: 'call';
@@ -47,21 +47,21 @@ type Block =
     }
   | { readonly kind: 'foreign' };
 
-/** What is copied from an event keeps every digit. */
+/** A member of an event as it is copied, with every digit of its numbers. */
 const exactMember = (data: string, key: string): JsonObject => membersOf(parseExactObject(data)[key]);
 
-/** One answer under translation; it changes as events are seen. */
+/** The translation of one answer. It changes as events are read. */
 class Translation {
   private readonly terms: AnswerTerms;
   private phase: 'new' | 'begun' | 'finished' | 'over' = 'new';
   private readonly open = new Map<number, Block>();
   private calls = 0;
   private usage: Json | undefined;
-  /** The usage is no longer the placeholder of `message_start`. */
+  /** Whether the usage is more than the placeholder of `message_start`. */
   private finalUsage = false;
-  /** What is known of the answer as a whole, and has no word in chat. */
+  /** Members that describe the answer as a whole, and have no equivalent in chat. */
   private parts: JsonObject = {};
-  /** The message as it began; undefined before that. */
+  /** The message of `message_start`; `undefined` before that event. */
   private message: JsonObject | undefined;
   private events: ChatEvent[] = [];
 
@@ -114,7 +114,7 @@ class Translation {
     }
   }
 
-  /** A message that goes on with calls of earlier code may be whole as it begins: its stop reason counts at its end. */
+  /** A message that continues with calls of earlier code may start complete: its stop reason is read at its end. */
   private readStart(message: JsonObject): void {
     if (this.message !== undefined) {
       if (isAnother(message, this.message)) this.fail(anotherMessage);
@@ -208,7 +208,7 @@ class Translation {
     this.native({ blocks: [{ index, delta: exact }] });
   }
 
-  /** Arguments that belong to no call would vanish. */
+  /** Arguments that belong to no call are malformed: they would be lost silently. */
   private readArguments(block: Extract<Block, { kind: 'call' }> | undefined, text: Json | undefined): void {
     if (block !== undefined) return this.argue(block, text);
     if (isString(text) && text.trim() !== '') this.fail('The upstream sent a malformed event.');
@@ -220,7 +220,7 @@ class Translation {
     this.delta({ tool_calls: [{ index: block.ordinal, function: { arguments: text } }] });
   }
 
-  /** A call without arguments has `{}`; some upstreams give the whole input as the block begins. */
+  /** A call without arguments gets `{}`. Some upstreams send the whole input at the start of the block. */
   private closeBlock(index: number): void {
     const block = this.open.get(index);
     this.open.delete(index);
@@ -232,7 +232,7 @@ class Translation {
     if (isString(text) && text !== '') this.delta({ content: text });
   }
 
-  /** A piece of the thinking block that stands at this index. */
+  /** A piece of the thinking block with this index. */
   private think(index: number, piece: JsonObject): void {
     if (Object.values(piece).some((value) => isString(value) && value !== ''))
       this.native({ reasoning: [{ index, type: 'thinking', ...piece }] });
@@ -247,7 +247,7 @@ class Translation {
     if (isString(stopReason) && stopReason !== '') this.finish(stopReason);
   }
 
-  /** Sent once: an answer ends for its first reason. */
+  /** The finish reason is sent once, for the first stop reason. */
   private finish(stopReason: string | undefined): void {
     if (this.phase !== 'begun') return;
     for (const index of this.open.keys()) this.closeBlock(index);
@@ -257,7 +257,7 @@ class Translation {
     this.emit([{ index: 0, delta: {}, finish_reason: reason }], members, true);
   }
 
-  /** `message_stop` ends an answer also where no stop reason came. */
+  /** `message_stop` ends an answer even if there was no stop reason. */
   private complete(): void {
     this.finish(undefined);
     const usage = chatUsage(this.usage);
@@ -269,7 +269,7 @@ class Translation {
     this.failed(streamFailure(message));
   }
 
-  /** The usage goes with a failure, where it is known. */
+  /** A failure carries the usage, if that is known. */
   private failed(error: GatewayError): void {
     const usage = this.finalUsage ? chatUsage(this.usage) : undefined;
     const chunk = usage === undefined ? {} : { chunk: this.chunk([], { usage }) };

@@ -1,9 +1,9 @@
 import type { Digest } from '../../../domain/shared/digest.ts';
 
-/** What an upstream takes as the id of a tool call: 1 to 64 of these. */
+/** The ids of tool calls that an upstream takes. */
 const idShape = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** An id that the upstream takes. */
+/** Returns an id that the upstream takes. */
 export type BoundId = (id: string) => string;
 
 /**

@@ -18,8 +18,8 @@ import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 type Members = Either<GatewayError, JsonObject>;
 
 /**
- * Function tools as custom tools with their cache marks, and the choice among them; `parallel_tool_calls` is part of
- * the choice. `strict` goes along where the model supports it.
+ * Function tools as custom tools with their cache marks, and the tool choice, which includes `parallel_tool_calls`.
+ * `strict` is sent if the model supports it.
  */
 export function toolMembers(body: JsonObject, supportsStrict: boolean): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
@@ -48,7 +48,7 @@ const withTools = (
   return { tools, ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }) };
 };
 
-/** Without tools the upstream takes no choice; one that needs a tool cannot be kept. */
+/** Without tools the upstream takes no tool choice, and a choice that requires a tool cannot be met. */
 const withoutTools = (choice: JsonObject | undefined): Members =>
   choice === undefined || choice['type'] === 'auto' || choice['type'] === 'none'
     ? E.right({})
@@ -70,7 +70,7 @@ function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Me
   });
 }
 
-/** The upstream wants an object's schema, whose properties are there: without parameters a function has none. */
+/** The upstream requires the schema of an object with `properties`, also for a function without parameters. */
 function inputSchema(parameters: JsonObject): JsonObject {
   const schema = isAbsent(parameters['type']) ? { ...parameters, type: 'object' } : parameters;
   return isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;

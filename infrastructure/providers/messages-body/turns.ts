@@ -32,14 +32,14 @@ import { type Blocks, contentBlocks, textBlocks } from './content.ts';
 import type { BodyRules } from './rules.ts';
 import type { BoundId } from './tool-ids.ts';
 
-/** What a conversation is translated by. */
+/** The rules for translating a conversation. */
 export interface TurnRules extends Pick<BodyRules, 'media'> {
   readonly boundId: BoundId;
 }
 
-/** A chat conversation in the members of a messages body. */
+/** A chat conversation as members of a messages body. */
 export interface Conversation {
-  /** One text; blocks where some of it is to be cached. */
+  /** One text, or blocks if some of it has a cache mark. */
   readonly system: string | readonly JsonObject[];
   readonly messages: readonly JsonObject[];
 }
@@ -49,7 +49,7 @@ interface Turn {
   readonly blocks: readonly JsonObject[];
 }
 
-/** System and developer text is combined, wherever it stands; messages of one role in a row are one turn. */
+/** Combines all system and developer text, wherever it is. Consecutive messages of one role become one turn. */
 export function conversationOf(body: JsonObject, rules: TurnRules): Either<GatewayError, Conversation> {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
@@ -71,13 +71,13 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
   return E.right({ system: systemMember(system), messages: endMarked(messages, body) });
 }
 
-/** Blocks that say nothing are refused upstream. */
+/** Blank blocks are left out, because upstreams reject them. */
 const systemMember = (blocks: readonly JsonObject[]): string | readonly JsonObject[] =>
   blocks.some(isMarked)
     ? blocks.filter(({ text }) => isString(text) && text.trim() !== '')
     : textOfSystem(blocks);
 
-/** Tool results stand before what else the user says: upstreams want them right behind the calls. */
+/** Tool results come before the user's other content: upstreams require them directly after the calls. */
 function merged(turns: readonly Turn[]): readonly JsonObject[] {
   const joined: { readonly role: Turn['role']; readonly blocks: JsonObject[] }[] = [];
   for (const { role, blocks } of turns) {
@@ -122,7 +122,7 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
   }
 }
 
-/** A result in the shape that it came in: text stays a string. A cache mark inside it marks the whole result. */
+/** A tool result. String content stays a string. A cache mark inside the content becomes one of the whole result. */
 function toolResult(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
   const { tool_call_id: id, content } = message;
   if (!isString(id)) return E.left(fieldError(`${path}.tool_call_id`, 'must be a string.'));
@@ -137,7 +137,7 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
   });
 }
 
-/** The content first, then the calls; reasoning that was preserved is dropped. */
+/** The content first, then the calls. Preserved reasoning is dropped. */
 function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
   if (!isAbsent(message['function_call']))
     return E.left(unavailableField(`${path}.function_call`, 'use `tool_calls`'));

@@ -4,9 +4,9 @@ import { isAbsent, isObject, type Json, type JsonObject, membersOf } from '../..
 import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
 
 /**
- * The usage in chat's words, with what was read from a cache and written to one beside the whole prompt, and what was
- * thought beside the whole output. Rounds stay as they are, because some are billed beside the answer (rules 38.14,
- * 38.15). Undefined: none was reported; counts that cannot be used are null.
+ * The usage in the format of chat. Cache reads and writes are details of the whole prompt, and thinking tokens are
+ * details of the whole output. `iterations` stay as they are, because some are billed separately from the answer
+ * (rules 38.14, 38.15). `undefined` if no usage was reported; unusable counts are null.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (isAbsent(reported)) return undefined;
