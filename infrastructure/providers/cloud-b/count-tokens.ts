@@ -21,7 +21,7 @@ const countedMembers: ReadonlySet<string> = new Set([
   'additionalModelRequestFields',
 ]);
 
-/** The tokens of the converse body that a messages body becomes, by way of chat. */
+/** Counts the tokens of the converse body to which a messages body is translated, by way of chat. */
 export const countUnified = (
   defaultHeaders: Readonly<Record<string, string>>,
   { sanitise, digest }: ProviderContext,
@@ -38,7 +38,7 @@ export const countUnified = (
   decode: (body) => readCount(body, 'inputTokens', sanitise),
 });
 
-/** The tokens of an invoke body: it goes there whole, as bytes. */
+/** Counts the tokens of an invoke body, which is sent as a whole, in base64. */
 export const countInvoke: CountStyle = {
   path: pathOf,
   request: (body) => {
@@ -48,6 +48,6 @@ export const countInvoke: CountStyle = {
   field: 'inputTokens',
 };
 
-/** An invoke body has a limit, over the one of its thinking; the count is the same with any. */
+/** An invoke body must have a `max_tokens` above its thinking budget. The count does not depend on it. */
 const limitFor = ({ thinking }: JsonObject): number =>
   (isObject(thinking) ? (numberOf(thinking['budget_tokens']) ?? 0) : 0) + 1;

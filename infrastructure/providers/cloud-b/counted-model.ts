@@ -1,10 +1,10 @@
 import type { Route } from '../../../domain/routing/model.ts';
 
 /**
- * The model by whose tokens the runtime counts for a route; undefined: it does not. Of all models those of the messages
- * family are counted (https://docs.aws.amazon.com/bedrock/latest/userguide/count-tokens.html), by the model's own id or
- * ARN: the id of a profile is refused, and that of a region's or the global profile is the model's behind a prefix.
- * What an application's profile or a model of one's own stands for, its ARN does not tell.
+ * The id of the model for which the runtime counts a route's tokens; `undefined` if it cannot. Only models of the
+ * messages family are counted (https://docs.aws.amazon.com/bedrock/latest/userguide/count-tokens.html), by the model's
+ * own id. The id of a profile is rejected, but that of a regional or global profile is the model's id behind a prefix.
+ * The ARN of an application's profile or of a custom model does not contain the model.
  */
 export function countedModel({ upstreamModel }: Pick<Route, 'upstreamModel'>): string | undefined {
   const id = /^arn:[^/]+:(?:foundation-model|inference-profile)\/(.+)$/.exec(upstreamModel)?.[1];

@@ -11,7 +11,7 @@ import { parseExactObject } from '../../../domain/shared/json.ts';
 import { type ChatStyle, responsesDialect } from '../chat-style/dialects.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 
-/** The responses family as it is, but for the hosted image-generation tool, which this host has not. */
+/** The responses family, passed through except for the hosted image-generation tool, which this host does not have. */
 export function endpointbResponses(style: ChatStyle, context: ProviderContext): Dialect {
   const dialect = responsesDialect(style, context);
   return {

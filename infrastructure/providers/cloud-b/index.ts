@@ -70,7 +70,7 @@ export const cloudB: ProviderImplementation<CloudBProvider> = {
   },
 };
 
-/** What stands behind a colon is no part of the name. */
+/** The name of an exception. Text after a colon is not part of it. */
 const errorCode = ({ 'x-amzn-errortype': type }: AnswerHeaders): string | undefined =>
   String(type ?? '').split(':')[0];
 
@@ -130,11 +130,11 @@ function dialectsOf(
   };
 }
 
-/** Any model id: colons, slashes, ARNs. */
+/** Takes any model id, including ARNs, colons and slashes. */
 const modelPath = ({ upstreamModel }: Pick<Route, 'upstreamModel'>): string =>
   `/model/${pathSegment(upstreamModel)}`;
 
-/** The platform's own host of a region; regions of the European sovereign cloud have a domain of their own. */
+/** The platform's own host for a region. Regions of the European sovereign cloud have a separate domain. */
 const ownHost = (host: StyleRules['host'], region: string): string =>
   host === 'runtime'
     ? `https://bedrock-runtime.${region}.amazonaws.${region.startsWith('eusc-') ? 'eu' : 'com'}`

@@ -9,17 +9,17 @@ import {
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { ownMetadata, reasoningBlock } from './unified-metadata.ts';
 
-/** A block that was started: one of the caller's calls, or something that chat has no word for. */
+/** A block that was started: a call of one of the caller's tools, or a block that chat has no equivalent of. */
 type Started =
   | { readonly kind: 'call'; readonly index: number; argued: boolean }
   | { readonly kind: 'foreign' };
 
-/** Deltas of a chat stream; undefined: the event is malformed. */
+/** Deltas of a chat stream; `undefined` when the event is malformed. */
 type Deltas = readonly JsonObject[] | undefined;
 
 /**
- * The content blocks of one streamed answer as chat deltas. Blocks of text and reasoning have no start; tool calls
- * are counted from 0 among themselves; blocks that chat has no word for are kept as they came, in the metadata.
+ * The content blocks of one streamed answer as chat deltas. Blocks of text and reasoning need no start. Tool calls are
+ * numbered from 0 among themselves. Blocks that chat has no equivalent of go into the metadata unchanged.
  */
 export class UnifiedBlocks {
   private readonly started = new Map<number, Started>();
@@ -71,7 +71,7 @@ export class UnifiedBlocks {
     return block === undefined ? [] : lastArguments(block);
   }
 
-  /** What blocks lack that were never stopped. */
+  /** The deltas that are still missing for blocks that were never stopped. */
   rest(): readonly JsonObject[] {
     return [...this.started.values()].flatMap(lastArguments);
   }
@@ -88,7 +88,7 @@ export class UnifiedBlocks {
   }
 }
 
-/** Blocks of text and reasoning need no start, and one without a word says no more. */
+/** Whether a start is empty. Blocks of text and reasoning need none, and may have one without content. */
 const saysNothing = ({ reasoningContent, ...rest }: JsonObject): boolean =>
   isEmpty(rest) && (isAbsent(reasoningContent) || (isObject(reasoningContent) && isEmpty(reasoningContent)));
 
@@ -112,11 +112,11 @@ function reasoningDeltas(index: number, reasoningContent: Json | undefined): Del
   return piece === undefined ? [] : [ownMetadata({ reasoning: [{ index, ...piece }] })];
 }
 
-/** A tool without arguments sends none: they must become `{}`. */
+/** A call that streamed no arguments has none, which chat writes as `{}`. */
 const lastArguments = (block: Started): readonly JsonObject[] =>
   block.kind === 'call' && !block.argued
     ? [callDelta({ index: block.index, function: { arguments: '{}' } })]
     : [];
 
-/** A tool that the platform itself ran: its call is not the caller's to answer. */
+/** A tool that the platform ran itself: its call is not for the caller to answer. */
 export const isServerTool = ({ type }: JsonObject): boolean => type === 'server_tool_use';

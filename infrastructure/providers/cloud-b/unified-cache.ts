@@ -3,32 +3,32 @@ import { isMarked, unmarked } from '../../../domain/messages/cache-marks.ts';
 import { isObject, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 
-/** The members of a converse body in which a `cachePoint` may stand, with cache marks on their blocks. */
+/** The members of a converse body that can have a `cachePoint`, with cache marks on their blocks. */
 export interface Cacheable {
   readonly system: readonly JsonObject[];
   readonly messages: readonly JsonObject[];
   readonly toolConfig: JsonObject | undefined;
 }
 
-/** https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html: checkpoints in a request, of any model. */
+/** https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html: checkpoints per request, for any model. */
 const maxCachePoints = 4;
 
-/** What a model takes of prompt caching. */
+/** What a model supports of prompt caching. */
 interface CacheRules {
   readonly conversation: boolean;
   readonly tools: boolean;
-  /** `ttl: 1h`; every other lifetime is the default, which goes without saying. */
+  /** `ttl: 1h`. Any other lifetime is the default, and is not sent. */
   readonly hour: boolean;
 }
 
 const nothing: CacheRules = { conversation: false, tools: false, hour: false };
 
 /**
- * Marks become `cachePoint` blocks behind what they stand on, where the model takes them; elsewhere they go, since the
- * answer is the same without. Of more than four the last of the tools and the last of the system stay, then those of
- * the messages from the latest on, and only then earlier ones of the system and the tools: a point covers all that is
- * before it, and the latest is what the next turn finds again. One that would stand right behind a document whose text
- * the platform extracts stands before it.
+ * Turns cache marks into `cachePoint` blocks after the marked blocks, where the model takes them. Other marks are
+ * removed, since the answer is the same without them. Of more than four, these are kept first: the last on the tools,
+ * the last on the system, then those on the messages from the latest backwards, then earlier ones on the system and the
+ * tools. A point covers everything before it, and the latest is the one that the next turn can reuse. A point directly
+ * after a document whose text the platform extracts is moved before the document.
  */
 export function withCachePoints(
   marked: Cacheable,
@@ -69,8 +69,8 @@ function keptMarks({ system, messages, toolConfig }: Cacheable, rules: CacheRule
 }
 
 /**
- * The platform refuses a point right behind such a document, and takes one behind any other block. The next turn's
- * point covers the document. Where nothing stands before it, or another point, there is nothing to add.
+ * The platform rejects a point directly after an extracted document, and takes one after any other block. The next
+ * turn's point covers the document. If nothing precedes the document, or another point does, no point is added.
  */
 function addPoint(placed: JsonObject[], point: JsonObject): void {
   let at = placed.length;
@@ -79,7 +79,7 @@ function addPoint(placed: JsonObject[], point: JsonObject): void {
   if (before !== undefined && before['cachePoint'] === undefined) placed.splice(at, 0, point);
 }
 
-/** PDFs go to the model as they are, and every other document as the text in it. */
+/** The model gets PDFs as they are, and of every other document the extracted text. */
 const isExtracted = (block: JsonObject | undefined): boolean => {
   const document = block?.['document'];
   return isObject(document) && document['format'] !== 'pdf';
@@ -90,15 +90,15 @@ function cachePoint({ cache_control: mark }: JsonObject, { hour }: CacheRules): 
   return { cachePoint: { type: 'default', ...(long ? { ttl: '1h' } : {}) } };
 }
 
-/** Models of the messages family that came before caching: the platform refuses a request that asks them for it. */
+/** Models of the messages family from before prompt caching: the platform rejects requests to them that have points. */
 const withoutCaching = /claude-(?:v2|2|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet-20240620)(?![a-z])/;
 
-/** A version of the messages family, as it is written since 4. */
+/** The version in an id of the messages family, in the format since version 4. */
 const version = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?![a-z0-9])/;
 
 /**
- * What the platform documents: models of the messages family take points everywhere, since 4.5 also for an hour; Nova
- * models take none among tools. An id that tells no family takes what the route's `model_tier` says of it.
+ * What the platform documents: models of the messages family take points everywhere, and since version 4.5 also points
+ * that last an hour. Nova models take none on tools. If the id shows no family, the route's `model_tier` decides.
  */
 function cacheRules({
   upstreamModel,

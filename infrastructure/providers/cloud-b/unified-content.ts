@@ -16,10 +16,10 @@ import { documentFormats, imageFormats } from './unified-limits.ts';
 export type Blocks = Either<GatewayError, readonly JsonObject[]>;
 type Block = Either<GatewayError, JsonObject>;
 
-/** A text that is blank says nothing, and the platform refuses it. */
+/** A text block. A blank text gives no block, because the platform rejects one. */
 export const textBlocks = (text: string): readonly JsonObject[] => (text.trim() === '' ? [] : [{ text }]);
 
-/** Content that is a string, or parts; `take` reads one part. Blocks keep their cache marks until they are placed. */
+/** Reads a string, or parts by `take`. Blocks keep their cache marks until cache points are placed. */
 export function contentBlocks(
   content: Json | undefined,
   path: string,
@@ -41,7 +41,7 @@ export function contentBlocks(
   );
 }
 
-/** What users may say: text, images and documents. */
+/** Content of users: text, images and documents. */
 export const userPart =
   (names: DocumentNames) =>
   (part: JsonObject, path: string): Blocks => {
@@ -57,7 +57,7 @@ export const userPart =
     }
   };
 
-/** What tools may answer: the same, and JSON. The platform takes JSON objects alone; other JSON goes as text. */
+/** Content of tool results: the same, and JSON. The platform takes only JSON objects; other JSON is sent as text. */
 export const resultPart =
   (names: DocumentNames) =>
   (part: JsonObject, path: string): Blocks =>
@@ -68,7 +68,7 @@ export const resultPart =
 export const jsonBlock = (value: Json): JsonObject =>
   isObject(value) ? { json: value } : { text: JSON.stringify(value) };
 
-/** What assistants have said. */
+/** Content of assistants: text and refusals. Thinking is dropped. */
 export const assistantPart = (part: JsonObject, path: string): Blocks => {
   if (isThinkingPart(part)) return E.right([]);
   switch (isString(part['type']) ? part['type'] : '') {
@@ -87,7 +87,7 @@ const alone = (block: Block): Blocks =>
     E.map((only) => [only]),
   );
 
-/** Base64 images alone: the platform fetches nothing. */
+/** Only base64 images, because the platform does not fetch URLs. */
 function imageBlock(part: JsonObject, path: string): Block {
   const found = mediaUrl(part, 'image_url', path);
   if (E.isLeft(found)) return found;

@@ -19,7 +19,7 @@ import { omittedSampling, type SamplingField } from '../../../domain/reasoning/s
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { maxStopSequences, maxTokensLimit } from './unified-limits.ts';
 
-/** Chat controls that the platform has no word for. */
+/** Chat controls that the platform has no equivalent of. */
 const foreignControls = withoutControls(
   'n',
   'presence_penalty',
@@ -38,7 +38,7 @@ const foreignControls = withoutControls(
   'function_call',
 );
 
-/** A control that is rejected, by its name. */
+/** The error for the first control that the platform cannot express. */
 export function foreignControl(body: JsonObject): GatewayError | undefined {
   const field = foreignIn(body, foreignControls);
   if (field !== undefined) return unavailableField(field);
@@ -54,7 +54,7 @@ const noJsonMode = fieldError(
   "cannot be `json_object` on this model's route, whose API has no such mode: ask for JSON in a message, or have a tool called.",
 );
 
-/** The sampling fields that are sent, and the rest of `inferenceConfig`. */
+/** `inferenceConfig`, without the sampling fields that the model does not take. */
 export function inferenceConfig(
   body: JsonObject,
   tier: ModelTier | undefined,

@@ -14,7 +14,7 @@ const byMediaType: ReadonlyMap<string, DocumentFormat> = new Map([
   ['text/plain', 'txt'],
 ]);
 
-/** What browsers and clients call a file whose type they do not know: its name says more. */
+/** Media types that clients give to files whose type they do not know: the file name says more. */
 const general: ReadonlySet<string | undefined> = new Set([
   undefined,
   '',
@@ -22,10 +22,10 @@ const general: ReadonlySet<string | undefined> = new Set([
   'text/plain',
 ]);
 
-/** An extension: letters and digits behind the last dot. `v1.2` has none. */
+/** An extension: a letter, then letters or digits, after the last dot. `v1.2` has none. */
 const extensionShape = /\.([A-Za-z][A-Za-z0-9]{0,9})$/;
 
-/** The format of a document by its media type, or, where that is general, by its name. */
+/** The format of a document by its media type, or by its name if the media type is a general one. */
 export function documentFormat(mediaType: string | undefined, name: string): DocumentFormat | undefined {
   const extension = extensionShape.exec(name)?.[1]?.toLowerCase();
   const named = documentFormats.find((format) => format === extension);
@@ -34,13 +34,13 @@ export function documentFormat(mediaType: string | undefined, name: string): Doc
 }
 
 /**
- * Names of documents as the platform takes them: letters, digits, hyphens, parentheses, square brackets and single
- * spaces, and no name twice in a request. They lose folder and extension. The same files in the same order have the
+ * Makes names of documents that the platform takes: letters, digits, hyphens, parentheses, square brackets and single
+ * spaces, and no name twice in a request. Folder and extension are removed. The same files in the same order get the
  * same names, so that a prompt cache stays valid.
  */
 export class DocumentNames {
   private readonly used = new Set<string>();
-  /** How often a stem was numbered: no number is tried twice. */
+  /** The last number given to each stem, so that no number is tried twice. */
   private readonly counts = new Map<string, number>();
 
   nameOf(file: string): string {
@@ -55,7 +55,7 @@ export class DocumentNames {
   }
 }
 
-/** Room for ` (9999999)`: more documents fit in no request. */
+/** Room for ` (9999999)`: no request can hold more documents. */
 const suffixChars = 10;
 
 function normalised(file: string): string {

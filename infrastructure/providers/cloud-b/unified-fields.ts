@@ -26,31 +26,31 @@ import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { spelled } from './unified-options.ts';
 import { otherFamilyReasoning } from './unified-reasoning.ts';
 
-/** What a converse request depends on beside the caller's body. */
+/** What the fields depend on besides the caller's body. */
 export interface FieldTerms {
   readonly upstreamModel: string;
-  /** Undefined: the model is no messages family. */
+  /** `undefined` if the model is not of the messages family. */
   readonly tier: ModelTier | undefined;
   readonly effortPlacement: EffortPlacement;
-  /** The choice among tools, where `toolConfig` has no words for it. */
+  /** The tool choice, if `toolConfig` cannot express it. */
   readonly toolChoice: AskedField | undefined;
-  /** The conversation ends with results of tools. */
+  /** Whether the conversation ends with tool results. */
   readonly inToolLoop: boolean;
-  /** The caller's own body was of the messages family, and says in its words what it asks of thinking. */
+  /** Whether the caller sent a messages body: what it asks of thinking is then read from that API's fields alone. */
   readonly translated: boolean;
 }
 
-/** The fields, and what the row's metadata says of them. */
+/** The fields, and what the metadata of the log row notes about them. */
 export interface ModelFields {
   readonly fields: JsonObject | undefined;
   readonly notes: JsonObject | undefined;
 }
 
 /**
- * `additionalModelRequestFields`, for what only some models take: `top_k`, a tool choice that allows one call alone, and
- * thinking (adaptive: `type: adaptive` and `effort`; manual: `type: enabled` and `budget_tokens`). Unrelated keys of the
- * caller's are preserved; a conflicting `thinking` is rejected. Thinking is not replayed here: in a tool loop manual
- * thinking, which the upstream refuses without that, is left out and noted.
+ * `additionalModelRequestFields`, for what only some models take: `top_k`, a tool choice that allows one call only, and
+ * thinking (adaptive: `type: adaptive` and `effort`; manual: `type: enabled` and `budget_tokens`). The caller's
+ * unrelated keys are preserved; a conflicting `thinking` is rejected. Thinking is not replayed, and in a tool loop the
+ * upstream rejects manual thinking without replay: there it is left out, and noted.
  */
 export function modelFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, ModelFields> {
   const given = spelled(body, 'additionalModelRequestFields');
@@ -77,15 +77,15 @@ export function modelFields(body: JsonObject, terms: FieldTerms): Either<Gateway
 const isManual = (thinking: Json | undefined): boolean =>
   isObject(thinking) && thinking['type'] === 'enabled';
 
-/** A field for the model that the request asks for in other words. */
+/** A field for the model that follows from another field of the request. */
 export interface AskedField {
   readonly name: string;
   readonly value: Json;
-  /** The caller's own field. */
+  /** The caller's field that it follows from. */
   readonly source: string;
 }
 
-/** Both in one; undefined: they contradict each other. */
+/** Merges the two values; `undefined` if they contradict each other. */
 function inAgreement(present: Json | undefined, asked: Json): Json | undefined {
   if (isAbsent(present)) return asked;
   if (isArray(present) && isArray(asked)) return [...new Set([...present, ...asked])];
@@ -124,7 +124,7 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
 }
 
 /**
- * Nova models have it among inference parameters of their own, and refuse the name by which others know it:
+ * Nova models take it among their own inference parameters, and reject the name that other models use:
  * https://docs.aws.amazon.com/nova/latest/userguide/using-converse-api.html
  */
 const topKField = (topK: Json, { upstreamModel }: FieldTerms): AskedField =>
@@ -141,7 +141,7 @@ const isCount = (value: Json): boolean => {
   return number !== undefined && Number.isSafeInteger(number) && number >= 0;
 };
 
-/** Undefined: what is asked of reasoning is left out. */
+/** Returns `undefined` if the reasoning that was asked for is left out. */
 function reasoningFields(
   ask: ReasoningAsk,
   own: Json | undefined,
@@ -155,8 +155,8 @@ function reasoningFields(
 }
 
 /**
- * Effort belongs to adaptive thinking, unless the route has it beside; without that, the model knows it by the name that
- * the messages body has. What else the caller's own `thinking` says stays in it.
+ * With adaptive thinking, effort is a member of `thinking`, unless the route's `effort_placement` differs. Otherwise it
+ * goes into `output_config`, as in the messages body. Other members of the caller's own `thinking` stay in it.
  */
 function thinkingFields(
   { thinking, betas }: ThinkingPlan,

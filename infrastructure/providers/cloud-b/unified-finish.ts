@@ -1,6 +1,6 @@
 import { isString, type Json } from '../../../domain/shared/json.ts';
 
-/** Why the platform's model stopped, in the words of chat completions; all others end the turn. */
+/** The platform's stop reasons as finish reasons of chat completions. All others end the turn. */
 const finishReasons: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
@@ -9,18 +9,18 @@ const finishReasons: ReadonlyMap<string, string> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
-/** The model made something that the platform could not read: what there is of the answer is no answer. */
+/** The platform could not read the model's output, so that the answer is incomplete. */
 const failures: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use']);
 
 export type Stop =
   | { readonly kind: 'finished'; readonly reason: string }
   | { readonly kind: 'failed'; readonly message: string }
-  /** An answer must say why it stopped. */
+  /** The answer has no stop reason, which is a fault. */
   | { readonly kind: 'unknown' };
 
 /**
- * Some models say that the turn has ended where they wait for a tool, and some that they do where they have called none:
- * callers go by the finish reason.
+ * The calls decide between `tool_calls` and `stop`, because clients act on the finish reason: some models report the
+ * end of the turn when they wait for a tool, and some report tool use without a call.
  */
 export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
   if (!isString(stopReason) || stopReason === '') return { kind: 'unknown' };

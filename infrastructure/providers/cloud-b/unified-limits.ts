@@ -1,9 +1,9 @@
 /**
- * What the platform documents of its converse requests; each is checked before dispatch. Source: the API reference of
- * `Converse` and `ConverseStream`, 2023-09-30, and of the shapes that they name.
+ * Documented limits of the platform's converse requests, each of which is checked before dispatch. Source: the API
+ * reference of `Converse` and `ConverseStream`, 2023-09-30, and of the types that they use.
  */
 
-/** An integer there has 32 bits. */
+/** Integers of that API have 32 bits. */
 export const maxTokensLimit = 2 ** 31 - 1;
 export const maxStopSequences = 2500;
 
@@ -14,7 +14,7 @@ export const toolIdShape = /^[A-Za-z0-9_.:-]{1,64}$/;
 export const maxDocumentNameChars = 200;
 
 export const maxMetadataEntries = 16;
-/** Blanks are those of ASCII. */
+/** Whitespace is that of ASCII. */
 export const metadataKeyShape = /^[A-Za-z0-9 \t\n\v\f\r:_@$#=/+,.-]{1,256}$/;
 export const metadataValueShape = /^[A-Za-z0-9 \t\n\v\f\r:_@$#=/+,.-]{0,256}$/;
 

@@ -38,12 +38,12 @@ import { DocumentNames } from './unified-documents.ts';
 import { toolIdShape } from './unified-limits.ts';
 import { toolName } from './unified-tools.ts';
 
-/** What a conversation is written with. */
+/** What the translation of a conversation depends on. */
 export interface Writing {
   readonly digest: Digest;
   /**
-   * The request offers tools. Without them the platform takes no blocks of calls and results: they go as text,
-   * so that the model knows of them and cannot call any.
+   * Whether the request offers tools. Without them the platform takes no blocks of calls and results, so these are sent
+   * as text: the model knows of them, and cannot call any tool.
    */
   readonly tools: boolean;
 }
@@ -54,7 +54,7 @@ export interface Conversation {
   readonly messages: readonly JsonObject[];
 }
 
-/** Chat messages as system blocks and turns. What the same side says in a row is one turn. */
+/** Chat messages as system blocks and turns. Consecutive messages of one role become one turn. */
 export function conversation(
   messages: Json | undefined,
   writing: Writing,
@@ -79,13 +79,13 @@ export function conversation(
   });
 }
 
-/** Tool results stand before what else the user says: the platform wants them right behind the calls. */
+/** Tool results come before the user's other content: the platform requires them directly after the calls. */
 const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
   ...content.filter(isResult),
   ...content.filter((block) => !isResult(block)),
 ];
 
-/** The platform takes no document without a text beside it: who sends documents alone says what they are called. */
+/** The platform takes no document without a text in the same turn, so documents alone get one with their names. */
 function withWords(content: readonly JsonObject[]): readonly JsonObject[] {
   const first = content.findIndex(isDocument);
   if (first < 0 || content.some(({ text }) => text !== undefined)) return content;
@@ -99,7 +99,7 @@ const isDocument = ({ document }: JsonObject): boolean => document !== undefined
 
 const isResult = ({ toolResult }: JsonObject): boolean => toolResult !== undefined;
 
-/** Whether the conversation ends with results of tools. */
+/** Whether the conversation ends with tool results. */
 export const endsInToolLoop = ({ messages }: Conversation): boolean =>
   objectsOf(messages.at(-1)?.['content']).some(isResult);
 
@@ -152,13 +152,13 @@ function roleBlocksOf(
   }
 }
 
-/** One text; texts of their own where some of it is to be cached. */
+/** One text, or a text for each block if any of them has a cache mark. */
 const systemTexts = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
   blocks.some(isMarked)
     ? blocks.flatMap((block) => endingMarked(textBlocks(textOfSystem([block])), block))
     : textBlocks(textOfSystem(blocks));
 
-/** Reasoning that callers send back is dropped: replay is not performed. */
+/** Reasoning that callers send back is dropped, because it is not replayed. */
 function assistantBlocks(message: JsonObject, path: string, writing: Writing): Blocks {
   const foreign = ['audio', 'function_call'].find((field) => !isAbsent(message[field]));
   if (foreign !== undefined) return E.left(unavailableField(`${path}.${foreign}`));

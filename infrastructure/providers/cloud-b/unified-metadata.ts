@@ -2,11 +2,11 @@ import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
 import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
 import { isObject, isString, type JsonObject } from '../../../domain/shared/json.ts';
 
-/** The provider's place under `provider_metadata`, for what chat completions have no field for. */
+/** The provider's key in `provider_metadata`, for what chat completions have no field for. */
 const namespace = 'cloud_b_platform';
 
 /**
- * A reasoning block, or a piece of one, in the shape that the platform's messages styles give it:
+ * A reasoning block, or a piece of one, in the format of the platform's messages styles:
  * `{type: thinking, thinking, signature}` or `{type: redacted_thinking, data}`.
  */
 export function reasoningBlock({ text, signature, redactedContent }: JsonObject): JsonObject | undefined {
@@ -19,12 +19,12 @@ export function reasoningBlock({ text, signature, redactedContent }: JsonObject)
   };
 }
 
-/** What only this platform has. */
+/** Metadata that only this platform has. */
 export const ownMetadata = (members: JsonObject): JsonObject => providerMetadata(namespace, members);
 
 /**
- * What belongs to the answer as a whole: the tier that served it, what callers asked for in the request, what the route
- * did, and why the model stopped, where chat has no word for it.
+ * Members that describe the answer as a whole: the tier that served it, the response fields that the request asked for,
+ * the guardrail's trace, the performance configuration, and the stop reason if chat has no equivalent of it.
  */
 export const answerMembers = ({
   additionalModelResponseFields,

@@ -27,13 +27,13 @@ import {
 } from './unified-limits.ts';
 import { outputConfig } from './unified-output.ts';
 
-/** A field of the platform's own, as the caller spelled it. */
+/** One of the platform's own fields, as the caller spelled it. */
 export interface Spelled {
   readonly path: string;
   readonly value: Json;
 }
 
-/** The platform's fields may be spelled in its own way or in snake case; both at once is a conflict. */
+/** The platform's fields may be spelled as the platform does, or in snake case. Both at once are a conflict. */
 export function spelled(
   object: JsonObject,
   name: string,
@@ -48,7 +48,7 @@ export function spelled(
     : E.left(fieldError(first.path, `and \`${second.path}\` are the same field: send one of them.`));
 }
 
-/** The fields that pass to the platform as they are, once they are known to be what it takes. */
+/** Fields that are sent to the platform unchanged after validation. */
 export function platformOptions(body: JsonObject, stream: boolean): Either<GatewayError, JsonObject> {
   const members: JsonObject[] = [];
   for (const [name, read] of Object.entries(readers)) {
@@ -64,7 +64,7 @@ export function platformOptions(body: JsonObject, stream: boolean): Either<Gatew
   return E.right(Object.assign({}, ...members, output.right) as JsonObject);
 }
 
-/** Undefined: the field asks for nothing. */
+/** Returns `undefined` if the field need not be sent. */
 type Read = (given: Spelled, stream: boolean) => Either<GatewayError, Json | undefined>;
 
 const oneOf = (words: readonly string[]): FieldRule => ({
@@ -100,7 +100,7 @@ const readers: Readonly<Record<string, Read>> = {
   serviceTier,
 };
 
-/** An object of known fields, each of which may be left out, in the platform's own spelling. */
+/** Reads an object of known, optional fields, and returns it in the platform's own spelling. */
 function fieldsOf(
   { path, value }: Spelled,
   rules: Readonly<Record<string, FieldRule>>,
@@ -121,7 +121,7 @@ function fieldsOf(
   return E.right(fields);
 }
 
-/** A guardrail has an id and a version; how it works on a stream can be said of a stream alone. */
+/** A guardrail must have both id and version, or neither. Its stream processing mode is for streamed requests only. */
 function guardrailConfig(given: Spelled, stream: boolean): Either<GatewayError, Json> {
   const { path, value } = given;
   if (!stream && isObject(value)) {
@@ -159,7 +159,7 @@ const metadataAlphabet = 'letters, digits, blanks and `:_@$#=/+,-.`';
 
 const serviceTierFields = { type: oneOf(serviceTiers) };
 
-/** The platform's own `{type}`, or the word of chat completions, where `auto` leaves it to the upstream. */
+/** The platform's own `{type}`, or the string of chat completions, in which `auto` leaves the tier to the upstream. */
 function serviceTier(given: Spelled): Either<GatewayError, Json | undefined> {
   const { path, value } = given;
   if (value === 'auto') return E.right(undefined);
@@ -179,7 +179,7 @@ function serviceTier(given: Spelled): Either<GatewayError, Json | undefined> {
     : fields;
 }
 
-/** Paths of RFC 6901; the empty one, which names the whole answer, is refused there. */
+/** JSON pointers (RFC 6901). The platform rejects the empty one, which points to the whole answer. */
 function additionalModelResponseFieldPaths({ path, value }: Spelled): Either<GatewayError, Json> {
   if (!isArray(value)) return E.left(fieldError(path, 'must be an array of JSON pointers.'));
   if (value.length > maxFieldPaths)

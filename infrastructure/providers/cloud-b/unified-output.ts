@@ -6,7 +6,7 @@ import { fieldError, unavailableField } from '../../../domain/shared/field-error
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 
-/** Members of `output_config` in the words of the messages family; an effort is part of the thinking policy. */
+/** Members of the messages family's `output_config`. The thinking policy handles its `effort`. */
 const messagesMembers = ['effort', 'format', 'task_budget'] as const;
 
 interface Asked {
@@ -15,8 +15,8 @@ interface Asked {
 }
 
 /**
- * The platform's `outputConfig`: its own, under either spelling, or the `format` of the messages family's
- * `output_config`, which shares a name with it. What the platform has no word for is rejected by name.
+ * The platform's `outputConfig`: its own, in either spelling, or the `format` of the messages family's `output_config`,
+ * which has the same name in snake case. Members that the platform cannot express are rejected by name.
  */
 export function outputConfig(body: JsonObject): Either<GatewayError, JsonObject> {
   const { outputConfig: own, output_config: shared } = body;
@@ -69,7 +69,7 @@ function sharedFormats(config: JsonObject, path: string): Formats {
 const foreignMember = (config: JsonObject, known: readonly string[]): string | undefined =>
   Object.keys(config).find((key) => !known.includes(key) && !isAbsent(config[key]));
 
-/** `{type: json_schema, schema}`; the platform takes the schema as JSON text. */
+/** Translates `{type: json_schema, schema}`. The platform takes the schema as JSON text. */
 function schemaFormat(format: Json | undefined, path: string): Either<GatewayError, JsonObject> {
   if (!isObject(format)) return E.left(fieldError(path, 'must be an object.'));
   const { type, schema, name } = format;

@@ -6,10 +6,10 @@ import { askedIn, type ReasoningAsk } from '../../../domain/reasoning/reasoning-
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
-/** How reasoning is asked for from a model outside the messages family, by the API of its own. */
+/** How the own API of a model outside the messages family takes a request for reasoning. */
 interface ReasoningFields {
   readonly effort: (effort: string) => JsonObject;
-  /** Undefined: the model always reasons. */
+  /** `undefined` if the model always reasons. */
   readonly off: JsonObject | undefined;
 }
 
@@ -29,10 +29,10 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
 ];
 
 /**
- * An effort goes where the model's own API wants it; a budget becomes the effort that it comes to. Words of effort
- * are the upstream's to judge. What the API has no field for, as far as is known, is refused; `adaptive` leaves the
- * choice to the model, and says nothing. Agents that speak the messages API ask for an effort always, or for no thinking,
- * which is no reason to refuse a `translated` request: undefined says that it is left out.
+ * Puts an effort into the field of the model's own API. A budget is converted to an effort. Values of effort are
+ * validated by the upstream. If no field of the API is known for what is asked, the request is rejected. `adaptive`
+ * leaves the choice to the model, and sends nothing. Agents that use the messages API always ask for an effort or for
+ * no thinking, so a `translated` request is not rejected for that: `undefined` means that the effort was left out.
  */
 export function otherFamilyReasoning(
   upstreamModel: string,
@@ -64,7 +64,7 @@ const asks = ({ kind, ownEffort }: ReasoningAsk): boolean => kind !== 'nothing' 
 
 const off = 'none';
 
-/** `none`: there is to be no reasoning; undefined: nothing is said of it. */
+/** `none` if reasoning is to be off; `undefined` if the request does not ask for anything. */
 function effortOf(ask: ReasoningAsk): Either<GatewayError, string | undefined> {
   switch (ask.kind) {
     case 'nothing':

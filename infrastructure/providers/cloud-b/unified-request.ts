@@ -15,23 +15,23 @@ import { conversation, endsInToolLoop } from './unified-messages.ts';
 import { platformOptions } from './unified-options.ts';
 import { toolConfig } from './unified-tools.ts';
 
-/** What a converse request depends on beside the caller's body. */
+/** What a converse request depends on besides the caller's body. */
 export interface UnifiedCall {
   readonly route: Pick<Route, 'upstreamModel' | 'compatibility' | 'extraBody'>;
   readonly stream: boolean;
   readonly translated?: true;
 }
 
-/** A converse body, and what the row's metadata says of what it left out. */
+/** A converse body, and what the metadata of the log row notes as left out of it. */
 interface UnifiedRequest {
   readonly body: JsonObject;
   readonly notes: JsonObject | undefined;
 }
 
 /**
- * The converse body that asks for the same answer as a chat-completions body, which is as `parseExact` gives it. What
- * the platform has no word for is dropped where the answer means the same without it (`unsentFields` and every field
- * that nobody knows), and rejected by name where not. `extra_body` is the final override.
+ * The converse body that asks for the same answer as a chat-completions body, which must come from `parseExact`. Fields
+ * that the platform cannot express are dropped if the answer means the same without them (`unsentFields`, and every
+ * unknown field), and otherwise rejected by name. `extra_body` is the final override.
  */
 export function unifiedRequest(
   body: JsonObject,
@@ -86,8 +86,9 @@ export function unifiedRequest(
 }
 
 /**
- * When absent, transparent model ids are detected by family: latest-generation messages-family models omit the
- * unsupported strict field; other models keep an explicit strict value.
+ * If the route does not set `supports_strict_tools`, the model id decides, if it shows the family: for
+ * latest-generation models of the messages family the unsupported `strict` is omitted; for all other models an explicit
+ * `strict` is kept.
  */
 const supportsStrictTools = ({ compatibility }: UnifiedCall['route'], tier: ModelTier | undefined): boolean =>
   cloudBBlock(compatibility)?.supportsStrictTools ?? tier !== 'latest';

@@ -20,8 +20,8 @@ import { answerMembers, ownMetadata, reasoningBlock } from './unified-metadata.t
 import { chatUsage } from './unified-usage.ts';
 
 /**
- * A whole converse answer as a chat completion. Reasoning goes into `provider_metadata` and never into the content;
- * cited text is text of the answer; tools that the platform ran itself are no calls of the caller's.
+ * A whole converse answer as a chat completion. Reasoning goes into `provider_metadata` and never into the content.
+ * Cited text is part of the content. Calls of tools that the platform ran itself are not tool calls for the caller.
  */
 export function unifiedCompletion(
   text: string,
@@ -74,7 +74,7 @@ function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]):
   };
 }
 
-/** The words of a block; those that are cited come in a block of their own. */
+/** The text of a block. Cited text comes in a separate kind of block. */
 function textOf({ text, citationsContent }: JsonObject): string {
   if (isString(text)) return text;
   const cited = isObject(citationsContent) ? citationsContent['content'] : undefined;
@@ -93,13 +93,13 @@ function reasoningIn({ reasoningContent }: JsonObject): readonly JsonObject[] {
 const citationsIn = ({ citationsContent }: JsonObject): readonly Json[] =>
   isObject(citationsContent) && isArray(citationsContent['citations']) ? citationsContent['citations'] : [];
 
-/** Blocks that chat has no word for, tools that the platform ran itself among them. */
+/** Blocks that chat has no equivalent of, including calls of tools that the platform ran itself. */
 const isForeign = ({ text, toolUse, reasoningContent, citationsContent }: JsonObject): boolean =>
   isObject(toolUse)
     ? isServerTool(toolUse)
     : !isString(text) && !isObject(reasoningContent) && !isObject(citationsContent);
 
-/** The input keeps every digit that it came with. */
+/** Numbers in the input keep every digit. */
 const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
   blocks.flatMap(({ toolUse }) =>
     isObject(toolUse) && !isServerTool(toolUse)

@@ -28,17 +28,18 @@ interface AnswerState {
   phase: 'open' | 'stopped' | 'over';
   begun: boolean;
   readonly blocks: UnifiedBlocks;
-  /** The failure that the stop reported: it is passed on with the usage that follows. */
+  /** The failure that the stop reason reported. It is passed on with the usage, which comes later. */
   failure: GatewayError | undefined;
-  /** The stream ended inside a frame. */
+  /** Whether the stream ended inside a frame. */
   cut: boolean;
 }
 
 /**
  * Converse stream frames → chat chunks: `messageStart` emits the assistant role, `contentBlockDelta` emits text,
- * function-argument or reasoning-metadata deltas, `messageStop` emits the finish reason, `metadata.usage` emits a
- * usage chunk. Metadata comes after the stop, so that only the end of the stream is `done`. Exception, malformed or
- * incomplete frames fail the stream, also after the stop; a reset between two frames does not then (rule 35.22).
+ * function-argument or reasoning-metadata deltas, `messageStop` emits the finish reason, `metadata.usage` emits a usage
+ * chunk. Metadata comes after the stop, so `done` is emitted only at the end of the stream. Exception, malformed or
+ * incomplete frames fail the stream, even after the stop. A connection reset between two frames does not, if it comes
+ * after the stop (rule 35.22).
  */
 export const unifiedStream = (
   names: AnswerNames,
@@ -64,7 +65,7 @@ export const unifiedStream = (
 
 type Frame = EventFrame & { readonly kind: 'frame' };
 
-/** A frame that is cut off is judged at the end of the stream, because that says why. */
+/** An incomplete frame fails the stream at its end, because the reason is known there. */
 function faulty(answer: AnswerState, fault: FrameFault): readonly ChatEvent[] {
   if (fault !== 'cut') return fail(answer, malformed);
   answer.cut = true;
@@ -84,7 +85,7 @@ function fail(answer: AnswerState, error: GatewayError, chunk?: JsonObject): rea
 
 const malformed = streamFailure('The upstream sent a malformed event.');
 
-/** The exceptions that the service models, and the statuses that they have when nothing was streamed yet. */
+/** The exceptions of the service's API model, with the status that each has before anything was streamed. */
 const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
   ['validationException', 400],
   ['modelTimeoutException', 408],
@@ -124,7 +125,7 @@ const known: ReadonlySet<string> = new Set([
   'metadata',
 ]);
 
-/** The event, with every digit. */
+/** The event in a payload, with every digit of its numbers; `undefined` if it is malformed. */
 function payloadOf(payload: Buffer): JsonObject | undefined {
   if (!isUtf8(payload)) return undefined;
   const text = payload.toString('utf8');
@@ -134,7 +135,7 @@ function payloadOf(payload: Buffer): JsonObject | undefined {
   return parseExactObject(text);
 }
 
-/** What one event adds to an answer. */
+/** Adds events to an answer. */
 class ConverseAnswer {
   private readonly answer: AnswerState;
   private readonly names: AnswerNames;
@@ -144,7 +145,7 @@ class ConverseAnswer {
     this.names = names;
   }
 
-  /** Events that nobody knows are passed over. */
+  /** Unknown events are skipped. */
   event({ headers, payload }: Frame): readonly ChatEvent[] {
     const type = headers.get(':event-type');
     if (type === undefined) return fail(this.answer, malformed);
@@ -171,14 +172,14 @@ class ConverseAnswer {
     }
   }
 
-  /** Content after the stop is malformed, because callers have the end already and would lose it; nothing is none. */
+  /** Content after the stop is malformed, because callers already have the end, and would lose it. It may be empty. */
   private afterStop(type: string, event: JsonObject): readonly ChatEvent[] {
     if (type === 'contentBlockStop' || type === 'messageStop') return [];
     const isEmpty = type === 'contentBlockDelta' && this.answer.blocks.delta(event)?.length === 0;
     return isEmpty ? [] : fail(this.answer, malformed);
   }
 
-  /** The role comes once, and first, also where the upstream forgets it. */
+  /** The role is sent once, before everything else, even if the upstream omits `messageStart`. */
   private begin(): readonly ChatEvent[] {
     if (this.answer.begun) return [];
     this.answer.begun = true;

@@ -8,23 +8,24 @@ import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { AskedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
 
-/** The tools of a request, and the choice among them where `toolConfig` has no words for it. */
+/** The tools of a request, and the tool choice if `toolConfig` cannot express it. */
 export interface Tools {
   readonly config: JsonObject;
   readonly choice: AskedField | undefined;
 }
 
-/** What a model takes of tools. */
+/** What a model supports of tools. */
 export interface ToolTerms {
   readonly strict: boolean;
-  /** It takes a tool choice in the words of the messages body. */
+  /** Whether it takes a tool choice in the format of the messages body. */
   readonly messagesFamily: boolean;
 }
 
 /**
- * Function tools and the choice among them as `toolConfig`; undefined: the model may call none. The platform has no
- * word for `tool_choice: none`: the tools are left out. Nor has it one for one call at a time: models of the messages
- * family are told the whole choice in their own words, and others cannot be.
+ * Function tools and the tool choice as `toolConfig`; `undefined` if the model may call no tool. The platform has no
+ * equivalent of `tool_choice: none`: the tools are left out instead. Nor can it limit an answer to one call: models of
+ * the messages family get the whole choice in the format of the messages body, and for other models the request is
+ * rejected.
  */
 export function toolConfig(
   body: JsonObject,
@@ -55,7 +56,7 @@ export function toolConfig(
   });
 }
 
-/** The choice in the words of the messages body, with one call alone; beside it `toolConfig` must have none. */
+/** The tool choice in the format of the messages body, limited to one call. `toolConfig` must then have no choice. */
 function singleCall(chosen: Chosen | undefined): AskedField {
   const [type, more] = Object.entries(chosen ?? {})[0] ?? ['auto', {}];
   return {
@@ -65,7 +66,7 @@ function singleCall(chosen: Chosen | undefined): AskedField {
   };
 }
 
-/** A name that the platform takes. */
+/** Returns the name of a tool if the platform takes it. */
 export function toolName(name: string, path: string): Either<GatewayError, string> {
   if (name.length > maxToolNameChars)
     return E.left(
@@ -86,7 +87,7 @@ interface Tool {
   readonly mark: JsonObject;
 }
 
-/** `strict` goes upstream only as the caller wrote it, and not to a model that does not support it. */
+/** `strict` is sent as the caller wrote it, and only to a model that supports it. */
 function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Either<GatewayError, Tool> {
   const offered = offeredFunction(tool, path);
   if (E.isLeft(offered)) return offered;
@@ -106,19 +107,19 @@ function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Eith
   });
 }
 
-/** The platform wants the schema of an object, and refuses `properties: null`. */
+/** The platform requires the schema of an object, and rejects `properties: null`. */
 const objectSchema = (parameters: JsonObject): JsonObject => ({
   type: 'object',
   ...parameters,
   ...(parameters['properties'] === null ? { properties: {} } : {}),
 });
 
-/** A member of `toolConfig`: `auto`, `any` or `tool` is the name of its one member, and of the type in messages bodies. */
+/** `toolChoice`. The name of its one member, `auto`, `any` or `tool`, is also the choice's type in messages bodies. */
 type Chosen = Readonly<Record<string, JsonObject>>;
 
 type Choice = Either<GatewayError, Chosen | undefined>;
 
-/** Undefined: the caller leaves it open, or wants none. */
+/** `undefined` if the caller leaves the choice open, or wants no calls. */
 function toolChoice(choice: Json | undefined, names: readonly string[]): Choice {
   const read = chosenTool(choice);
   if (E.isLeft(read)) return read;

@@ -3,8 +3,8 @@ import { tokenCount } from '../../../domain/ledger/usage.ts';
 import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /**
- * Usage as the bill has it: input + cache read + cache write (rule 36.10). A part that is no token count makes the
- * prompt unknown, so that the usage counts as missing.
+ * Usage as it is billed: input + cache read + cache write (rule 36.10). If a part is not a token count, the prompt is
+ * unknown, and the usage counts as missing.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (!isObject(reported)) return undefined;
@@ -19,7 +19,7 @@ export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   };
 }
 
-/** What is there and is no token count is null. */
+/** A value that is present but not a token count becomes null. */
 const counted = (value: Json | undefined): number | null | undefined =>
   isAbsent(value) ? undefined : (tokenCount(value) ?? null);
 

@@ -12,7 +12,7 @@ import { unifiedStream } from './unified-stream.ts';
 
 const eventStream = 'application/vnd.amazon.eventstream';
 
-/** Chat completions over converse and converse-stream, whose streams are binary frames. */
+/** Chat completions over converse and converse-stream. Their streams consist of binary frames. */
 export const unified = (
   defaultHeaders: Readonly<Record<string, string>>,
   { sanitise, digest }: ProviderContext,
