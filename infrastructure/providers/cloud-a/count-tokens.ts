@@ -11,7 +11,7 @@ import { publishedBy } from './publishers.ts';
 import { readableBuckets } from './readable-buckets.ts';
 
 /**
- * What `countTokens` takes of a generate-content body:
+ * The members of a generate-content body that `countTokens` takes:
  * https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/count-tokens
  */
 const countedMembers: ReadonlySet<string> = new Set([
@@ -21,7 +21,7 @@ const countedMembers: ReadonlySet<string> = new Set([
   'generationConfig',
 ]);
 
-/** The tokens of the generate-content body that a chat-completions body becomes, for Google-published models. */
+/** Counts the tokens of the generate-content body to which a chat-completions body is translated. */
 export const countGenerateContent = (
   { basePath, defaultHeaders }: PlatformAccess,
   { sanitise }: Pick<ProviderContext, 'sanitise'>,

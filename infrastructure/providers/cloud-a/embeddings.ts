@@ -17,7 +17,7 @@ import { pathSegment } from '../wire/path-segment.ts';
 import type { PlatformAccess } from './generate-content.ts';
 import { publishedBy } from './publishers.ts';
 
-/** Text embeddings: as many predict or embed-content calls as the input needs, its order kept. */
+/** Text embeddings: as many predict or embed-content calls as the input needs, in the order of the input. */
 export const textEmbeddings = (
   platform: PlatformAccess,
   { sanitise }: Pick<ProviderContext, 'sanitise'>,

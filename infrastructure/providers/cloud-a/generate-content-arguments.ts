@@ -1,7 +1,7 @@
 import { isObject, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 
-/** A value that is still coming: texts grow, objects and arrays fill up. */
+/** A value that is still arriving: strings grow, and objects and arrays fill up. */
 type Growing = Leaf | GrowingObject | GrowingArray;
 interface Leaf {
   readonly kind: 'leaf';
@@ -16,19 +16,19 @@ interface GrowingArray {
   readonly items: Growing[];
 }
 
-/** Arguments of a call that come in pieces, each for a JSON path (RFC 9535) of its own. */
+/** The arguments of a call that arrives in pieces, each of which has its own JSON path (RFC 9535). */
 export class PartialArguments {
-  /** Characters that were taken, with what a value costs beside them. */
+  /** The number of characters taken, plus the cost of the values and steps that hold them. */
   chars = 0;
   private readonly root: GrowingObject = { kind: 'object', members: new Map() };
 
-  /** Takes the pieces of one part; false where they fit nowhere. */
+  /** Takes the pieces of one part. Returns false if one of them does not fit. */
   take(pieces: Json | undefined): boolean {
     if (!isArray(pieces)) return true;
     return pieces.every((piece) => isObject(piece) && this.put(piece));
   }
 
-  /** The object that the pieces make, over the arguments that came whole. */
+  /** The arguments that arrived whole, overridden by the object that the pieces make up. */
   over(args: JsonObject): JsonObject {
     return { ...args, ...(valueOf(this.root) as JsonObject) };
   }
@@ -55,7 +55,7 @@ export class PartialArguments {
   }
 }
 
-/** What a value costs to keep, at the least: its place in the tree. */
+/** The minimum cost of a value in memory: its place in the tree. */
 const charsPerPiece = 64;
 
 type Step = string | number;
@@ -63,7 +63,7 @@ type Step = string | number;
 const emptyFor = (next: Step): Growing =>
   typeof next === 'number' ? { kind: 'array', items: [] } : { kind: 'object', members: new Map() };
 
-/** What stands at this step, made where nothing does yet; an array has no holes. */
+/** The value at this step, created if there is none yet. Returns `undefined` if it would leave a hole in an array. */
 function enter(place: Growing, step: Step, make: () => Growing): Growing | undefined {
   if (place.kind === 'object' && typeof step === 'string') {
     const found = place.members.get(step) ?? make();
@@ -90,7 +90,7 @@ function scalarOf({ stringValue, numberValue, boolValue, nullValue }: JsonObject
 /** `.name`, `[0]`, `['name']` and `["name"]`. */
 const step = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y;
 
-/** The steps of a path from the root; none where it is no path to one value. */
+/** The steps of a path from the root; none if it is not a path to a single value. */
 function stepsOf(path: Json | undefined): readonly Step[] {
   if (!isString(path) || !path.startsWith('$')) return [];
   const steps: Step[] = [];

@@ -7,17 +7,17 @@ import { PartialArguments } from './generate-content-arguments.ts';
 import { callName, type CandidateCall, idOf } from './generate-content-candidate.ts';
 import { callSignature } from './generate-content-signatures.ts';
 
-/** What is told of a call at once. */
+/** One piece of a call, as it is sent to the caller. */
 export interface CandidatePiece {
   readonly index: number;
   readonly id: string;
-  /** In the first piece alone. */
+  /** Only in the first piece. */
   readonly name: string | undefined;
   readonly text: string;
   readonly signature: string | undefined;
 }
 
-/** A call whose arguments are still coming. */
+/** A call whose arguments are still arriving. */
 interface OpenCall {
   /** The upstream's own id. */
   readonly key: string | undefined;
@@ -26,14 +26,14 @@ interface OpenCall {
   readonly name: string;
   named: boolean;
   signed: boolean;
-  /** The one that was not told yet. */
+  /** The signature that was not sent yet. */
   signature: string | undefined;
   readonly pieces: PartialArguments;
-  /** Arguments that came whole: a later one replaces one of its name. */
+  /** Arguments that arrived whole. A later one replaces an earlier one with the same name. */
   readonly args: Map<string, Json | undefined>;
 }
 
-/** A complete call; of its name and arguments no more is kept than shows that they come again. */
+/** A complete call. Of its name and arguments only a digest is kept, by which a repeated call is recognised. */
 interface CompleteCall {
   readonly index: number;
   readonly id: string;
@@ -41,19 +41,19 @@ interface CompleteCall {
   signed: boolean;
 }
 
-/** The calls of one candidate, in the order in which they begin (rules 17.30, 17.31); it changes as they are read. */
+/** The calls of one candidate, in the order in which they begin (rules 17.30, 17.31). It changes as they are read. */
 export class CandidateCalls {
   count = 0;
-  /** What makes them unusable. */
+  /** Why the calls are unusable. */
   fault: string | undefined;
   private readonly candidate: number;
   private readonly about: AnswerNames;
-  /** By the upstream's own id; of those without one a single call is open at a time. */
+  /** Open calls by the upstream's own id. Of the calls without an id, only one is open at a time. */
   private readonly open = new Map<string | undefined, OpenCall>();
   /** The open call that was read last. */
   private last: OpenCall | undefined;
   private readonly complete = new Map<string, CompleteCall>();
-  /** Characters that the open calls hold. */
+  /** The characters that are buffered for the open calls. */
   private held = 0;
 
   constructor(candidate: number, about: AnswerNames) {
@@ -62,8 +62,9 @@ export class CandidateCalls {
   }
 
   /**
-   * A call comes whole, or in pieces: those with its id, and nameless ones, which go on with the call that was read
-   * last. A whole one that comes again, with its id, name and arguments, adds its signature alone.
+   * A call arrives whole or in pieces. A piece continues the open call with its id. A piece without a name and without
+   * such an id continues the call that was read last. If a whole call is repeated, with the same id, name and
+   * arguments, only its signature is used.
    */
   read({ call, signature }: CandidateCall): readonly CandidatePiece[] {
     const open = this.continued(call);
@@ -75,7 +76,7 @@ export class CandidateCalls {
     return [...before, ...this.extend(this.begin(call), call, signature)];
   }
 
-  /** The model has stopped: calls whose arguments were still coming are complete. */
+  /** The model has stopped: calls whose arguments were still arriving are complete. */
   close(): readonly CandidatePiece[] {
     return [...this.open.values()].map((open) => this.closed(open));
   }
@@ -91,7 +92,8 @@ export class CandidateCalls {
     this.last = open;
     open.signature = signature ?? open.signature;
     const goesOn = call['willContinue'] === true;
-    // Most calls come whole. To put many arguments together anew takes several times as long as to read them.
+    // Most calls arrive whole. Their arguments are used as they are: rebuilding them takes several times as long as
+    // reading.
     if (!goesOn && isWhole(open, call)) return [this.closed(open, membersOf(call['args']))];
     this.takeArguments(open, call, goesOn);
     if (!goesOn) return [this.closed(open)];
@@ -108,7 +110,7 @@ export class CandidateCalls {
       this.fault ??= 'The upstream sent arguments of a tool call that cannot be put together.';
   }
 
-  /** Where no call is open it ends none, and arguments would vanish. */
+  /** A nameless piece is ignored if no call is open. If it has arguments it is a fault, because they would be lost. */
   private nameless({ args, partialArgs }: JsonObject): readonly CandidatePiece[] {
     if (Object.keys(membersOf(args)).length > 0 || isFilled(partialArgs))
       this.fault ??= 'The upstream sent arguments of a tool call that has no name.';
@@ -147,7 +149,7 @@ export class CandidateCalls {
     return open === undefined ? [] : [this.closed(open)];
   }
 
-  /** Arguments are told once they are complete, because until then a later piece may change them. */
+  /** Arguments are sent once they are complete, because until then a later piece may change them. */
   private closed(open: OpenCall, args = argumentsOf(open)): CandidatePiece {
     const { key, index, id, name, pieces } = open;
     this.open.delete(key);
@@ -161,14 +163,14 @@ export class CandidateCalls {
   }
 }
 
-/** All arguments of the call are in this part. */
+/** Whether all arguments of the call are in this part. */
 const isWhole = ({ args, pieces }: OpenCall, call: JsonObject): boolean =>
   args.size === 0 && pieces.chars === 0 && call['partialArgs'] === undefined;
 
-/** What has come of them so far. */
+/** The arguments that have arrived so far. */
 const argumentsOf = ({ args, pieces }: OpenCall): JsonObject => pieces.over(Object.fromEntries(args));
 
-/** What is to be told now: the name the first time, a signature once. */
+/** The piece to send next: the name is sent the first time only, and a signature once. */
 function pieceOf(open: OpenCall, text: string): CandidatePiece {
   const { index, id, named, name, signature } = open;
   open.named = true;
@@ -177,7 +179,7 @@ function pieceOf(open: OpenCall, text: string): CandidatePiece {
   return { index, id, name: named ? undefined : name, text, signature };
 }
 
-/** The signature of a call that was told without one. */
+/** The signature of a call that was sent without one. */
 function signatureOf(complete: CompleteCall, signature: string | undefined): readonly CandidatePiece[] {
   if (complete.signed || signature === undefined) return [];
   complete.signed = true;
@@ -190,6 +192,6 @@ const digestOf = (name: string, text: string): string =>
     .update(JSON.stringify([name, text]))
     .digest('base64');
 
-/** The signatures in these pieces, as the reasoning metadata has them. */
+/** The signatures in these pieces, as entries of the reasoning metadata. */
 export const signaturesIn = (pieces: readonly CandidatePiece[]): readonly JsonObject[] =>
   pieces.flatMap(({ id, signature }) => (signature === undefined ? [] : [callSignature(id, signature)]));

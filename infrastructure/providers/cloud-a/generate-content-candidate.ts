@@ -11,7 +11,7 @@ import {
   without,
 } from '../../../domain/shared/json.ts';
 
-/** A call of a function, or a piece of one, and the thought signature that stood with it. */
+/** A call of a function, or a piece of one, and the thought signature that came with it. */
 export interface CandidateCall {
   readonly call: JsonObject;
   readonly signature: string | undefined;
@@ -21,13 +21,13 @@ export interface CandidateCall {
 export interface CandidateContent {
   readonly text: string;
   readonly calls: readonly CandidateCall[];
-  /** In the shape that the compatible APIs give images in an answer. */
+  /** In the format that compatible APIs use for images in an answer. */
   readonly images: readonly JsonObject[];
-  /** Thoughts, and the signatures of other parts than calls. */
+  /** Thoughts, and the signatures of parts other than calls. */
   readonly reasoning: readonly JsonObject[];
-  /** Parts that a chat completion has no place for: code that was run, media, tools of the platform's own. */
+  /** Parts that a chat completion has no field for: executed code, media, the platform's own tools. */
   readonly others: readonly JsonObject[];
-  /** Members about the answer as a whole. */
+  /** Members that describe the answer as a whole. */
   readonly about: JsonObject;
 }
 
@@ -74,7 +74,7 @@ function collect(part: JsonObject, collected: Collected): void {
   else if (Object.keys(rest).length > 0) others.push(rest);
 }
 
-/** An image of the answer; one that belongs to a thought is not part of the answer. */
+/** An image of the answer. An image that belongs to a thought is not part of the answer. */
 function imageOf({ thought, inlineData }: JsonObject): JsonObject | undefined {
   if (thought === true || !isObject(inlineData)) return undefined;
   const { mimeType, data } = inlineData;
@@ -97,12 +97,12 @@ const mayBeCall = mayBe(
 );
 const isPart = (part: Json): boolean =>
   isObject(part) && mayBeText(part['text']) && mayBeCall(part['functionCall']);
-/** Which answer it is, of several: callers count them. */
+/** Callers tell choices apart by their index, so one that is present must be valid. */
 const mayBeIndex = mayBe((index) => Number.isInteger(numberOf(index)) && Number(numberOf(index)) >= 0);
 const mayBeParts = mayBe((parts) => isArray(parts) && parts.every(isPart));
 
 /**
- * Whether an answer holds a piece of a type that it cannot have: it would be dropped silently, and the rest would look
+ * Whether a part of an answer has a type that it cannot have. It would be dropped silently, and the rest would look
  * like the whole answer. Null counts as absent.
  */
 export const isMalformed = ({ candidates }: JsonObject): boolean =>
@@ -113,7 +113,7 @@ const isCandidate = (candidate: Json): boolean =>
   mayBeIndex(candidate['index']) &&
   mayBe((content) => isObject(content) && mayBeParts(content['parts']))(candidate['content']);
 
-/** In the shape that native thinking has everywhere else. */
+/** A thought in the format that native thinking has for all other providers. */
 const thinking = (text: string, signature: string | undefined): JsonObject => ({
   type: 'thinking',
   thinking: text,

@@ -7,13 +7,13 @@ import type { CandidateContent } from './generate-content-candidate.ts';
 import { finishReason } from './generate-content-finish.ts';
 import { metadataOf } from './generate-content-metadata.ts';
 
-/** One choice of a streamed answer; it changes as its pieces are seen. */
+/** One choice of a streamed answer. It changes as its pieces are read. */
 export class StreamedChoice {
   /** The finish reason that was last sent to the caller. */
   finish: string | undefined;
-  /** What has finished is under way again, if it says more: a model that runs code finishes before each result of it. */
+  /** A finished choice that gets more content is under way again: models that run code finish before each result. */
   underWay = true;
-  /** What makes the answer unusable; whatever comes after it is ignored. */
+  /** Why the answer is unusable. Everything after a fault is ignored. */
   fault: string | undefined;
   private readonly calls: CandidateCalls;
   private begun = false;
@@ -24,8 +24,8 @@ export class StreamedChoice {
   }
 
   /**
-   * The delta for this content; undefined where there is none. The first one has the role. `last`: the model has
-   * stopped, so a call whose arguments were still coming is complete.
+   * The delta for this content; `undefined` if there is none. The first delta has the role. `last` means that the model
+   * has stopped, so that calls whose arguments were still arriving are complete.
    */
   delta(content: CandidateContent, last: boolean): JsonObject | undefined {
     this.underWay = !last && (this.underWay || saysMore(content));
@@ -53,7 +53,7 @@ export class StreamedChoice {
     return last ? [...read, ...this.calls.close()] : read;
   }
 
-  /** The chat completion's reason; undefined where it was sent already. */
+  /** The finish reason of the chat completion; `undefined` if it was already sent. */
   finished(reason: string): string | undefined {
     const finish = finishReason(reason, this.calls.count > 0);
     if (finish === this.finish) return undefined;
@@ -62,7 +62,7 @@ export class StreamedChoice {
   }
 }
 
-/** It says more than where the answer is from, and more than a signature of what was said. */
+/** Whether the content has more than the sources of the answer and signatures of earlier content. */
 const saysMore = ({ text, calls, images, others, reasoning }: CandidateContent): boolean =>
   text !== '' ||
   [calls, images, others].some((parts) => parts.length > 0) ||

@@ -28,8 +28,8 @@ import { thinkingConfig } from './generate-content-thinking.ts';
 type Members = Either<GatewayError, JsonObject>;
 
 /**
- * The controls of a chat request as `generationConfig`, with what it says in the platform's `own` words. Their values
- * are the upstream's to judge.
+ * The controls of a chat request as `generationConfig`, including those that it has in the platform's `own` fields.
+ * Their values are validated by the upstream.
  */
 export function generationConfig(body: JsonObject, model: string, own: OwnFields): Members {
   const limit = askedLimit(body);
@@ -63,7 +63,7 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
   );
 }
 
-/** Text and images; text alone is what a model answers with that is not asked. */
+/** Text and images. Text alone is the default, and is not sent. */
 function responseModalities(
   modalities: Json | undefined,
   own: OwnField | undefined,
@@ -78,7 +78,7 @@ function responseModalities(
   return E.right(asked.includes('IMAGE') ? asked : own?.value);
 }
 
-/** Texts that are empty say nothing. */
+/** `undefined` if all of them are empty. */
 function stopSequences(asked: Json | undefined): Json | undefined {
   return isArray(asked) && asked.every((each) => each === '') ? undefined : asked;
 }

@@ -20,13 +20,13 @@ import type { ReadableBuckets } from './readable-buckets.ts';
 import { signatureIn, signatureOfCall } from './generate-content-signatures.ts';
 import { Turns } from './generate-content-turns.ts';
 
-/** The conversation, in generate-content's shape. */
+/** A conversation in the format of generate-content. */
 export interface Conversation {
   readonly system: readonly JsonObject[];
   readonly contents: readonly JsonObject[];
 }
 
-/** What has been read of it so far, and the buckets that it may refer to. */
+/** The part of a conversation that was read so far, and the buckets that it may refer to. */
 interface Reading {
   readonly turns: Turns;
   readonly system: JsonObject[];
@@ -37,9 +37,9 @@ type Step = Either<GatewayError, void>;
 const done: Step = E.right(undefined);
 
 /**
- * Chat messages as turns. System and developer text stands outside of them. Reasoning that is sent back is dropped
- * (replay is not performed), but for the signatures of calls and images; `signature` stands in where a call has none
- * and the model wants one.
+ * Chat messages as turns. System and developer text is separate from them. Reasoning that callers send back is dropped
+ * (replay is not performed), except for the signatures of calls and images. `signature` is the placeholder for a call
+ * without one, if the model requires signatures.
  */
 export function conversationOf(
   messages: Json | undefined,
@@ -122,7 +122,7 @@ function assistantParts(content: Json, path: string): Parts {
   return E.right(parts);
 }
 
-/** Images that the model made, in the shape that its answer gave them. */
+/** Images that the model generated, in the format of the answer that contained them. */
 function imageParts(images: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
   const made = objectsOf(images);
   const other = made.findIndex(({ type }) => type !== 'image_url');
@@ -148,7 +148,7 @@ function addCall(call: JsonObject, path: string, signature: string | undefined, 
   return done;
 }
 
-/** The upstream knows no ids of calls: a result goes by the name of its call, and stands where its call stood. */
+/** The upstream has no ids of calls: a result carries the name of its call, and its position is that of the call. */
 function addResult(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
   const id = stringOf(message, 'tool_call_id', path);
   if (E.isLeft(id)) return id;
@@ -167,6 +167,6 @@ function addResult(message: JsonObject, path: string, { turns, buckets }: Readin
   return done;
 }
 
-/** The result of a function is an object; what is none goes under the key that the upstream has for it. */
+/** The result of a function is an object. Other text goes under `output`, the upstream's key for it. */
 const responseOf = (text: string): JsonObject =>
   (text.trimStart().startsWith('{') ? exactObject(text) : undefined) ?? { output: text };

@@ -8,20 +8,20 @@ import {
   numberOf,
 } from '../../../domain/shared/json.ts';
 
-/** The reasons with a number, where enums come as integers; the others all stand for a stopped answer. */
+/** Reasons by their number, for answers whose enums are integers. All other numbers mean that content was withheld. */
 const numbered: ReadonlyMap<number, string> = new Map([
   [0, 'FINISH_REASON_UNSPECIFIED'],
   [1, 'STOP'],
   [2, 'MAX_TOKENS'],
 ]);
 
-/** With these the calls of an answer are to be answered: also one that the request did not declare. */
+/** With these reasons the calls of an answer become `tool_calls`, even if their function was not declared. */
 const ordinary: ReadonlySet<string> = new Set(['STOP', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']);
 
-/** The answer reached a limit, of the request's or of the platform's own: it is good as far as it goes. */
+/** The answer reached a limit, of the request or of the platform. It is valid as far as it goes. */
 const cutOff: ReadonlySet<string> = new Set(['MAX_TOKENS', 'CONTINUATION']);
 
-/** The candidate's reason by its name; undefined as long as the model has not stopped. */
+/** The name of the candidate's reason; `undefined` as long as the model has not stopped. */
 export function reasonOf({ finishReason }: JsonObject): string | undefined {
   const number = numberOf(finishReason);
   const name = number === undefined ? finishReason : (numbered.get(number) ?? String(number));
@@ -29,9 +29,9 @@ export function reasonOf({ finishReason }: JsonObject): string | undefined {
 }
 
 /**
- * The chat completion's reason. Answers with calls finish with `STOP`. `SAFETY`, `RECITATION`, `BLOCKLIST`,
- * `PROHIBITED_CONTENT`, `SPII`, `MODEL_ARMOR` and every other reason, `MALFORMED_FUNCTION_CALL` among them, say that
- * the platform withheld something: an answer must not look complete then.
+ * The finish reason of the chat completion. Answers with calls finish with `STOP`. `SAFETY`, `RECITATION`, `BLOCKLIST`,
+ * `PROHIBITED_CONTENT`, `SPII`, `MODEL_ARMOR` and every other reason, including `MALFORMED_FUNCTION_CALL`, mean that
+ * the platform withheld something, so the answer must not look complete.
  */
 export function finishReason(reason: string, called: boolean): string {
   if (called && ordinary.has(reason)) return 'tool_calls';
@@ -41,10 +41,10 @@ export function finishReason(reason: string, called: boolean): string {
 
 const promptBlocked = 'PROMPT_BLOCKED';
 
-/** Reasons that a `finish_reason` says in full, and the one that is none of the platform's. */
+/** Reasons that `finish_reason` expresses in full, and the one that is not the platform's own. */
 const inChat: ReadonlySet<string> = new Set(['STOP', 'MAX_TOKENS', promptBlocked]);
 
-/** Why the answer, or its prompt, was withheld or cut off, in the platform's own words, where chat has none. */
+/** The platform's own reasons for blocking a prompt, or withholding or truncating an answer, if chat has none. */
 export function ownReasons(candidate: JsonObject): JsonObject {
   const reason = reasonOf(candidate);
   return {
@@ -53,23 +53,23 @@ export function ownReasons(candidate: JsonObject): JsonObject {
   };
 }
 
-/** A prompt that was blocked; `reason` and `message` are the platform's own, where there are any. */
+/** A prompt that was blocked, with the platform's own reason and message, if it gave any. */
 export interface Block {
   readonly reason: Json | undefined;
   readonly message: string | undefined;
 }
 
-/** The candidate that stands for a blocked prompt: it was withheld. */
+/** The candidate that represents a blocked prompt: one that was withheld. */
 export const withheldBy = ({ reason, message }: Block): JsonObject => ({
   finishReason: promptBlocked,
   finishMessage: message,
   blockReason: reason,
 });
 
-/** What stands where nothing was blocked: the APIs of the platform spell it in two ways. */
+/** Values that mean that nothing was blocked. The platform's APIs spell it in two ways. */
 const noBlock: ReadonlySet<Json> = new Set(['', 'BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED']);
 
-/** A prompt that was blocked has no candidates. */
+/** The block of an answer's prompt. An answer with candidates has none. */
 export function blockOf(answer: JsonObject): Block | undefined {
   const { promptFeedback: feedback } = answer;
   if (candidatesOf(answer).length > 0 || !isObject(feedback)) return undefined;
@@ -78,7 +78,7 @@ export function blockOf(answer: JsonObject): Block | undefined {
   return { reason: blockReason, message: isString(blockReasonMessage) ? blockReasonMessage : undefined };
 }
 
-/** A candidate is an object. */
+/** The candidates of an answer. Anything that is not an object is skipped. */
 export const candidatesOf = ({ candidates }: JsonObject): readonly JsonObject[] =>
   isArray(candidates) ? candidates.filter(isObject) : [];
 

@@ -1,6 +1,6 @@
 import { isObject, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
-/** The tokens that were chosen and those that were likely, where the upstream gives them. */
+/** The chosen tokens and the most likely ones, if the upstream reports them. */
 export function logprobsOf({ logprobsResult }: JsonObject): JsonObject | null {
   if (!isObject(logprobsResult)) return null;
   const { chosenCandidates, topCandidates } = logprobsResult;

@@ -5,8 +5,9 @@ import { ownReasons } from './generate-content-finish.ts';
 import { namespace } from './generate-content-signatures.ts';
 
 /**
- * Native reasoning is never placed in the content: it is kept under `provider_metadata.<provider>.reasoning`, with the
- * signatures of calls behind it. Grounding and citations stand beside it as they came, and why it ended, if that is known.
+ * Native reasoning is never placed in the content: it is kept under `provider_metadata.<provider>.reasoning`, followed
+ * by the signatures of calls. Grounding and citations are added to the metadata unchanged, and so are the reasons of
+ * the finish, if they are known.
  */
 export function metadataOf(
   { reasoning, others, about }: Pick<CandidateContent, 'reasoning' | 'others' | 'about'>,
@@ -17,6 +18,6 @@ export function metadataOf(
   return providerMetadata(namespace, { reasoning: all, parts: others, ...about, ...reasons });
 }
 
-/** What the chunk that finishes says beside its `finish_reason`: of a dozen reasons chat makes one. */
+/** The metadata of the finishing chunk: the platform's own reason, since chat maps a dozen reasons to one. */
 export const finishMetadata = (candidate: JsonObject): JsonObject =>
   providerMetadata(namespace, ownReasons(candidate));

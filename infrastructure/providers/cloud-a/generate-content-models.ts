@@ -1,6 +1,6 @@
 /**
- * The generation of a Gemini model: the first number of its id that stands alone (`gemini-2.5-pro`,
- * `gemini-live-2.5-flash`). A Gemini model whose id has none is taken for one of the newest; other models have none.
+ * The generation of a Gemini model: the first separate number in its id (`gemini-2.5-pro`, `gemini-live-2.5-flash`). A
+ * Gemini model whose id has no such number is treated as one of the newest. Other models have no generation.
  */
 function generationOf(model: string): number | undefined {
   if (!/^gemini(-|$)/.test(model)) return undefined;
@@ -13,22 +13,22 @@ export const thinksInLevels = (model: string): boolean => (generationOf(model) ?
 
 const isPro25 = (model: string): boolean => /^gemini-2\.5-pro(-|@|$)/.test(model);
 
-/** The most tokens that a model may think, where it takes a number: the platform documents 32,768 for 2.5 Pro. */
+/** The maximum thinking budget, for models that take one: the platform documents 32,768 tokens for 2.5 Pro. */
 export const highestBudget = (model: string): number => (isPro25(model) ? 32_768 : 24_576);
 
-/** The fewest: 2.5 Pro cannot be told not to think, and takes no number below 128. */
+/** The minimum thinking budget: thinking cannot be turned off for 2.5 Pro, which takes no number below 128. */
 export const lowestBudget = (model: string): number => (isPro25(model) ? 128 : 0);
 
 /**
- * The level of the least thinking, without which no model of these generations is. `MINIMAL` is known to flash models
- * before 3.7 alone, and all others refuse it: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking
+ * The lowest thinking level: thinking cannot be turned off for models of these generations. Only flash models before
+ * 3.7 take `MINIMAL`, and all others reject it: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking
  */
 export const lowestLevel = (model: string): string =>
   /-flash(-|@|$)/.test(model) && (generationOf(model) ?? 0) < 3.7 ? 'MINIMAL' : 'LOW';
 
 /**
- * Generation 3 and later refuse a call of their own that comes back without its thought signature. Where the caller
- * kept none, this value stands in its place: the platform documents it for calls that have none.
+ * Models of generation 3 and later reject a call of theirs that is sent back without its thought signature. If the
+ * caller did not keep it, this value replaces it: the platform documents it for calls without a signature.
  */
 export const signatureFor = (model: string): string | undefined =>
   thinksInLevels(model) ? 'skip_thought_signature_validator' : undefined;

@@ -14,13 +14,13 @@ import { disagreement, fieldError, unavailableField } from '../../../domain/shar
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 
-/** A field of the platform's own, where the caller wrote it and in generate-content's words. */
+/** One of the platform's own fields: where the caller put it, and its value in the format of generate-content. */
 export interface OwnField {
   readonly path: string;
   readonly value: Json;
 }
 
-/** Fields of the platform's own that a chat body may carry, by their generate-content names. */
+/** The platform's own fields that a chat body may carry, by their generate-content names. */
 export type OwnFields = Partial<Record<OwnName, OwnField>>;
 export type OwnName = keyof typeof readers;
 
@@ -40,13 +40,13 @@ const someObjects: Reader = (value, path) =>
     ? E.right(value)
     : E.left(fieldError(path, 'must be an array of objects.'));
 
-/** Words of the platform are in capitals; clients write them in either case. */
+/** The platform's enum values are in upper case. Clients write them in either case. */
 const words: Reader = (value, path) =>
   isTexts(value)
     ? E.right(value.map((word) => word.toUpperCase()))
     : E.left(fieldError(path, 'must be an array of strings.'));
 
-/** An object whose members have the platform's spelling: `thinking_budget` is `thinkingBudget`. */
+/** An object whose members get the platform's spelling: `thinking_budget` becomes `thinkingBudget`. */
 const spelled: Reader = (value, path) => {
   if (!isObject(value)) return E.left(fieldError(path, 'must be an object.'));
   const members = new Map<string, OwnField>();
@@ -75,10 +75,10 @@ const ownName = (key: string): OwnName | undefined =>
   Object.hasOwn(readers, camel(key)) ? (camel(key) as OwnName) : undefined;
 
 /**
- * Collects them from everywhere that clients put them: `extra_body.google`, which is how the platform's compatible API
- * has it; `google`, where a client merged `extra_body` into the body; and the body itself. Each in either spelling; two
- * that differ are refused, and so is what `extra_body` and `google` hold beside them: nobody puts a field there that is
- * not meant for the platform.
+ * Collects the fields from every place where clients put them: `extra_body.google`, as in the platform's compatible
+ * API; `google`, from clients that merged `extra_body` into the body; and the body itself. Each may be in either
+ * spelling. Two that differ are rejected, and so are unknown fields in `extra_body` and `google`, because any field
+ * there is meant for the platform.
  */
 export function ownFields(body: JsonObject): Either<GatewayError, OwnFields> {
   const extra = memberOf(body, 'extra_body', '');
@@ -103,7 +103,7 @@ function memberOf(holder: JsonObject, key: string, place: string): Either<Gatewa
   return isObject(value) ? E.right(value) : E.left(fieldError(`${place}${key}`, 'must be an object.'));
 }
 
-/** The body itself has many members that are not the platform's own. */
+/** Adds the fields of one place. Unknown fields are skipped in the body itself, and rejected elsewhere. */
 function take(fields: Map<OwnName, OwnField>, holder: JsonObject, place: string): GatewayError | undefined {
   for (const [key, value] of Object.entries(holder)) {
     const name = ownName(key);
@@ -118,7 +118,7 @@ function take(fields: Map<OwnName, OwnField>, holder: JsonObject, place: string)
   return undefined;
 }
 
-/** Says the same twice, or is refused. */
+/** Adds a field. If there is one of the same name already, the values must be the same. */
 function put<K>(fields: Map<K, OwnField>, name: K, field: OwnField): GatewayError | undefined {
   const other = fields.get(name);
   if (other !== undefined && !isDeepStrictEqual(other.value, field.value))

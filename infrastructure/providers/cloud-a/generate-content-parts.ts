@@ -13,13 +13,13 @@ import { mayRead, type ReadableBuckets } from './readable-buckets.ts';
 export type Parts = Either<GatewayError, readonly JsonObject[]>;
 type Part = Either<GatewayError, JsonObject>;
 
-/** Content of a user's message or a tool's: a string, or an array of content parts that refer to these buckets. */
+/** Content of a user or tool message: a string, or an array of content parts, which may refer to these buckets. */
 export const partsOf = (content: Json | undefined, path: string, buckets: ReadableBuckets): Parts =>
   isString(content)
     ? E.right(textParts(content))
     : partsOfBlocks(content, path, (block, at) => partOf(block, at, buckets));
 
-/** A text that is empty says nothing. */
+/** A text part. An empty text gives no part. */
 export const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [{ text }]);
 
 function partOf(block: JsonObject, path: string, buckets: ReadableBuckets): Parts {
@@ -45,7 +45,7 @@ const alone = (part: Part): Parts =>
     E.map((only) => [only]),
   );
 
-/** What a reference is taken for that does not show its type: the kind of the part says this much. */
+/** The media type of a reference that does not show it, by the kind of its content part. */
 const otherwise = { image_url: 'image/jpeg', video_url: 'video/mp4' } as const;
 
 function linked(
@@ -68,8 +68,8 @@ const formatOf = ({ format }: JsonObject): string | undefined =>
 const isReference = (url: string): boolean => url.startsWith('gs://') || /^https:\/\//i.test(url);
 
 /**
- * Bytes inside the request go inline. Remote `gs://` and public HTTPS inputs are mapped to file-data references,
- * signed-URL queries pass upstream unchanged.
+ * Bytes inside the request become inline data. Remote `gs://` and public HTTPS inputs become file-data references; the
+ * queries of signed URLs are sent unchanged.
  */
 function mediaPart(url: string, mimeType: string, path: string, buckets: ReadableBuckets): Part {
   if (isDataUrl(url)) return inline(url, path);
@@ -99,7 +99,7 @@ function audioPart(audio: Json | undefined, path: string): Part {
   );
 }
 
-/** A file by its bytes, or by a URL in any of the fields that clients put one in. */
+/** A file as its bytes, or as a URL in any of the fields that clients use for one. */
 function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets): Part {
   if (!isObject(file)) return E.left(fieldError(path, 'must be an object.'));
   const field = ['file_data', 'file_url', 'file_id'].find((name) => isString(file[name]));
@@ -117,6 +117,6 @@ function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets
     : E.right({ inlineData: { mimeType, data: value } });
 }
 
-/** Bytes in base64 have no dot, and so no type. */
+/** The media type by a file name. Base64 data contains no dot, and therefore shows no type. */
 const typeIn = (name: Json | undefined): string | undefined =>
   isString(name) ? mediaTypeOf(name) : undefined;

@@ -12,11 +12,11 @@ import { toolMembers } from './generate-content-tools.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
 
 /**
- * The generate-content body that asks for the same answer as a chat-completions body, which is as `parseExact` gives
- * it; `model` is the publisher's name of it. What generate-content has no word for is dropped where the answer means
- * the same without it (`unsentFields` and every field that nobody knows), and rejected by name where not.
+ * The generate-content body that asks for the same answer as a chat-completions body, which must come from
+ * `parseExact`. `model` is the publisher's name of the model. Fields that generate-content cannot express are dropped
+ * if the answer means the same without them (`unsentFields`, and every unknown field), and otherwise rejected by name.
  * Messages-only fields (`thinking`, `output_config`, `anthropic_version`) do not apply to Google-published models; the
- * platform's own fields do. Media stand in one of the `buckets` that the route may read, where it has a list of them.
+ * platform's own fields do. If the route has a list of `buckets`, media may only be in one of these.
  */
 export function generateContentRequest(
   body: JsonObject,
@@ -47,7 +47,7 @@ export function generateContentRequest(
   );
 }
 
-/** Controls of chat that generate-content has no word for. */
+/** Chat controls that generate-content has no equivalent of. */
 const foreignControls = withoutControls(
   'functions',
   'function_call',
@@ -59,7 +59,7 @@ const foreignControls = withoutControls(
   'verbosity',
 );
 
-/** What to use in place of those that chat has a newer word for. */
+/** What to use instead of those that are deprecated in chat. */
 const instead: Readonly<Record<string, string>> = {
   functions: 'use `tools`',
   function_call: 'use `tool_choice`',

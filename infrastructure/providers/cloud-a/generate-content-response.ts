@@ -29,12 +29,12 @@ import { type CandidateContent, contentOf, isMalformed } from './generate-conten
 import { finishMetadata, metadataOf } from './generate-content-metadata.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
-/** Makes an upstream's own words fit for the caller. */
+/** Makes an upstream's error message safe for callers. */
 type Sanitise = (message: string) => string;
 
 /**
- * A whole generate-content answer as a chat completion. A blocked prompt is a completion that says nothing and
- * finishes with `content_filter`; an error body under status 200 is an error, and so is anything that is no answer.
+ * A whole generate-content answer as a chat completion. A blocked prompt becomes an empty completion that finishes with
+ * `content_filter`. An error body with status 200 is an error, and so is an answer without candidates.
  */
 export function generatedCompletion(
   text: string,
@@ -63,7 +63,7 @@ export function generatedCompletion(
   return E.right(chatCompletion(about, choices.right, usage === undefined ? {} : { usage }));
 }
 
-/** Left is what makes one of them unusable. */
+/** Left: why one of them is unusable. */
 function choicesOf(
   candidates: readonly JsonObject[],
   about: AnswerNames,
@@ -113,11 +113,11 @@ const blockedChoice = (block: Block, sanitise: Sanitise): JsonObject => ({
   finish_reason: 'content_filter',
 });
 
-/** The platform's explanation of an answer that it withheld. */
+/** The platform's explanation of why it withheld an answer. */
 export const refusalText = (message: string | undefined, sanitise: Sanitise): string | null =>
   message === undefined ? null : sanitise(message);
 
-/** The calls that the pieces make. */
+/** Joins the pieces of calls. */
 function wholeCalls(pieces: readonly CandidatePiece[]): readonly JsonObject[] {
   const calls: CandidatePiece[] = [];
   for (const piece of pieces) {

@@ -1,9 +1,9 @@
 import { isObject, isArray, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
-/** Keywords that some clients send as null where they mean nothing by them; the upstream rejects it. */
+/** Keywords that some clients send as null instead of leaving them out. The upstream rejects null. */
 const nullMeansAbsent: ReadonlySet<string> = new Set(['properties', 'required']);
 
-/** A JSON schema as the upstream takes it: as it is, but for keywords that are null. */
+/** A JSON schema as the upstream takes it: unchanged, except that these keywords are removed if they are null. */
 export const jsonSchema = (schema: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) =>

@@ -11,7 +11,7 @@ import {
 /** The metadata namespace of this platform. */
 export const namespace = 'cloud_a_platform';
 
-/** A call's thought signature among the reasoning metadata, for clients that keep that alone. */
+/** A call's thought signature as an entry of the reasoning metadata, for clients that keep only that. */
 export const callSignature = (id: string, signature: string): JsonObject => ({
   type: 'thinking',
   thinking: '',
@@ -19,13 +19,14 @@ export const callSignature = (id: string, signature: string): JsonObject => ({
   tool_call_id: id,
 });
 
-/** The signature that a call, or an image, of an assistant's message came with. */
+/** The signature that a call or an image in an assistant's message carries. */
 export const signatureIn = (holder: JsonObject): string | undefined =>
   carriedSignature(holder) ?? textAt(holder, ['provider_metadata', namespace, 'thought_signature']);
 
 /**
  * The signature of the call at this place of an assistant's message, from the call itself or from the message's
- * metadata. One that names no call is the first one's, where the message says nothing else that it could sign.
+ * metadata. A signature that names no call belongs to the first call, if the message has no other content that it could
+ * sign.
  */
 export function signatureOfCall(call: JsonObject, place: number, message: JsonObject): string | undefined {
   const own = signatureIn(call);

@@ -33,9 +33,9 @@ import { chatUsage } from './generate-content-usage.ts';
 type Event = StreamEvent<JsonObject>;
 
 /**
- * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
- * success if every candidate had a finish reason and said nothing behind it; of a prompt that was blocked there may be
- * none. Usage repeats in each event; the last one counts, and is sent once, at the end.
+ * A generate-content stream as chat chunks. The protocol has no `[DONE]`: the stream ends with its bytes, and is
+ * complete if every candidate had a finish reason and no content after it. A blocked prompt may have no candidates.
+ * Usage is repeated in each event; the last one counts, and is sent once, at the end.
  */
 export const generateContentStream = (
   about: AnswerNames,
@@ -46,10 +46,10 @@ export const generateContentStream = (
   end: (answer, ending) => answer.end(ending),
 });
 
-/** Candidates of one answer: what a chat request may ask for. */
+/** The maximum candidates of one answer: as many as a chat request may ask for. */
 const maxCandidates = 128;
 
-/** One answer under translation; it changes as events are seen. */
+/** The translation of one answer. It changes as events are read. */
 class StreamedAnswer {
   private readonly about: AnswerNames;
   private readonly sanitise: (message: string) => string;
@@ -91,7 +91,7 @@ class StreamedAnswer {
     return [...withheld, ...usage, { kind: 'done' }];
   }
 
-  /** Some proxies add a `[DONE]`, which is no part of this protocol. */
+  /** Whether a `[DONE]` is the end. Some proxies add one, although it is not part of this protocol. */
   private mayEnd(): boolean {
     return this.isFinished() || this.block !== undefined;
   }
@@ -104,7 +104,7 @@ class StreamedAnswer {
     return this.choices.size > 0 && [...this.choices.values()].every(({ underWay }) => !underWay);
   }
 
-  /** That the prompt was blocked is told at the end, because candidates may follow all the same. */
+  /** A blocked prompt is reported at the end, because candidates may follow nevertheless. */
   private learn(event: JsonObject): readonly Event[] {
     this.usage = chatUsage(event['usageMetadata']) ?? this.usage;
     this.block ??= blockOf(event);
@@ -131,7 +131,7 @@ class StreamedAnswer {
     ];
   }
 
-  /** Who finishes once more, with the reason that the caller was told, finishes with what is said there. */
+  /** If choices finish once more, with reasons that the caller already has, this chunk is the terminal one. */
   private said(deltas: readonly JsonObject[], wasFinished: boolean, isLast: boolean): Event {
     const isFinished = this.isFinished();
     const chunk = writtenChunk(this.chunk(deltas), isLast && isFinished && !wasFinished);
@@ -167,7 +167,7 @@ class StreamedAnswer {
     return this.failed(streamFailure(message));
   }
 
-  /** The usage until then goes with the failure, so that the logs have it. */
+  /** A failure carries the usage so far, so that it is logged. */
   private failed(error: ReturnType<typeof streamFailure>): readonly Event[] {
     this.over = true;
     const { usage } = this;

@@ -13,7 +13,7 @@ import { namedKey } from '../../../domain/shared/named-key.ts';
 import { highestBudget, lowestBudget, lowestLevel, thinksInLevels } from './generate-content-models.ts';
 import type { OwnField } from './generate-content-own-fields.ts';
 
-/** Tokens that an effort stands for, where a model takes no levels: the platform's own figures. */
+/** The thinking budget of an effort, for models that take no levels: the platform's own figures. */
 const budgets: ReadonlyMap<string, number> = new Map([
   ['minimal', 1024],
   ['low', 1024],
@@ -27,13 +27,13 @@ const levels: ReadonlyMap<string, string> = new Map([
   ['high', 'HIGH'],
 ]);
 
-/** Efforts above `high`, of other families: they become the highest that the model has. */
+/** Efforts above `high`, which other families have. They become the highest that the model takes. */
 const above: ReadonlySet<string> = new Set(['xhigh', 'max']);
 
 /**
- * Effort and manual budget as `thinkingConfig`; messages-only fields do not apply. The platform takes one of the two,
- * and an effort that it has no word for is rejected by name. Who asks for thinking gets the thoughts, as reasoning
- * metadata. The caller's `own` configuration goes along where both do not say how much to think.
+ * Effort or manual budget as `thinkingConfig`; messages-only fields do not apply. The platform takes only one of the
+ * two, and an unknown effort is rejected by name. A request for thinking gets the thoughts, as reasoning metadata. The
+ * caller's `own` configuration is merged in, and rejected if both say how much to think.
  */
 export function thinkingConfig(
   body: JsonObject,

@@ -16,7 +16,7 @@ import { jsonSchema } from './generate-content-schema.ts';
 
 type Members = Either<GatewayError, JsonObject>;
 
-/** Function tools and the choice among them, as `tools` and `toolConfig`. */
+/** Function tools and the tool choice, as `tools` and `toolConfig`. */
 export function toolMembers(body: JsonObject): Members {
   const declarations: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
@@ -45,12 +45,12 @@ function declaration(tool: JsonObject, path: string): Members {
   return E.right({
     name,
     ...(isString(description) ? { description } : {}),
-    // Without properties of its own a function takes none: the upstream wants a schema to be that of an object.
+    // An empty schema is left out, because the upstream requires the schema of an object.
     ...(Object.keys(schema).length === 0 ? {} : { parametersJsonSchema: schema }),
   });
 }
 
-/** What has properties is an object, also where the caller leaves out its type: the upstream wants it said. */
+/** Adds the type to a schema that has properties, if the caller left it out: the upstream requires it. */
 const objectSchema = (schema: JsonObject): JsonObject =>
   isAbsent(schema['type']) && isObject(schema['properties']) ? { ...schema, type: 'object' } : schema;
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
-/** A call that a result may answer: its place among all calls, and the function's name. */
+/** A call that a result may answer: its position among all calls, and the function's name. */
 export interface AskedCall {
   readonly ordinal: number;
   readonly name: string;
@@ -17,11 +17,11 @@ interface Turn {
   readonly role: 'user' | 'model';
   readonly parts: JsonObject[];
   called: boolean;
-  /** Results come first, in the order of their calls: nothing else tells which answers which. */
+  /** Results come first, in the order of their calls: only the order shows which result answers which call. */
   readonly results: { readonly ordinal: number; readonly part: JsonObject }[];
 }
 
-/** The turns of a conversation while they are collected; what the same role says in a row is one turn. */
+/** Collects the turns of a conversation. Consecutive content of one role is one turn. */
 export class Turns {
   private readonly turns: Turn[] = [];
   private readonly asked = new Map<string, SameId>();
@@ -37,12 +37,12 @@ export class Turns {
     for (const part of parts) this.turn(role).parts.push(part);
   }
 
-  /** Another message with calls begins: ids that it repeats are calls of its own. */
+  /** Starts the calls of another message: if it repeats ids of earlier calls, they are new calls. */
   beginCalls(): void {
     this.message += 1;
   }
 
-  /** With the signature that it came with; the stand-in is for the first call of a turn that has none. */
+  /** Adds a call with its own signature. The first call of a turn gets the placeholder if it has none. */
   call(id: string, name: string, args: JsonObject, own: string | undefined): void {
     const turn = this.turn('model');
     const signature = own ?? (turn.called ? undefined : this.signature);
@@ -58,7 +58,7 @@ export class Turns {
     this.count += 1;
   }
 
-  /** The call that a result with this id answers: of several, one after the other. */
+  /** The call that a result with this id answers. Several calls with one id are answered one after the other. */
   answered(id: string): AskedCall | undefined {
     const same = this.asked.get(id);
     if (same === undefined) return undefined;

@@ -18,8 +18,8 @@ const counts = [
 ] as const;
 
 /**
- * A native platform's parts are first summed as its bill does: prompt + tool-use prompt, candidates + thoughts. A part
- * that is not there is none; without a prompt count nothing is known of the prompt. Undefined: nothing is counted.
+ * The platform's counts are summed as it bills them: prompt + tool-use prompt, candidates + thoughts. An absent part
+ * counts as zero, but without a prompt count the prompt is unknown. `undefined` if there is no count at all.
  */
 export function chatUsage(metadata: Json | undefined): JsonObject | undefined {
   if (!isObject(metadata) || counts.every((name) => isAbsent(metadata[name]))) return undefined;
@@ -40,11 +40,11 @@ export function chatUsage(metadata: Json | undefined): JsonObject | undefined {
   };
 }
 
-/** How much of the prompt was sound; undefined where that is not told. */
+/** The audio tokens of the prompt; `undefined` if they are not reported. */
 const audioIn = (details: Json | undefined): Json | undefined =>
   objectsOf(details).find(({ modality }) => modality === 'AUDIO')?.['tokenCount'];
 
-/** Undefined where a part is no token count. */
+/** `undefined` if a part is not a token count. */
 function sum(...parts: readonly (Json | undefined)[]): number | undefined {
   let whole = 0;
   for (const part of parts) {

@@ -15,9 +15,9 @@ import { jsonArrayFrames } from '../wire/json-array.ts';
 import { publishedBy } from './publishers.ts';
 import { readableBuckets } from './readable-buckets.ts';
 
-/** Where the platform's models are, and what its owner adds to each request. */
+/** Where the platform's models are, and which headers its configuration adds to each request. */
 export interface PlatformAccess {
-  /** `/v1/projects/{p}/locations/{l}`, below the endpoint's base URL. */
+  /** `/v1/projects/{p}/locations/{l}`, relative to the endpoint's base URL. */
   readonly basePath: string;
   readonly defaultHeaders: Readonly<Record<string, string>>;
 }
@@ -50,7 +50,7 @@ export const generateContent = (
   },
 });
 
-/** A stream that comes without `alt=sse`, as one array, is a stream too. */
+/** Reads event streams, and streams that arrive as one JSON array, as they do without `alt=sse`. */
 function framesOf(
   contentType: string,
   sanitise: ProviderContext['sanitise'],

@@ -21,7 +21,7 @@ import { publishedBy } from './publishers.ts';
 
 type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
 
-/** What one kind of models is called and takes, and the dialects of its families; a family without a dialect is not taken. */
+/** One kind of models: its name, what it takes, and a dialect for each family that it takes. */
 interface ModelKind {
   readonly name: string;
   readonly capabilities: Capabilities;
@@ -32,7 +32,7 @@ interface ModelKind {
   ) => Partial<Record<ApiFamily, Dialect | FanOutDialect>>;
 }
 
-/** Google-published models: chat completions with all that belongs to them. */
+/** Google-published models: chat completions with all their features. */
 const generation: ModelKind = {
   name: 'A generation model',
   capabilities: { ...permissive, responses: false, embeddings: false },
@@ -80,7 +80,7 @@ const messagesBody: ModelKind = {
 
 const modelKinds = { generation, embedding, messagesBody } as const;
 
-/** The kind of a route's model; undefined: this platform has no such model. */
+/** The kind of a route's model; `undefined` if this platform has no such model. */
 function modelKindOf(route: RouteOfPlatform): keyof typeof modelKinds | undefined {
   if (embeddingModel(route.upstreamModel) !== undefined) return 'embedding';
   if (publishedBy('anthropic', route) !== undefined) return 'messagesBody';
@@ -126,7 +126,7 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
   },
 };
 
-/** Locations of several regions, whose hosts are named in another way. */
+/** Locations that span several regions. Their hosts are named differently. */
 const multiRegions: ReadonlySet<string> = new Set(['us', 'eu']);
 
 /** The platform's own host for a location. */
@@ -135,7 +135,7 @@ function ownHost(location: string): string {
   return `https://${location === 'global' ? '' : `${location}-`}aiplatform.googleapis.com`;
 }
 
-/** The platform's host for its location, or the host or URL that is configured in its place. */
+/** The platform's host for its location, or the host or URL that is configured instead. */
 function baseUrl({ location, apiHost }: Pick<CloudAProvider, 'location' | 'apiHost'>): URL {
   const place = apiHost ?? ownHost(location);
   return new URL(/^https?:\/\//i.test(place) ? place : `https://${place}`);

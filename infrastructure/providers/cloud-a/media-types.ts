@@ -1,4 +1,4 @@
-/** The types of file that the platform's models read, by the ends of their names. */
+/** The media types that the platform's models read, by file extension. */
 const byExtension: ReadonlyMap<string, string> = new Map([
   ['png', 'image/png'],
   ['jpg', 'image/jpeg'],
@@ -37,7 +37,8 @@ const byExtension: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The type that the end of a file's name, path or URL stands for; a query or fragment of a URL is no part of the name.
+ * The media type by the extension of a file name, path or URL. The query and fragment of a URL are not part of the
+ * name, except that `gs://` URLs have none.
  */
 export function mediaTypeOf(name: string): string | undefined {
   const [path = ''] = name.startsWith('gs://') ? [name] : name.split(/[?#]/, 1);

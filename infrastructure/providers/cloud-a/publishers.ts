@@ -6,7 +6,7 @@ import type { Route } from '../../../domain/routing/model.ts';
  */
 type Publisher = 'google' | 'anthropic';
 
-/** The model as its publisher names it; undefined where it is another publisher's. */
+/** The publisher's name of the model; `undefined` if it is another publisher's model. */
 export function publishedBy(
   publisher: Publisher,
   { upstreamModel }: Pick<Route, 'upstreamModel'>,

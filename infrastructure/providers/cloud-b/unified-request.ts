@@ -86,9 +86,8 @@ export function unifiedRequest(
 }
 
 /**
- * If the route does not set `supports_strict_tools`, the model id decides, if it shows the family: for
- * latest-generation models of the messages family the unsupported `strict` is omitted; for all other models an explicit
- * `strict` is kept.
+ * If the route does not set `supports_strict_tools`, the model's tier decides: the latest generation of the messages
+ * family does not support `strict`, and it is omitted. For all other models an explicit `strict` is kept.
  */
 const supportsStrictTools = ({ compatibility }: UnifiedCall['route'], tier: ModelTier | undefined): boolean =>
   cloudBBlock(compatibility)?.supportsStrictTools ?? tier !== 'latest';

@@ -25,7 +25,7 @@ export interface ToolTerms {
  * Function tools and the tool choice as `toolConfig`; `undefined` if the model may call no tool. The platform has no
  * equivalent of `tool_choice: none`: the tools are left out instead. Nor can it limit an answer to one call: models of
  * the messages family get the whole choice in the format of the messages body, and for other models the request is
- * rejected.
+ * rejected, unless the choice leaves only one function.
  */
 export function toolConfig(
   body: JsonObject,
