@@ -91,9 +91,7 @@ export class ConnectionPool {
     return client;
   }
 
-  /**
-   * Removes closed clients from the free list once they may be half of it: at most two entries are scanned for each.
-   */
+  /** Removes closed clients from the free list once they may be half of it: that scans two entries for each at most. */
   private sweep(): void {
     this.closedSince += 1;
     if (this.closedSince * 2 <= this.free.length) return;

@@ -1,6 +1,4 @@
-/**
- * The first code (`ECONNREFUSED`) of an error or of its causes, at most `levels` deep. Anything but a code is skipped.
- */
+/** The first code (`ECONNREFUSED`) of an error or its causes, at most `levels` deep. Anything but a code is skipped. */
 export function codeIn(error: unknown, levels: number): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { code, cause }: { readonly code?: unknown; readonly cause?: unknown } = error;

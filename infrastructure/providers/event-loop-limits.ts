@@ -1,6 +1,6 @@
 import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
 
-/** Every JSON value but the first follows one of these, so their number bounds the number of values. */
+/** Every JSON value but the first has one of these in front of it, so their number bounds the number of values. */
 const marks = [',', '{', '['].map((mark) => mark.charCodeAt(0));
 
 /** Whether a whole answer is small enough, in bytes and in values, to be read and translated in the event loop. */

@@ -19,7 +19,7 @@ import { fanOut } from './fan-out.ts';
 import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
 
-/** A provider that is ready to be called. Its connections live as long as its configuration does not change. */
+/** A provider that is ready to be called. Its connections live until its configuration changes. */
 export interface ReadyProvider {
   readonly config: ProviderConfig;
   readonly provider: ConnectedProvider;
@@ -29,7 +29,7 @@ export interface ReadyProvider {
 
 /** An upstream whose requests may also be encoded elsewhere, in a worker thread. */
 export interface Executor extends Upstream {
-  /** Left: the error for what the upstream cannot express of the caller's request. */
+  /** Left: the error for a part of the caller's request that the upstream cannot express. */
   readonly prepareWritten: (
     terms: CallTerms,
     write: (config: ProviderConfig) => Promise<Either<GatewayError, WrittenCall>>,

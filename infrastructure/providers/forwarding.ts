@@ -4,7 +4,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 
-/** Bytes buffered ahead of a slow caller before the upstream is paused: a few network chunks. */
+/** Bytes buffered ahead of the caller before the upstream is paused: a few network chunks. */
 const readAheadBytes = 256 * 1024;
 
 /** An unfinished event of up to this many bytes is not counted: nearly all events are smaller, and cost no counting. */
@@ -22,8 +22,8 @@ interface Valve {
 
 /**
  * Drives a stream's machine with the bytes as they arrive, and hands its chunks on within the same turn of the event
- * loop, without a queue or a promise per chunk. Only while the caller is slower than the upstream are bytes buffered,
- * up to a bound at which the upstream is paused.
+ * loop, without a queue or a promise per chunk. Bytes are buffered, and the upstream is paused, only while the caller
+ * is slower than the upstream.
  */
 export class Forwarding {
   private readonly run: Run<Buffer, StreamEvent<JsonObject>>;

@@ -117,7 +117,7 @@ export class LiveCatalogue implements Catalogue {
     };
   }
 
-  /** Adds the model's output limit to the route, which is all that dialects get to see of a model. */
+  /** Dialects see only the route, so what the catalogue knows of its model is added to it. */
   private limited(route: RouteConfig): RouteConfig {
     const outputLimit = this.context.outputLimitOf(route.upstreamModel);
     return outputLimit === undefined ? route : { ...route, outputLimit };

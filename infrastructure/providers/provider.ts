@@ -24,7 +24,7 @@ export interface WrittenRequest extends Omit<OutboundRequest, 'body'> {
 
 /** How one upstream speaks one API family. A dialect is pure: no clock, no network, no secrets. */
 export interface Dialect {
-  /** Left: the error for what the upstream cannot express of the caller's request. It names the field. */
+  /** Left: the error for a part of the caller's request that the upstream cannot express. It names the field. */
   readonly encode: (call: UpstreamCall) => Either<GatewayError, OutboundRequest>;
   /** Reads a whole 2xx answer. */
   readonly decode: (body: Buffer, call: CallTerms) => Either<UpstreamFault, WholeAnswer>;
@@ -105,9 +105,7 @@ type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
 /** One provider kind. To add one, write a folder that exports such a value, and follow docs/adding-a-provider.md. */
 export interface ProviderImplementation<Config> {
-  /**
-   * What the implementation supports on this route. A capability is effective if the route is configured for it too.
-   */
+  /** The capabilities that the implementation has on this route. The route's configuration can only restrict them. */
   readonly supports: (route: RouteOfProvider) => Capabilities;
   /** What on the route decides the capabilities, as the subject of a sentence. Absent where the kind alone does. */
   readonly whatServes?: (route: RouteOfProvider) => string;

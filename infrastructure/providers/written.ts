@@ -11,8 +11,8 @@ export type WrittenCall = readonly WrittenPart[];
 export type WrittenPart = WrittenRequest & Pick<PartRequest, 'inputs'>;
 
 /**
- * Encodes the requests of a call. Left: the error for what the upstream cannot express of the caller's request. A body
- * that the dialect leaves unchanged is sent as the bytes of the call's `utf8`, where it has them.
+ * Encodes the requests of a call. Left: the error for a part of the caller's request that the upstream cannot express.
+ * A body that the dialect leaves unchanged is sent as the bytes of the call's `utf8`, if it has them.
  */
 export const writtenCall = (
   dialect: Reached['dialect'],

@@ -32,9 +32,7 @@ export function googleIdTokens(auth: CloudRunAuth, context: Context): Authentica
   return withToken(auth.header, renewed('the ID token', obtain, context));
 }
 
-/**
- * The metadata server, or the credentials file if one is configured. It is read each time: it may have been rotated.
- */
+/** The metadata server, or the credentials file if configured, which is read each time: it may have been rotated. */
 function from(
   path: string | undefined,
   metadata: Obtain,

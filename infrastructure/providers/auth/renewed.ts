@@ -9,7 +9,7 @@ export interface CredentialLease<A> {
   readonly endsAt: number;
 }
 
-/** Where a credential comes from. The clauses that it returns stand in error messages for callers. */
+/** Where a credential comes from. Its reasons of failure go into error messages for callers. */
 export interface CredentialSource<A> {
   /** The name of the credential in warnings for the operator: `the access token`. */
   readonly name: string;

@@ -30,7 +30,7 @@ export function idTokenLease(token: string | null | undefined): Either<string, C
   return endsAtSecs === undefined ? noToken : E.right({ value: token, endsAt: endsAtSecs * 1000 });
 }
 
-/** What is read of an HTTP library's error. Its message is not, because it repeats what was sent. */
+/** The parts of an HTTP library's error that are read. Its message is not, because it repeats what was sent. */
 interface HttpError {
   readonly response?: { readonly status?: unknown; readonly data?: unknown };
 }

@@ -92,8 +92,8 @@ export class CandidateCalls {
     this.last = open;
     open.signature = signature ?? open.signature;
     const goesOn = call['willContinue'] === true;
-    // Most calls arrive whole. Their arguments are used as they are: rebuilding them takes several times as long as
-    // reading.
+    // Most calls arrive whole, and are not rebuilt: with many arguments that takes several times as long as reading
+    // them.
     if (!goesOn && isWhole(open, call)) return [this.closed(open, membersOf(call['args']))];
     this.takeArguments(open, call, goesOn);
     if (!goesOn) return [this.closed(open)];

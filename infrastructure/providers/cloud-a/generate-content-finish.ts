@@ -69,7 +69,7 @@ export const withheldBy = ({ reason, message }: Block): JsonObject => ({
 /** Values that mean that nothing was blocked. The platform's APIs spell it in two ways. */
 const noBlock: ReadonlySet<Json> = new Set(['', 'BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED']);
 
-/** The block of an answer's prompt. An answer with candidates has none. */
+/** The block of an answer's prompt; `undefined` if it was not blocked. A blocked prompt has no candidates. */
 export function blockOf(answer: JsonObject): Block | undefined {
   const { promptFeedback: feedback } = answer;
   if (candidatesOf(answer).length > 0 || !isObject(feedback)) return undefined;

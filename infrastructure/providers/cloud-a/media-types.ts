@@ -38,7 +38,7 @@ const byExtension: ReadonlyMap<string, string> = new Map([
 
 /**
  * The media type by the extension of a file name, path or URL. The query and fragment of a URL are not part of the
- * name, except that `gs://` URLs have none.
+ * name. A `gs://` URL has neither.
  */
 export function mediaTypeOf(name: string): string | undefined {
   const [path = ''] = name.startsWith('gs://') ? [name] : name.split(/[?#]/, 1);

@@ -40,7 +40,7 @@ export interface FieldTerms {
   readonly translated: boolean;
 }
 
-/** The fields, and what the metadata of the log row notes about them. */
+/** The fields, and a note on what was left out, for the metadata of the log row. */
 export interface ModelFields {
   readonly fields: JsonObject | undefined;
   readonly notes: JsonObject | undefined;
@@ -155,8 +155,9 @@ function reasoningFields(
 }
 
 /**
- * With adaptive thinking, effort is a member of `thinking`, unless the route's `effort_placement` differs. Otherwise it
- * goes into `output_config`, as in the messages body. Other members of the caller's own `thinking` stay in it.
+ * With adaptive thinking, effort is a member of `thinking`, unless the route's `effort_placement` says otherwise. In
+ * all other cases it goes into `output_config`, as in the messages body. Other members of the caller's `thinking` are
+ * kept.
  */
 function thinkingFields(
   { thinking, betas }: ThinkingPlan,

@@ -6,7 +6,7 @@ import { askedIn, type ReasoningAsk } from '../../../domain/reasoning/reasoning-
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
-/** How the own API of a model outside the messages family takes a request for reasoning. */
+/** The fields in which a model outside the messages family takes a request for reasoning. */
 interface ReasoningFields {
   readonly effort: (effort: string) => JsonObject;
   /** `undefined` if the model always reasons. */

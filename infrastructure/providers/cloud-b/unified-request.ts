@@ -22,7 +22,7 @@ export interface UnifiedCall {
   readonly translated?: true;
 }
 
-/** A converse body, and what the metadata of the log row notes as left out of it. */
+/** A converse body, and a note on what was left out of it, for the metadata of the log row. */
 interface UnifiedRequest {
   readonly body: JsonObject;
   readonly notes: JsonObject | undefined;

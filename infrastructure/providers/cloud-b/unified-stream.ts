@@ -65,7 +65,7 @@ export const unifiedStream = (
 
 type Frame = EventFrame & { readonly kind: 'frame' };
 
-/** An incomplete frame fails the stream at its end, because the reason is known there. */
+/** An incomplete frame fails the stream at its end, because the reason is known only then. */
 function faulty(answer: AnswerState, fault: FrameFault): readonly ChatEvent[] {
   if (fault !== 'cut') return fail(answer, malformed);
   answer.cut = true;
@@ -135,7 +135,7 @@ function payloadOf(payload: Buffer): JsonObject | undefined {
   return parseExactObject(text);
 }
 
-/** Adds events to an answer. */
+/** Translates events of an answer to chat chunks. */
 class ConverseAnswer {
   private readonly answer: AnswerState;
   private readonly names: AnswerNames;
@@ -172,7 +172,9 @@ class ConverseAnswer {
     }
   }
 
-  /** Content after the stop is malformed, because callers already have the end, and would lose it. It may be empty. */
+  /**
+   * Content after the stop is malformed, because callers already have the end, and would lose it. Empty content is not.
+   */
   private afterStop(type: string, event: JsonObject): readonly ChatEvent[] {
     if (type === 'contentBlockStop' || type === 'messageStop') return [];
     const isEmpty = type === 'contentBlockDelta' && this.answer.blocks.delta(event)?.length === 0;

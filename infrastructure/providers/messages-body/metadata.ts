@@ -1,9 +1,7 @@
 import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
 import { isAbsent, isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
-/**
- * Parts of a native answer without an equivalent in chat. `blocks` are those other than text, thinking and `tool_use`.
- */
+/** Parts of a native answer that chat has no field for. `blocks` are those other than text, thinking and `tool_use`. */
 export type NativeParts = Readonly<Partial<Record<'reasoning' | 'citations' | 'blocks', readonly Json[]>>>;
 
 /** Members of a message, or of the events of a stream, that describe the answer as a whole. */
@@ -25,7 +23,7 @@ export const answerParts = (message: JsonObject): JsonObject => {
   };
 };
 
-/** Why an answer was refused, in the words of the upstream. */
+/** The upstream's explanation of why it refused an answer. */
 export function explanationOf({ stop_details: details }: JsonObject): string | undefined {
   const explanation = isObject(details) ? details['explanation'] : undefined;
   return isString(explanation) && explanation !== '' ? explanation : undefined;

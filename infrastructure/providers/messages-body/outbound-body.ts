@@ -56,7 +56,7 @@ export function outboundBody(
   });
 }
 
-/** A value that can stand in a comma-separated header. */
+/** A value that can be one of several in a comma-separated header. */
 const listed = /^[\x21-\x2b\x2d-\x7e]+$/;
 
 /** The caller's own `anthropic_beta` is copied. Values that a header cannot carry are rejected if it goes into one. */

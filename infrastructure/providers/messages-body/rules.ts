@@ -19,7 +19,7 @@ export interface BodyRules {
   readonly needsLimit: boolean;
   /** Whether `response_format` with a schema becomes `output_config.format`. Otherwise it is rejected. */
   readonly takesSchemas: boolean;
-  /** Whether a model takes `strict` of tools. */
+  /** Whether a model takes `strict` on tools. */
   readonly supportsStrict: (route: TieredRoute) => boolean;
   /** Members that are copied from a chat body. */
   readonly copied: readonly string[];
@@ -88,7 +88,7 @@ const unsentOfTools = (body: UpstreamBody): readonly string[] =>
 /** Native members that chat has no equivalent of. */
 const nativeMembers = ['context_management', 'container'] as const;
 
-/** Platform A documents it for the messages body in general, whatever the model. */
+/** Platform A documents `strict` for the messages body in general, whatever the model. */
 const always = (): boolean => true;
 
 /** Platform B: latest-generation models omit the unsupported strict field, whatever API they are called by. */

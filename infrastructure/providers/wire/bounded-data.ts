@@ -49,7 +49,7 @@ function isOver(data: string): boolean {
   return false;
 }
 
-/** Spaces, digits, dots and letters, which are not counted. */
+/** Spaces, digits, dots, lower-case letters and the like, none of which are counted. */
 const isPlain = (code: number): boolean =>
   code === space || (code > comma && code < colon) || (code > closeBracket && code < openBrace);
 

@@ -40,9 +40,9 @@ interface Pending {
 const nothing = Buffer.alloc(0);
 
 /**
- * Bytes → frames. Lengths, and boundaries and encodings of the headers, are validated. Checksums are skipped without
- * validation. The lengths are checked as soon as the first 12 bytes of a frame are there, so that a frame that is too
- * large fails at once. The first fault ends the stream.
+ * Bytes → frames. Lengths are validated, and so are the boundaries and encodings of headers, but not the checksums. The
+ * lengths are checked as soon as the first 12 bytes of a frame are there, so that a frame that is too large fails at
+ * once. The first fault ends the stream.
  */
 export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, EventFrame>({
   start: () => ({ buffer: nothing, size: 0, over: false }),
@@ -79,9 +79,7 @@ function frameIn(bytes: Buffer): Buffer | undefined {
   return total > bytes.length ? undefined : bytes.subarray(0, total);
 }
 
-/**
- * Buffers bytes. The buffer doubles until it has the size of the frame, so that a byte is copied a few times at most.
- */
+/** Buffers bytes. The buffer doubles up to the size of the frame, so that a byte is copied a few times at most. */
 function hold(pending: Pending, bytes: Buffer, wanted: number): void {
   const size = pending.size + bytes.length;
   if (size > pending.buffer.length) {
@@ -159,7 +157,7 @@ function headerAt(bytes: Buffer, start: number): Header {
   return { name: name.toString('utf8'), text: text?.toString('utf8'), end };
 }
 
-/** Where a value begins and ends. The end may be past that of the bytes. */
+/** Where a value begins and ends. The end may be beyond the bytes. */
 function valueSpan(
   bytes: Buffer,
   at: number,

@@ -28,9 +28,9 @@ interface Scan {
 
 /**
  * Bytes → the objects of a JSON array, each as it becomes complete: the format of a stream that was not requested as
- * server-sent events. A single object without an array is read as its only element. Any other byte outside of an object
- * ends the stream with a frame that is not a JSON object. An object that is incomplete at the end is dropped. Bounded:
- * an element over `maxStreamEventBytes`, or for which `holdsTooMuch` is true, ends the stream with `oversize`.
+ * server-sent events. A single object without an array is read as its only element. Any unexpected byte outside of an
+ * object ends the stream with a frame that is not a JSON object. An object that is incomplete at the end is dropped.
+ * Bounded: an element over `maxStreamEventBytes`, or for which `holdsTooMuch` is true, ends the stream with `oversize`.
  */
 export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, TextFrame>({
   start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),

@@ -39,7 +39,7 @@ interface Pending {
   closing: boolean;
   /** This is the first block of the stream, so it may start with a byte order mark. */
   first: boolean;
-  /** How many more blocks that are no events are searched for an error. */
+  /** How many more blocks that are not events are searched for an error. */
   besideLeft: number;
   /** The last of these blocks that is not an error. */
   beside: string | undefined;
