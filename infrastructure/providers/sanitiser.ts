@@ -17,7 +17,6 @@ const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audie
 
 /** Credentials that an upstream might echo in its error messages. */
 const secretsOf = ({ auth, defaultHeaders }: ProviderConfig): readonly string[] =>
-  [...Object.entries(auth), ...Object.entries(defaultHeaders)]
-    .filter(([key]) => !plainKeys.has(key))
+  [...Object.entries(auth).filter(([key]) => !plainKeys.has(key)), ...Object.entries(defaultHeaders)]
     .map(([, value]: [string, unknown]) => value)
     .filter((value): value is string => typeof value === 'string' && value.length >= minSecretChars);
