@@ -8,11 +8,11 @@ export interface AdminPorts {
   readonly createAdmin: (credentials: Credentials) => Promise<Either<string, void>>;
   /** `GATEWAY_ADMIN_PASSWORD`. */
   readonly password: string | undefined;
-  /** The terminal to ask for the password; undefined when nobody sits there. */
+  /** The terminal that prompts for the password; `undefined` when input is not interactive. */
   readonly keyboard: NodeJS.ReadableStream | undefined;
 }
 
-/** `gateway admin create --email E`; the password from `GATEWAY_ADMIN_PASSWORD` or a prompt without echo. */
+/** `gateway admin create --email E`. The password comes from `GATEWAY_ADMIN_PASSWORD` or a prompt without echo. */
 export const adminCommand =
   (ports: AdminPorts, { out, err }: Terminal) =>
   async ([verb = '', ...args]: readonly string[]): Promise<number> => {

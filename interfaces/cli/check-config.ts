@@ -1,6 +1,6 @@
 import { flags, type Terminal } from './command.ts';
 
-/** A problem or a warning, with its place in the file. */
+/** A problem or a warning, with its position in the file. */
 export interface Placed {
   readonly path: string;
   readonly line: number;
@@ -8,10 +8,10 @@ export interface Placed {
   readonly message: string;
 }
 
-/** What an MCP server of the file answered. */
+/** The result of checking one MCP server of the file. */
 export interface CheckedServer {
   readonly id: string;
-  /** Undefined: it is well. */
+  /** `undefined`: it is healthy. */
   readonly error: string | undefined;
   readonly says: string;
 }
@@ -19,20 +19,20 @@ export interface CheckedServer {
 export interface Checked {
   readonly problems: readonly Placed[];
   readonly warnings: readonly Placed[];
-  /** Asks the MCP servers of a file without problems. */
+  /** Connects to the MCP servers of a file without problems. */
   readonly mcpServers?: () => Promise<readonly CheckedServer[]>;
-  /** Asks the database of such a file why it does not fit; undefined: it does. */
+  /** Asks the database of such a file why it does not fit; `undefined` when it does. */
   readonly database?: () => Promise<string | undefined>;
 }
 
-/** With its place in the file, where it has one: a variable has none, nor a file that cannot be read. */
+/** With its position in the file if it has one. A variable has none, nor has a file that cannot be read. */
 export const placedLine = (file: string, { path, line, column, message }: Placed): string =>
   [...(line === 0 ? [] : [`${file}:${line}:${column}`]), ...(path === '' ? [] : [path]), message].join(': ');
 
 /**
- * `gateway check-config [FILE] [--mcp] [--database]`: problems make it fail, warnings do not. With `--mcp` it connects to
- * the MCP servers, and fails where one does not answer; with `--database` to the database, and fails where it does not fit
- * the file.
+ * `gateway check-config [FILE] [--mcp] [--database]`: problems make it fail, warnings do not. With `--mcp` it connects
+ * to the MCP servers, and fails if one does not answer. With `--database` it connects to the database, and fails if
+ * that does not fit the file.
  */
 export const checkConfigCommand =
   (check: (file: string) => Promise<Checked>, defaultFile: string, { out, err }: Terminal) =>
@@ -53,7 +53,7 @@ function tellFile(file: string, { problems, warnings }: Checked, { out, err }: T
   if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
 }
 
-/** True: all of them are well. */
+/** Returns true if all of them are healthy. */
 function tellServers(servers: readonly CheckedServer[], { out, err }: Terminal): boolean {
   for (const { id, error, says } of servers)
     if (error === undefined) out(`MCP server ${id}: ${says}`);
@@ -61,7 +61,7 @@ function tellServers(servers: readonly CheckedServer[], { out, err }: Terminal):
   return servers.every(({ error }) => error === undefined);
 }
 
-/** True: it fits. */
+/** Returns true if it fits. */
 function tellDatabase(unfit: string | undefined, err: Terminal['err']): boolean {
   if (unfit !== undefined) err(`error the database: ${unfit}`);
   return unfit === undefined;

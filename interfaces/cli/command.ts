@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** What a command writes to, and what it was called with. */
+/** Where a command writes its output. */
 export interface Terminal {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
@@ -11,21 +11,23 @@ export const terminal: Terminal = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-/** What a disk did not take is missing: the command fails. A reader that has gone wanted no more, as `head` does. */
+/**
+ * The command fails when its output could not be written, for example to a full disk. A closed pipe is no failure: a
+ * reader such as `head` wanted no more.
+ */
 function orFail(error?: NodeJS.ErrnoException | null): void {
   if (error === undefined || error === null || error.code === 'EPIPE') return;
   if (process.exitCode === undefined) terminal.err(`Not all of the output could be written (${error.code}).`);
   process.exitCode = 1;
 }
 
-/** A call that the command line cannot make sense of; the message is for the person who typed it. */
+/** An invalid command line. The message is for the person who typed it. */
 export class UsageError extends Error {}
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
 /**
- * The flags of a command and the words beside them; anything unknown, a word too many, and a flag that is given twice is
- * a usage error.
+ * The flags and the positional words of a command. An unknown flag, a surplus word or a repeated flag is a usage error.
  */
 export function flags<O extends Options>(args: readonly string[], options: O, words = 0) {
   const parsed = parsedArgs(args, options);

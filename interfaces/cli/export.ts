@@ -11,7 +11,7 @@ export interface ExportCall extends Omit<ExportOrder, 'shouldContinue'> {
   readonly bucket: string;
 }
 
-/** Names of buckets as storages have them, and prefixes that no URL spells in another way. */
+/** Bucket names that storages accept, and prefixes with a single spelling in URLs. */
 const target =
   /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9!_.*'()=-]+)*)\/?$/;
 
@@ -20,8 +20,8 @@ const targetTerms =
   "a prefix A-Z a-z 0-9 ! _ . * ' ( ) = - between its slashes";
 
 /**
- * `gateway export`: a line for each day, and what is left for the next run. Exit 1 where it could not come to its end;
- * days that were told are there.
+ * `gateway export`: prints a line for each day, and what is left for the next run. Exits with 1 when it could not
+ * finish; the days that were printed are complete.
  */
 export const exportCommand =
   (

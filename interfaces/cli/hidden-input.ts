@@ -2,8 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
 /**
- * Asks questions on a terminal without showing what is typed. Undefined when the person gives up (Ctrl-C, or the end
- * of the input).
+ * Asks questions on a terminal without echo. Returns `undefined` when the person gives up (Ctrl-C, or end of input).
  */
 export async function askHidden(
   input: NodeJS.ReadableStream,

@@ -4,12 +4,12 @@ import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { StoredKey } from '../../application/ports/keys.ts';
 import { flags, type Terminal, UsageError } from './command.ts';
 
-/** What a call that makes sense does, once it has what it needs. */
+/** A parsed call, to be run once its ports are available. */
 type KeysCall = (ports: KeyPorts, terminal: Terminal) => Promise<number>;
 
 /**
- * `gateway keys create --owner user:EMAIL|team:ID|service_account:ID --name NAME [--model ID]…`, `keys list`,
- * `keys revoke ID`. The call is read before the database is opened.
+ * `gateway keys create --owner user:EMAIL|team:ID|service_account:ID --name NAME [--model ID]…`, `keys list`, `keys
+ * revoke ID`. The arguments are parsed before the database is opened.
  */
 export const keysCommand =
   (withPorts: (run: (ports: KeyPorts) => Promise<number>) => Promise<number>, terminal: Terminal) =>
@@ -74,10 +74,10 @@ function parseOwner(text: string): OwnerRef {
   throw new UsageError('--owner must be user:EMAIL, team:ID or service_account:ID.');
 }
 
-/** Keys that are read at once: a list of many thousands is no one answer. */
+/** Keys per database query, because many thousands do not fit one answer. */
 const keysAtOnce = 5000;
 
-/** The oldest first. */
+/** Oldest first. */
 async function list({ keys, clock }: KeyPorts, { out }: Terminal): Promise<number> {
   const everyKey = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
   const listed: StoredKey[] = [];

@@ -1,7 +1,7 @@
 import type { LedgerVerification } from '../../application/verify-ledger.ts';
 import { type Terminal, UsageError } from './command.ts';
 
-/** `gateway ledger verify`: exit 1 with the differing rows. */
+/** `gateway ledger verify`: prints the rows that differ and exits with 1 if there are any. */
 export const ledgerCommand =
   (verify: () => Promise<LedgerVerification>, { out, err }: Terminal) =>
   async ([verb, ...rest]: readonly string[]): Promise<number> => {

@@ -26,8 +26,8 @@ export interface PricingPorts {
 }
 
 /**
- * `gateway pricing import FILE`: a `pricing.overrides` block on standard output; what could not be carried exactly,
- * and why, on standard error.
+ * `gateway pricing import FILE`: prints a `pricing.overrides` block to standard output, and to standard error what
+ * could not be converted exactly, and why.
  */
 export const pricingCommand =
   (ports: PricingPorts, { out, err }: Terminal) =>

@@ -1,10 +1,10 @@
 interface Usage {
-  /** Each way to call it. */
+  /** Every form of the call. */
   readonly calls: readonly string[];
   readonly does: string;
 }
 
-/** How each command is called. README has the same calls, and says more of each. */
+/** How to call each command. README lists the same calls and says more about each. */
 export const usages = {
   quickstart: {
     calls: ['quickstart [--allow-shrink]'],
@@ -55,7 +55,7 @@ export type CommandName = keyof typeof usages;
 
 export const isCommand = (name: string): name is CommandName => Object.hasOwn(usages, name);
 
-/** The calls of a command and what they do, a line each. */
+/** The calls of a command and what it does, one per line. */
 export const howCalled = (name: CommandName): string => {
   const { calls, does }: Usage = usages[name];
   return [...calls.map((call) => `  gateway ${call}`), `      ${does}`].join('\n');

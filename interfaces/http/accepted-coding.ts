@@ -1,4 +1,7 @@
-/** Whether `Accept-Encoding` allows this coding; one with `q=0` is refused, `*` stands for those that are not named. */
+/**
+ * Whether `Accept-Encoding` allows this coding. `q=0` rejects a coding, and `*` stands for every coding that is not
+ * named.
+ */
 export function acceptsCoding(accepted: string, coding: string): boolean {
   let others = false;
   for (const each of accepted.toLowerCase().split(',')) {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { acceptsCoding } from './accepted-coding.ts';
 import { header, idHeaders, type RequestContext } from './request-context.ts';
 
-/** A built file, and the same as the build compressed it, in the order in which its codings are preferred. */
+/** A built file with its compressed variants from the build, in order of preference. */
 interface PageFile {
   readonly type: string;
   readonly etag: string;
@@ -13,10 +13,10 @@ interface PageFile {
   readonly coded: readonly { readonly coding: string; readonly bytes: Buffer }[];
 }
 
-/** The files by their path under `/admin/`; none where the page was not built. */
+/** The files by their path under `/admin/`. Empty when the page was not built. */
 type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** In that order, with what the build puts behind the names of files. */
+/** In order of preference, each with the suffix that the build appends to file names. */
 const codings = { br: '.br', gzip: '.gz' } as const;
 
 const types: Readonly<Record<string, string>> = {
@@ -47,8 +47,8 @@ async function readPage(folder: string): Promise<PageFiles> {
 }
 
 /**
- * Nothing from elsewhere, nothing inline, in no frame; scripts may not turn text into markup. What the page shows comes
- * over the admin API of the same origin.
+ * Nothing from other origins, nothing inline, no framing, and no script may turn text into markup. The page gets its
+ * data from the admin API of the same origin.
  */
 const policy = [
   "default-src 'none'",
@@ -71,20 +71,20 @@ const everyPage = {
 } as const;
 
 /**
- * Answers `/admin` and everything below it out of the built files in `folder`: a file of the page, or the page itself,
- * which finds its own way. It holds no data, so anybody may have it. The files, some hundred kilobytes, are read when
- * they are first asked for, and kept.
+ * Serves `/admin` and everything below it from the built files in `folder`: an asset, or the page itself, which does
+ * its own routing. The page holds no data, so it needs no session. The files, some hundred kilobytes, are read on the
+ * first request and cached.
  */
 export function adminPage(folder: string): (context: RequestContext, at: string) => Promise<void> {
   let files: Promise<PageFiles> | undefined;
   return async (context, at) => {
     files ??= readPage(folder).catch((error: unknown) => {
-      // It may be in the middle of a build, or there were too many open files.
+      // The build may be running, or there were too many open files. The next request tries again.
       files = undefined;
       throw error;
     });
     const found = await files;
-    // Built meanwhile, it is there without a restart.
+    // A page that is built later is found without a restart.
     if (!found.has('index.html')) files = undefined;
     const asset = at.startsWith('assets/') ? found.get(at) : undefined;
     if (asset !== undefined)

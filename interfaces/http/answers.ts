@@ -4,8 +4,8 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { JsonText } from './json-text.ts';
 
 /**
- * A value of an answer, and its JSON Schema. Answers are built, never read: the codec types what a route gives back,
- * and the schema says the same to whoever reads the description of the API.
+ * A value in an answer, with its JSON Schema. Answers are built and never parsed: the codec gives a route's result its
+ * type, and the schema says the same to readers of the API description.
  */
 export class Value<A> extends t.Type<A> {
   readonly _tag = 'Value' as const;
@@ -27,7 +27,7 @@ const isNumber = (given: unknown): given is number => typeof given === 'number';
 
 export const textValue = new Value('text', isText, { type: 'string' });
 export const uuidValue = new Value('uuid', isText, { type: 'string', format: 'uuid' });
-/** Of RFC 3339, in UTC. */
+/** RFC 3339, in UTC. */
 export const instantValue = new Value('instant', isText, { type: 'string', format: 'date-time' });
 /** A UTC day, as in `2026-01-31`. */
 export const dayValue = new Value('day', isText, { type: 'string', format: 'date' });
@@ -35,7 +35,7 @@ export const dayText = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-
 export const flagValue = new Value('flag', (given): given is boolean => typeof given === 'boolean', {
   type: 'boolean',
 });
-/** A whole number, from 0. */
+/** A non-negative whole number. */
 export const countValue = new Value('count', isNumber, { type: 'integer', minimum: 0 });
 export const numberValue = new Value('number', isNumber, { type: 'number' });
 
@@ -43,17 +43,17 @@ export const numberValue = new Value('number', isNumber, { type: 'number' });
 export const choiceValue = <const W extends string>(words: readonly [W, ...W[]]): Value<W> =>
   new Value('word', (given): given is W => words.some((each) => each === given), { enum: words });
 
-/** JSON that was stored as text; it may be anything. */
+/** JSON that was stored as text. It may be any value. */
 export const jsonValue = new Value('JSON', (given): given is JsonText => given instanceof JsonText, {
   description: 'Any JSON.',
 });
 
-/** The value, or null where it is missing. */
+/** The value, or null when it is missing. */
 export const orNull = <C extends t.Mixed>(codec: C): t.UnionC<[C, t.NullC]> => t.union([codec, t.null]);
 
 export const arrayOf = <C extends t.Mixed>(codec: C): t.ReadonlyArrayC<C> => t.readonlyArray(codec);
 
-/** An object of these members and no others, all of them there. */
+/** An object with exactly these members, all of them required. */
 export const objectOf = <P extends t.Props>(members: P): t.ExactC<t.TypeC<P>> => t.exact(t.type(members));
 
 type MoneyFields<N extends string> = {
@@ -70,7 +70,7 @@ export const usdValue = new Value('USD', isText, {
   examples: ['0.25'],
 });
 
-/** The members that {@link moneyFields} gives. */
+/** The members that {@link moneyFields} returns. */
 export const moneyValues = <N extends string>(name: N): MoneyValues<N> =>
   ({
     [`${name}_usd`]: usdValue,
@@ -94,7 +94,7 @@ export const pageValue = <C extends t.Mixed>(item: C) =>
     total_is_lower_bound: flagValue,
   });
 
-/** Codecs whose schema is made of those of their parts; io-ts tells them by their tags. */
+/** Codecs whose schema is composed of the schemas of their parts. io-ts tells them apart by tag. */
 type Composed =
   | t.ExactType<t.InterfaceType<t.Props>>
   | t.ReadonlyArrayType<t.Mixed>
@@ -102,7 +102,7 @@ type Composed =
   | t.NullType
   | Value<unknown>;
 
-/** The JSON Schema (2020-12) of what a codec of this file types. */
+/** The JSON Schema (2020-12) of a codec from this file. */
 export function answerSchema(codec: t.Mixed): JsonObject {
   const known = codec as Composed;
   switch (known._tag) {

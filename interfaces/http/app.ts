@@ -36,13 +36,13 @@ export interface AppPorts extends ModelEndpointPorts, McpEndpointPorts, ModelsPo
   readonly admin: AdminApiPorts;
   readonly clock: Clock;
   readonly digest: Digest;
-  /** The process is about to end: connections are not kept. */
+  /** Shutdown has begun: connections are not kept alive. */
   readonly draining: () => boolean;
-  /** The end of the grace, where something is still in flight. */
+  /** Fires at the end of the grace period, when something is still in flight. */
   readonly cutOff: CutOff;
-  /** Answers what is asked of the admin page, by its path under `/admin/`. */
+  /** Serves the admin page, given the path under `/admin/`. */
   readonly page: (context: RequestContext, at: string) => Promise<void>;
-  /** Called for defects alone; an expected failure is never one. */
+  /** Called for defects only, never for an expected failure. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
 
@@ -51,8 +51,8 @@ interface State {
 }
 
 /**
- * Koa without its watch over each response's end (`on-finished`): handlers answer by themselves, `openContext` knows
- * when the caller leaves, and the watch cost as much as the routing and the reading of a small body together.
+ * Koa without its watch on the end of each response (`on-finished`). Handlers answer by themselves and `openContext`
+ * detects client disconnects, and that watch cost as much as routing and reading a small body together.
  */
 class GatewayApp extends Koa<State> {
   private readonly onDefect: (error: unknown) => void;
@@ -62,7 +62,7 @@ class GatewayApp extends Koa<State> {
     this.onDefect = onDefect;
   }
 
-  /** What goes wrong in the safety net itself ends this connection, and not the process with all others. */
+  /** An error in the safety net itself closes this connection, and does not end the process with all others. */
   handleRequest(
     ctx: Koa.ParameterizedContext<State>,
     run: (ctx: Koa.ParameterizedContext<State>) => Promise<void>,
@@ -74,10 +74,10 @@ class GatewayApp extends Koa<State> {
   }
 }
 
-/** What a listener answers to: all paths, or those of callers or of admins alone. Health may be asked of each. */
+/** What a listener serves: every path, or only those of callers or of admins. Health endpoints are on each. */
 export type Served = 'all' | 'callers' | 'admins';
 
-/** The HTTP door. Handlers write to the response themselves; Koa gives them order, routing and a safety net. */
+/** The HTTP layer. Handlers write to the response themselves; Koa provides order, routing and a safety net. */
 export const gatewayApp =
   (ports: AppPorts) =>
   (served: Served): Koa<State> => {
@@ -104,11 +104,11 @@ export const gatewayApp =
         if (!ctx.req.complete)
           discardRest(context, ports.pace, ofAdmins ? maxLoginBytes : ports.bodyMaxBytes);
       }
-      // Who takes nothing of an answer is hung up on, whatever was asked.
+      // A client that stops reading its answer is disconnected, whatever the request was.
       await handedOver(ctx.res);
     });
     const models = served === 'admins' ? new Map<string, Answer>() : modelPaths(ports);
-    // The router tries every path that there is: most requests are to one of these, and found at once.
+    // The router tries every path in turn. Most requests are to one of these, which a map finds at once.
     app.use((ctx, next) => (ctx.method === 'POST' ? models.get(ctx.path)?.(ctx) : undefined) ?? next());
     const router = routes(ports, served, models);
     app.use(router.routes());
@@ -119,7 +119,7 @@ export const gatewayApp =
 type Answer = (ctx: { state: State }) => Promise<void>;
 
 function routes(ports: AppPorts, served: Served, models: ReadonlyMap<string, Answer>): Router<State> {
-  // `/V1/Models` and `/v1/models/` are other paths: a proxy before the gateway may guard the one that is meant.
+  // `/V1/Models` and `/v1/models/` are different paths: a proxy in front may guard only the exact path.
   const router = new Router<State>({ sensitive: true, strict: true });
   for (const [path, answer] of models) router.post(path, answer);
   if (served !== 'admins') mountPublicApi(router, ports);
@@ -135,7 +135,7 @@ const on =
   ({ state }) =>
     handler(state.request);
 
-/** What serves models, by its path; each is asked with POST. */
+/** The model endpoints by path. All are POST. */
 function modelPaths(ports: AppPorts): ReadonlyMap<string, Answer> {
   const answerMessages = on(modelEndpoint(ports, messages, messagesFormat));
   const answerCount = on(modelEndpoint(ports, countTokens, messagesFormat));
@@ -170,7 +170,7 @@ function mountForAdmins(router: Router<State>, ports: AppPorts): void {
   router.get('/api/v1/openapi.json', on(describeApi({ admin: ports.admin.routes, open })));
 }
 
-/** The description is built when it is first asked for: it is not needed to start. All answers share its bytes. */
+/** The description is built on the first request, because startup does not need it. All answers share its bytes. */
 function describeApi(routes: Described): (context: RequestContext) => Promise<void> {
   let description: Uint8Array | undefined;
   return async (context) => {
@@ -198,7 +198,7 @@ const pagePath = /^\/admin(?:\/|$)/;
 const modelsPrefix = '/v1/models/';
 const modelPath = /^\/v1\/models\/./;
 
-/** Clients look here whether a base URL leads anywhere, before they have a key. */
+/** Clients without a key request this path to check whether a base URL leads anywhere. */
 async function root(context: RequestContext): Promise<void> {
   sendJson(context.res, 200, idHeaders(context), JSON.stringify({ name: 'model-gateway' }));
 }
@@ -211,7 +211,7 @@ function envelopeFor(path: string, { req }: RequestContext): Envelope {
   return messagesPath.test(path) ? 'messages' : envelopeOf(req);
 }
 
-/** Every unknown path: 404 in the family's envelope; a known one asked in another way: 405. */
+/** An unknown path gets a 404 in the family's envelope; a known path with another method gets a 405. */
 function notServed(
   { secrets }: Pick<AppPorts, 'secrets'>,
   router: Router<State>,
@@ -235,19 +235,22 @@ function notServed(
 
 const targetFault: GatewayError = invalidRequest('The request target is no path and no URL.');
 
-/** The path that is asked for; undefined: there is none in the target, or none can be read out of it. */
+/** The requested path, or `undefined` when the target has none or cannot be parsed. */
 function pathOf(ctx: { readonly path: string | null }): string | undefined {
   try {
     return ctx.path ?? undefined;
   } catch {
-    // Node's parser of HTTP takes targets at which its parser of URLs throws, such as `http://[`.
+    // Node's HTTP parser accepts targets at which its URL parser throws, such as `http://[`.
     return undefined;
   }
 }
 
 const hostFault: GatewayError = invalidRequest('A request has one `Host` header.', 'host');
 
-/** HTTP: two `Host` headers are two requests to whoever reads the other one. HTTP/1.0 may do without. */
+/**
+ * HTTP requires exactly one `Host` header: with two, a proxy that reads the other one sees a different request.
+ * HTTP/1.0 may omit it.
+ */
 function hostFaultOf({ rawHeaders, httpVersionMinor }: IncomingMessage): GatewayError | undefined {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -262,7 +265,7 @@ const methodNotAllowed = (method: string): GatewayError => ({
   message: `This path does not answer to ${method}.`,
 });
 
-/** A defect before the head is a 500; after it the connection is cut, so that nothing looks complete. */
+/** A defect before the response head is a 500. After it the connection is cut, so that nothing looks complete. */
 function fail(context: RequestContext, envelope: Envelope): void {
   if (context.res.headersSent) context.res.destroy();
   else sendError(context, envelope, { code: 'internal_error', message: '' });

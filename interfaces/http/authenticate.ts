@@ -16,7 +16,7 @@ const invalid: GatewayError = {
   message: 'This API key is not valid, or it was revoked.',
 };
 
-/** Public API callers use API keys; on every public path in the same way. */
+/** Authenticates callers of the public API by API key, in the same way on every public path. */
 export const authenticate =
   (accounts: Accounts) =>
   async (req: IncomingMessage): Promise<Either<GatewayError, Caller>> => {

@@ -2,40 +2,42 @@ import type { ServerResponse } from 'node:http';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { LiveList } from '../../domain/shared/live-list.ts';
 
-/** A body that is arriving. */
+/** A body that is being received. */
 export interface Arriving {
   readonly received: (bytes: number) => void;
   readonly over: () => void;
 }
 
-/** Watches a body while it arrives, and calls `stop` when it is not to be waited for any longer. */
+/** Watches a body while it arrives, and calls `stop` when the gateway should no longer wait for it. */
 export type Arrivals = (stop: (why: GatewayError) => void) => Arriving;
 
 export interface Pace {
-  /** How long a body may take in any case. */
+  /** How long a body may take, whatever its speed. */
   readonly firstMs: number;
-  /** Each so many bytes more give it a second more; `Infinity`: nothing does. */
+  /**
+   * Each time this many more bytes arrive, the body gets one more second; `Infinity`: no number of bytes gives it more.
+   */
   readonly bytesPerSec: number;
-  /** How often bodies are looked at. */
+  /** How often bodies are checked. */
   readonly lookMs: number;
 }
 
-/** A body has 10 s; after them it must arrive at 16 KiB/s, which any line does that an API is called over. */
+/** A body has 10 s; after that it must arrive at 16 KiB/s, which any line that can reach an API manages. */
 const requestPace: Pace = { firstMs: 10_000, bytesPerSec: 16 * 1024, lookMs: 500 };
 
 const tooSlow: GatewayError = invalidRequest('The request body arrived too slowly.', 'body');
 
 interface Watched {
-  /** When it is not waited for any longer, unless more of it comes. */
+  /** The deadline, unless more of the body arrives. */
   until: number;
-  /** What has come since the last look. */
+  /** Bytes that arrived since the last check. */
   unseen: number;
   readonly stop: (why: GatewayError) => void;
 }
 
 /**
- * Ends bodies that arrive too slowly. What comes gives time, but never more than `firstMs` ahead: nothing is saved up
- * for a long silence. One timer for all bodies, which stands still when there are none.
+ * Ends bodies that arrive too slowly. Arriving bytes extend the deadline, but never to more than `firstMs` from now, so
+ * a fast start cannot pay for a long silence. One timer serves all bodies, and stops when there are none.
  */
 export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): Arrivals {
   const bodies = new LiveList<Watched>();
@@ -44,7 +46,7 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
 
   const look = (): void => {
     const now = performance.now();
-    // While this process stood still nothing could be read: that is not the callers' slowness.
+    // While this process was stalled nothing could be read. That time does not count as the callers' slowness.
     const stoodStillMs = Math.max(0, now - lookedAt - lookMs);
     lookedAt = now;
     if (bodies.size === 0) {
@@ -84,7 +86,7 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
   };
 }
 
-/** A caller that is too slow gets an error, and the connection is closed. */
+/** A caller that is too slow gets an error, and its connection is closed. */
 export const hangingUp =
   ({ res }: { readonly res: ServerResponse }, arrivals: Arrivals): Arrivals =>
   (stop) =>

@@ -22,18 +22,18 @@ const tooLarge = (maxBytes: number): GatewayError => ({
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-/** What reading a body goes by. */
+/** How a body is read. */
 export interface BodyTerms {
-  /** Of the body as it arrives, and of what it is when it is no longer compressed. */
+  /** Applies to the body as it arrives, and again to its decompressed size. */
   readonly maxBytes: number;
   readonly lease: Pick<Lease, 'hold'>;
   readonly arrivals: Arrivals;
-  /** Undefined: compressed bodies are not read. */
+  /** `undefined`: compressed bodies are rejected. */
   readonly decompress?: Decompress;
 }
 
 /**
- * A JSON body as text. What is over the bound, too slow, not JSON by its type, or not UTF-8, has an error of its own.
+ * A JSON body as text. A body that is too large, too slow, not of a JSON content type, or not UTF-8 has its own error.
  */
 export const readJsonText = async (
   req: IncomingMessage,
@@ -41,18 +41,18 @@ export const readJsonText = async (
 ): Promise<Either<GatewayError, string>> =>
   pipe(await readPieces(req, terms), E.chain(utf8Of), E.map(textOf));
 
-/** A body that may go on upstream. */
+/** A body that may be sent upstream. */
 export interface ReadBody {
-  /** In shared memory where it is so large that it is worked on beside the event loop. */
+  /** In shared memory when it is so large that a worker thread processes it. */
   readonly text: string | SharedText;
-  /** The same in UTF-8, of a text that is not small. */
+  /** The same text in UTF-8, unless it is small. */
   readonly utf8?: Uint8Array;
 }
 
-/** Below so many bytes it costs less to encode a text again than to put pieces of it together. */
+/** Below this size, encoding the text again costs less than assembling it from pieces of its bytes. */
 const minKeptBytes = 4096;
 
-/** The same, for a body that may go on upstream. */
+/** Like {@link readJsonText}, for a body that may be sent upstream. */
 export const readJsonBody = async (
   req: IncomingMessage,
   terms: BodyTerms,
@@ -88,7 +88,7 @@ function sharedBodyOf(pieces: Pieces): Either<GatewayError, ReadBody> {
   return isUtf8(text) ? E.right({ text }) : notUtf8;
 }
 
-/** The coding that a body comes in, unless its head already says that it is not to be read. */
+/** The coding of a body, unless the request head already rules out reading it. */
 function codingOf(
   req: IncomingMessage,
   { maxBytes, decompress }: BodyTerms,
@@ -119,7 +119,10 @@ const notDecoded = (coding: string): GatewayError =>
     'content-encoding',
   );
 
-/** A caller may have left while its key was looked up: an event that has passed by now does not come again. */
+/**
+ * The caller may have disconnected while its key was looked up, and an event that has already fired does not fire
+ * again.
+ */
 async function readPieces(req: IncomingMessage, terms: BodyTerms): Promise<Either<GatewayError, Pieces>> {
   const coding = codingOf(req, terms);
   if (E.isLeft(coding)) return coding;
@@ -133,8 +136,8 @@ async function readPieces(req: IncomingMessage, terms: BodyTerms): Promise<Eithe
 }
 
 /**
- * A body while it is read. Its pace is that of what arrives; the bounds hold for what arrives and for what that is when
- * it is no longer compressed, which is what the lease holds.
+ * A body while it is read. The pace is that of the bytes that arrive. The size limit applies to the bytes that arrive
+ * and to the decompressed bytes; the lease counts the decompressed ones.
  */
 class Reading {
   private readonly req: IncomingMessage;
@@ -166,7 +169,7 @@ class Reading {
 
   begin(): void {
     const { req } = this;
-    // What is here whole need not be watched.
+    // A body that has already arrived in full need not be watched.
     this.arriving = req.complete ? undefined : this.terms.arrivals((why) => this.stop(why));
     req.on('data', this.collect);
     req.once('end', this.end);

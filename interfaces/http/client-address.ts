@@ -1,16 +1,16 @@
 import { BlockList, isIP } from 'node:net';
 
-/** What a connection and its headers say of where a call comes from. */
+/** What a connection and its headers say about the origin of a request. */
 export interface Hops {
   /** The other end of the connection. */
   readonly peer: string | undefined;
-  /** `X-Forwarded-For`: each proxy appends whom it was called by. */
+  /** `X-Forwarded-For`: each proxy appends the address that called it. */
   readonly forwardedFor: string | undefined;
 }
 
 /**
- * The client's address: `X-Forwarded-For` counts from a trusted proxy only, and of it the rightmost address that is
- * not a trusted proxy's. What stands left of that was written by whoever likes.
+ * The client's address. `X-Forwarded-For` is believed only when a trusted proxy sent it, and the client is its
+ * rightmost address that is not a trusted proxy. Anyone can write the addresses to the left of that one.
  */
 export function clientAddress({ peer, forwardedFor }: Hops, trustedProxies: readonly string[]): string {
   const trusted = blockListOf(trustedProxies);
@@ -24,15 +24,15 @@ export function clientAddress({ peer, forwardedFor }: Hops, trustedProxies: read
   return client;
 }
 
-/** A client as it is counted: by its address, and by the network that it is one of many in. */
+/** A client for the purpose of counting: its address, and the network that it shares with others. */
 export interface ClientOrigin {
   readonly address: string;
   readonly network: string;
 }
 
 /**
- * IPv4: the address, of its /24. IPv6: the /64, because one client has 2^64 addresses, of its /48, which is what one
- * site is given.
+ * IPv4: the address and its /24. IPv6: the /64, because one client has 2^64 addresses, and its /48, which is what one
+ * site is assigned.
  */
 export function countedOrigin(address: string): ClientOrigin {
   switch (isIP(address)) {
@@ -59,7 +59,7 @@ function groupsOf(address: string): readonly string[] {
   return [...before, ...zeros, ...after];
 }
 
-/** Without port, brackets, zone, and the IPv6 spelling of IPv4; undefined when it is no address. */
+/** Without port, brackets, zone, or the IPv6 spelling of IPv4. `undefined` when it is not an address. */
 function plainAddress(text: string): string | undefined {
   const [, bracketed, withPort] =
     /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(text.trim()) ?? [];

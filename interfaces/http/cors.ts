@@ -1,7 +1,10 @@
 import { header, idHeaders, type RequestContext } from './request-context.ts';
 import { everyAnswer } from './send-json.ts';
 
-/** What clients send; whatever else a browser app asks to send is its own business: no caller's header goes upstream. */
+/**
+ * Headers that known clients send. Any other header that a browser app asks for is allowed too, since it is not
+ * forwarded upstream.
+ */
 const allowedHeaders = [
   'authorization',
   'x-api-key',
@@ -31,7 +34,7 @@ const allowedHeaders = [
   'last-event-id',
 ] as const;
 
-/** What clients read; the last one stands for the rate limits of upstreams, whatever they are called. */
+/** Headers that clients read. `*` stands for the rate limit headers of upstreams, whatever their names. */
 const exposedHeaders = [
   'x-request-id',
   'request-id',
@@ -44,15 +47,15 @@ const exposedHeaders = [
   '*',
 ] as const;
 
-/** The longest that any browser keeps a preflight's answer. */
+/** The longest time that any browser caches a preflight response. */
 const maxAgeSecs = '86400';
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
 /**
- * Cross-origin answers to browser apps, whose origins are exact ones or `*` (rule 32.12). No
- * credentials: a browser has no key but what its app sends. Says whether the request was a preflight, which is answered
- * here; any other goes on, and its answer says who may read it.
+ * Cross-origin headers for browser apps, whose origins are configured exactly or as `*` (rule 32.12). Credentials are
+ * not allowed: a browser has no key but the one its app sends. Returns whether the request was a preflight, which is
+ * answered here; any other request continues, with headers that say who may read the answer.
  */
 export const crossOrigin =
   (origins: () => readonly string[]) =>

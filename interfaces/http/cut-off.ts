@@ -1,10 +1,12 @@
 import { LiveList } from '../../domain/shared/live-list.ts';
 
-/** The end of the grace: what is in flight then is cut off by the gateway, not left by its caller. */
+/** The end of the grace period: the gateway then aborts everything in flight, which is not a client disconnect. */
 export interface CutOff {
-  /** Cuts off everything in flight, and what comes after. */
+  /** Aborts everything in flight, and everything that starts later. */
   readonly now: () => void;
-  /** Calls back once when that happens, at once if it has happened; the returned function forgets the callback. */
+  /**
+   * Calls back once when that happens, or immediately if it has happened. The returned function removes the callback.
+   */
   readonly whenCut: (callback: () => void) => () => void;
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { idHeaders, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 
-/** The wire format of an error: the OpenAI envelope, or that of the messages API. */
+/** The wire format of an error: the envelope of OpenAI or of the messages API. */
 export type Envelope = 'openai' | 'messages';
 
 /** `error.type` of the OpenAI envelope (rule 34.1). */
@@ -41,7 +41,7 @@ const typeOf = {
   internal_error: 'internal_error',
 } as const satisfies Record<ErrorCode, string>;
 
-/** `error.type` in the messages-API vocabulary; `upstream_error` goes by its status. */
+/** `error.type` in the vocabulary of the messages API. For `upstream_error` the status decides. */
 const messagesTypeOf: Readonly<Record<ErrorCode, string>> = {
   ...typeOf,
   request_too_large: 'request_too_large',
@@ -52,7 +52,7 @@ const messagesTypeOf: Readonly<Record<ErrorCode, string>> = {
   internal_error: 'api_error',
 };
 
-/** What `error.type` may be, per envelope. */
+/** The possible values of `error.type`, per envelope. */
 export const errorTypes: Readonly<Record<Envelope, readonly string[]>> = {
   openai: [...new Set(Object.values(typeOf))],
   messages: [...new Set(Object.values(messagesTypeOf))],
@@ -66,13 +66,13 @@ const messagesTypeByStatus: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** An upstream that speaks the messages API has named the type itself. */
+/** An upstream that speaks the messages API names the type itself. */
 const messagesType = (error: GatewayError): string =>
   error.upstream?.labels?.messagesType ??
   (error.code === 'upstream_error' ? messagesTypeByStatus[errorStatus(error)] : undefined) ??
   messagesTypeOf[error.code];
 
-/** What went wrong inside stays inside. */
+/** Details of internal errors are not exposed. */
 const publicMessage = ({ code, message }: GatewayError): string =>
   code === 'internal_error' ? 'The gateway failed to handle the request.' : message;
 
@@ -85,8 +85,8 @@ type OpenAiError = {
 };
 
 /**
- * `{error: {message, type, param, code}}`, with real nulls. `type` is the gateway's word; `code` and `param` are the
- * upstream's where it sent them, because callers act on `context_length_exceeded` and its like.
+ * `{error: {message, type, param, code}}`, with real nulls. `type` is the gateway's own; `code` and `param` are the
+ * upstream's if it sent them, because callers act on codes such as `context_length_exceeded`.
  */
 export function openAiError(error: GatewayError): OpenAiError {
   const labels = error.upstream?.labels;
@@ -115,10 +115,10 @@ export const messagesError = (
   request_id: requestId,
 });
 
-/** The same request cannot get past these. */
+/** Statuses that the same request would get again. */
 const finalStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 415]);
 
-/** What clients act on without reading the body: the gateway's own code, whether to try again, and when. */
+/** What clients act on without reading the body: the gateway's own code, whether to retry, and when. */
 export function errorHeaders(error: GatewayError, status = errorStatus(error)): Record<string, string> {
   const headers: Record<string, string> = { ...error.upstream?.headers, 'x-gateway-error': error.code };
   if (error.retryAfterSecs !== undefined) headers['retry-after'] = String(error.retryAfterSecs);
@@ -128,8 +128,8 @@ export function errorHeaders(error: GatewayError, status = errorStatus(error)): 
 }
 
 /**
- * {@link messagesError} in a stream. Agents that read `overloaded_error` there ask again and again, each time at a
- * price; `api_error` ends it. Who was cut off by a gateway that ends may ask again.
+ * {@link messagesError} within a stream. Agents that read `overloaded_error` there retry without end, and each attempt
+ * costs money; `api_error` stops them. A caller that was cut off by a shutdown may retry.
  */
 export function messagesErrorInStream(error: GatewayError, requestId: string): JsonObject {
   const type = messagesType(error);
@@ -138,13 +138,13 @@ export function messagesErrorInStream(error: GatewayError, requestId: string): J
 }
 
 /**
- * Closes the connection behind the answer to a body that is too large: what was not read of it would be taken for the
- * next request.
+ * Closes the connection after the answer to a body that is too large: its unread rest would be taken for the next
+ * request.
  */
 export const connectionHeaders = ({ code }: GatewayError): Record<string, string> =>
   code === 'request_too_large' ? { connection: 'close' } : {};
 
-/** Answers with an error; nothing when the caller has gone or an answer is under way. */
+/** Answers with an error. Does nothing when the caller has disconnected or an answer has begun. */
 export function sendError(
   context: RequestContext,
   envelope: Envelope,
@@ -158,7 +158,9 @@ export function sendError(
   sendJson(res, errorStatus(error), withoutOthersLimits(res, headers), body);
 }
 
-/** Where the answer tells rate limits of the gateway's own, those of an upstream under names of the same kind stay out. */
+/**
+ * If the answer carries the gateway's own rate limit headers, an upstream's headers with the same prefix are left out.
+ */
 function withoutOthersLimits(
   res: Pick<ServerResponse, 'getHeaderNames'>,
   headers: Readonly<Record<string, string>>,

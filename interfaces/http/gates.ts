@@ -3,25 +3,31 @@ import { type LoginBodies, loginBodies } from './admin/login-bodies.ts';
 import { type Arrivals, bodyPace } from './body-pace.ts';
 import { type LoadGate, type LoadLimits, loadGate } from './load-gate.ts';
 
-/** Of the admin API: people and their scripts, a few at a time; of one network a quarter, as of the model API. */
+/**
+ * For the admin API, which has few concurrent users: people and their scripts. One network gets a quarter of the
+ * places, as on the model API.
+ */
 const adminLimits: LoadLimits = {
   maxInFlight: 256,
   maxInFlightPerOwner: 64,
-  // 64 of its largest bodies.
+  // Room for 64 of its largest bodies.
   maxBufferedBytes: 64 * 1024 * 1024,
 };
 
-/** Each waits for the provider, some seconds at most; none has a body. */
+/** Each waits for the provider, for a few seconds at most. None has a body. */
 const signInLimits: LoadLimits = { maxInFlight: 64, maxInFlightPerOwner: 16, maxBufferedBytes: 1024 * 1024 };
 
-/** What the admin API lets in, apart from the model API: nothing that happens at one shuts the other. */
+/** What the admin API admits, apart from the model API, so that load on one never shuts out the other. */
 export interface AdminGates {
-  /** Of calls with a session, and of those that say that they have one. */
+  /** For requests with a session, or with the claim of one. */
   readonly calls: LoadGate;
-  /** Of logins: counted only. Their bodies have a room of their own, and the logins a line. */
+  /**
+   * For logins, which are only counted here. Their bodies have their own memory limit, and logins wait in their own
+   * queue.
+   */
   readonly logins: LoadGate;
   readonly loginBodies: LoginBodies;
-  /** Of browsers on their way to and from the identity provider, for which the gateway waits. */
+  /** For browsers on their way to and from the identity provider, on which the gateway waits. */
   readonly signIns: LoadGate;
 }
 
@@ -30,7 +36,10 @@ export interface Gates {
   readonly admin: AdminGates;
   readonly mcp: McpGates;
   readonly pace: Arrivals;
-  /** Requests of all kinds that are not over yet; streams of MCP servers, which have no end of their own, are none. */
+  /**
+   * Requests of all kinds that have not ended. Streams of MCP servers do not count, because they have no end of their
+   * own.
+   */
   readonly inFlight: () => number;
 }
 

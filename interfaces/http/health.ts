@@ -2,14 +2,14 @@ import { idHeaders, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 
 export interface HealthPorts {
-  /** Why the process must not get requests at the moment; undefined when it may. */
+  /** Why the process must not get requests now; `undefined` when it may. */
   readonly notReady: () => Promise<string | undefined>;
 }
 
-/** The process is alive; nothing else is asked. */
+/** Whether the process is alive. Checks nothing else. */
 export const healthz = (context: RequestContext): Promise<void> => answer(context, 200, { status: 'ok' });
 
-/** Config loaded, database reachable, migrations applied; 503 while draining. */
+/** 200 once the config is loaded, the database reachable and migrations applied; 503 otherwise, and while draining. */
 export const readyz =
   ({ notReady }: HealthPorts) =>
   async (context: RequestContext): Promise<void> => {

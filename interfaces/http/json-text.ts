@@ -1,6 +1,9 @@
 import type { Json } from '../../domain/shared/json.ts';
 
-/** JSON that was stored as text, and goes out as that text: every digit, escape and the order of keys stay. */
+/**
+ * JSON that was stored as text and is sent as that text, so that every digit, every escape and the order of keys
+ * survive.
+ */
 export class JsonText {
   readonly text: string;
 
@@ -9,7 +12,7 @@ export class JsonText {
   }
 }
 
-/** What an admin endpoint gives back: JSON, with stored JSON text anywhere in it. */
+/** What an admin endpoint returns: JSON, with stored JSON text anywhere in it. */
 export type AdminData =
   | Json
   | JsonText
@@ -20,11 +23,14 @@ interface RawJson {
   rawJSON(text: string): unknown;
 }
 
-/** Stands for a text while the rest is printed: printed JSON never escapes a slash, so nothing else looks like it. */
+/**
+ * A placeholder for a text while the rest is serialised. `JSON.stringify` never escapes a slash, so nothing else
+ * matches it.
+ */
 const markOf = (index: number): unknown => (JSON as unknown as RawJson).rawJSON(`"\\/${index}"`);
 const marks = /"\\\/(\d+)"/g;
 
-/** Prints as `JSON.stringify` does, and puts each stored text in its place. */
+/** Serialises like `JSON.stringify`, then puts each stored text in place. */
 export function printedData(data: { readonly [key: string]: AdminData }): string {
   const texts: string[] = [];
   const json = JSON.stringify(data, (_key, value: unknown) =>
@@ -35,6 +41,6 @@ export function printedData(data: { readonly [key: string]: AdminData }): string
     : json.replace(marks, (_mark, index: string) => texts[Number(index)] ?? 'null');
 }
 
-/** The text of a column that may be empty. */
+/** The text of a nullable column. */
 export const storedJsonText = (text: string | undefined): JsonText | null =>
   text === undefined ? null : new JsonText(text);

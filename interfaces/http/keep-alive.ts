@@ -2,28 +2,28 @@ import { LiveList } from '../../domain/shared/live-list.ts';
 
 /** One stream that is kept alive. */
 export interface Alive {
-  /** Something was sent. */
+  /** Call when something was sent. */
   readonly touch: () => void;
   readonly over: () => void;
 }
 
 export interface KeepAlive {
-  /** Calls back whenever nothing was sent for the period, until it is over. */
+  /** Calls back whenever nothing was sent for the period, until `over` is called. */
   readonly watch: (silent: () => void) => Alive;
 }
 
 interface Watched {
-  /** As `performance.now()`: the wall clock may be set meanwhile (rule 38.11). */
+  /** From `performance.now()`, because the wall clock may be set meanwhile (rule 38.11). */
   sentAt: number;
   readonly silent: () => void;
 }
 
-/** How often streams are looked at: periods are whole seconds, so a quarter of one is exact enough. */
+/** How often streams are checked. Periods are whole seconds, so a quarter of one is precise enough. */
 const lookMs = 250;
 
 /**
- * `server.stream_keepalive_secs`: proxies cut streams that are silent for a minute or so, while a model thinks. One
- * timer for all streams, which stands still when there are none; 0 seconds = off.
+ * `server.stream_keepalive_secs`: proxies close streams that are silent for a minute or so, while a model thinks. One
+ * timer serves all streams, and stops when there are none. 0 seconds turns it off.
  */
 export function streamKeepAlive(seconds: () => number): KeepAlive {
   const streams = new LiveList<Watched>();

@@ -3,25 +3,28 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { Server as NetServer, type Socket } from 'node:net';
 import { malformedRequests } from './malformed-request.ts';
 
-/** Request headers up to 32 KiB (rule 33.11). How many they are is bounded by Node: more than 1,000 it refuses alike. */
+/** Request headers up to 32 KiB (rule 33.11). Node bounds their number and refuses more than 1,000 in the same way. */
 const maxHeaderBytes = 32 * 1024;
-/** A caller may take this long to send its headers. A body has its pace instead: large ones come over slow lines. */
+/**
+ * How long a caller may take to send its headers. Bodies are bounded by pace instead, because large ones may come over
+ * slow lines.
+ */
 const headersTimeoutMs = 60_000;
 const noTimeoutMs = 0;
 /**
- * Longer than load balancers keep unused connections, so that they close first: most for 60 s, Google's external ones
- * for 600 s, which cannot be changed.
+ * Longer than load balancers keep idle connections, so that they close first: most keep them for 60 s, Google's
+ * external ones for 600 s, which cannot be changed.
  */
 const keepAliveMs = 620_000;
 /**
- * Requests of one connection whose answers are not out: each is begun as it comes in and answered behind the one before,
- * and few clients send a second one before. Who sends more is hung up on.
+ * Pipelined requests per connection whose answers are not sent yet. Each starts when it arrives and is answered after
+ * the one before; few clients send even a second one early. A client that sends more is disconnected.
  */
 const maxPipelined = 32;
-/** A handshake is a few packets each way; who does not come to its end holds a connection for nothing. */
+/** A handshake is a few packets each way. A client that does not finish it holds a connection for nothing. */
 const handshakeMs = 10_000;
 
-/** A certificate with its chain and its key, both PEM, and the oldest version of TLS that is spoken with them. */
+/** A certificate with its chain and its key, both PEM, and the oldest TLS version that is accepted. */
 export interface TlsIdentity {
   readonly cert: string;
   readonly key: string;
@@ -33,30 +36,30 @@ export interface ListenerTerms {
   readonly port: number;
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<unknown>;
   readonly newId: () => string;
-  /** Connections at once; further ones are closed as they come, and `full` is called for each. */
+  /** Concurrent connections. Further ones are closed on arrival, and `full` is called for each. */
   readonly maxConnections: number;
   readonly full: () => void;
   /** Undefined: plain HTTP. */
   readonly tls: TlsIdentity | undefined;
 }
 
-/** A door: from its address to the requests that come in. */
+/** An HTTP listener on one address. */
 export interface Listener {
   /**
-   * Resolves when connections are accepted; the error says what to do where they cannot be. A process that is alone
-   * on the port accepts them itself, and not through its supervisor.
+   * Resolves once connections are accepted; otherwise the error says what to do. With `alone`, the process is alone on
+   * the port and accepts connections itself rather than through its supervisor.
    */
   readonly open: (alone: boolean) => Promise<void>;
-  /** Where it can be reached: the port is the one that it got. */
+  /** Where it can be reached, with the port that was actually assigned. */
   readonly url: () => string;
   /**
-   * No new connections; those that are open are left alone, and end with their next answer. HTTP's own `close` would
-   * also cut off callers that are still reading an answer whose last byte has been handed to the socket.
+   * Accepts no new connections. Open ones are left alone, and end with their next answer. The `close` of an HTTP server
+   * would also cut off callers that are still reading an answer whose last byte was handed to the socket.
    */
   readonly stop: () => Promise<void>;
   /** Ends every connection. */
   readonly cut: () => void;
-  /** New connections see this identity; those that are there go on with the one that they know. */
+  /** New connections get this identity; existing ones keep theirs. */
   readonly identify: (tls: TlsIdentity) => void;
 }
 
@@ -74,9 +77,10 @@ export function listener(terms: ListenerTerms): Listener {
     askForBody(req, res);
     answer(req, res);
   });
-  // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
+  // An unknown expectation is ignored, as RFC 9110, 10.1.1 allows.
   server.on('checkExpectation', answer).on('clientError', malformed.refuse);
-  // Node would hand them to another process of a cluster, which is as full: connections are dealt out in turn.
+  // Without `dropMaxConnection` Node would hand them to another process of the cluster, which is as full, because
+  // connections are dealt out in turn.
   Object.assign(server, { maxConnections, dropMaxConnection: true }).on('drop', full);
   const cutHandshakes = server instanceof TlsServer ? watchHandshakes(server) : () => undefined;
   return {
@@ -96,14 +100,17 @@ export function listener(terms: ListenerTerms): Listener {
   };
 }
 
-/** `Expect: 100-continue`: a body is asked for when it begins to be read, and not where the answer is a refusal. */
+/**
+ * `Expect: 100-continue`: the body is requested only when the gateway starts to read it, and not when the answer is a
+ * refusal.
+ */
 function askForBody(req: IncomingMessage, res: ServerResponse): void {
   req.once('resume', () => {
     if (!res.headersSent && !res.destroyed) res.writeContinue();
   });
 }
 
-/** Whether a connection may have one more request under way; what else it has sent by then is not begun. */
+/** Whether a connection may have one more request under way. If not, nothing else that it sent is started. */
 function pipelines(): (socket: Socket, res: ServerResponse) => boolean {
   const underWay = new WeakMap<Socket, number>();
   return (socket, res) => {
@@ -128,7 +135,7 @@ function serverOf(
     headersTimeout: headersTimeoutMs,
     requestTimeout: noTimeoutMs,
     keepAliveTimeout: keepAliveMs,
-    // The error names the fault in the gateway's own terms.
+    // The gateway checks `Host` itself, to answer with its own error.
     requireHostHeader: false,
   };
   return tls === undefined
@@ -136,14 +143,17 @@ function serverOf(
     : createTlsServer({ ...terms, ...tls, handshakeTimeout: handshakeMs }, answer);
 }
 
-/** HTTP knows connections from the end of their handshake on: returns how those before it are ended. */
+/**
+ * An HTTP server knows connections only from the end of their TLS handshake. Returns a function that ends earlier ones
+ * too.
+ */
 function watchHandshakes(server: TlsServer): () => void {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // Who does not speak TLS could not read an answer.
+  // A client that does not speak TLS could not read an answer.
   server.removeAllListeners('tlsClientError').on('tlsClientError', (_, socket) => socket.destroy());
   return () => {
     for (const socket of sockets) socket.destroy();
@@ -166,7 +176,7 @@ const opened = (server: Server | TlsServer, host: string, port: number, alone: b
       const message = `The gateway cannot listen on ${host}:${port}: ${why}. ${otherAddress}`;
       reject(new Error(message, { cause: error }));
     };
-    // A supervisor that is asked for a port and dies answers nothing, and Node waits on.
+    // A supervisor that dies while it is asked for a port never answers, and Node would wait forever.
     const orphaned = (): void =>
       reject(new Error('The supervisor ended before the gateway could listen. Start the gateway again.'));
     if (!alone && !process.connected) return orphaned();

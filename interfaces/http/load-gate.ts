@@ -1,8 +1,10 @@
 import type { HeldMemory } from '../../application/model-request.ts';
 
-/** What one request holds of the process; given back when it ends, but for memory that is kept for longer. */
+/** What one request holds of the process. Released when it ends, except for memory that is kept for longer. */
 export interface Lease extends HeldMemory {
-  /** Says whose request it is, before it holds anything; false when that owner has as many in flight as one owner may. */
+  /**
+   * Names the owner of the request, before it holds anything. False when that owner has as many in flight as allowed.
+   */
   readonly belongsTo: (owner: string) => boolean;
   readonly release: () => void;
 }
@@ -20,10 +22,10 @@ interface OwnerLoad {
 }
 
 /**
- * `server.max_in_flight` requests and `server.max_buffered_bytes` bytes. One owner has its share of the requests
- * (`server.max_in_flight_per_owner`), and of the bytes the last ones, as many as the same share of them, are not for
- * an owner that holds more than its share in several requests: nobody takes the room of all others, and yet one large
- * body always fits.
+ * At most `server.max_in_flight` requests and `server.max_buffered_bytes` bytes. One owner has at most its share of the
+ * requests (`server.max_in_flight_per_owner`). The same share of the bytes, the last of the buffer, is closed to an
+ * owner that holds more than its share in several requests. So no owner can fill the buffer for all others, and yet one
+ * large body always fits.
  */
 export function loadGate(limits: LoadLimits) {
   const all: Load = { limits, owners: new Map(), inFlight: 0, buffered: 0 };
@@ -74,7 +76,7 @@ class RequestLease implements Lease {
   };
 
   readonly holdUnfinished = (bytes: number): boolean => {
-    // An upstream may be read on for a while after its request has ended.
+    // An upstream may still be drained after its request has ended.
     if (this.keepers === 0) return true;
     const more = bytes - this.unfinished;
     if (more > 0 && !this.hasRoomFor(more)) return false;
@@ -118,7 +120,7 @@ class RequestLease implements Lease {
     this.add(-this.bytes);
     if (this.owner === undefined) return;
     const { key, load } = this.owner;
-    // What is there by now may be another count of the same owner's, begun when this one was over.
+    // The map may by now hold a newer entry of the same owner, created after this one was deleted.
     const isOver = load.requests === 0 && load.bytes === 0;
     if (isOver && this.all.owners.get(key) === load) this.all.owners.delete(key);
   }

@@ -4,7 +4,9 @@ import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-e
 import { errorHeaders, openAiError } from './error-presenter.ts';
 import { everyAnswer } from './send-json.ts';
 
-/** What is wrong with bytes that are no request, or no body, by Node's own code; anything else is no HTTP. */
+/**
+ * Errors for bytes that are not a valid request or body, by Node's code. Any other code means that they are not HTTP.
+ */
 const faults: Readonly<Record<string, readonly [status: string, error: GatewayError]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -18,26 +20,26 @@ const faults: Readonly<Record<string, readonly [status: string, error: GatewayEr
 };
 const noHttp = ['400 Bad Request', invalidRequest('The request is not valid HTTP.')] as const;
 
-/** A caller that left, perhaps in the middle of its body: to its request it is one who left. */
+/** The client disconnected, perhaps within its body. Its request sees a client disconnect. */
 const endOfInput = 'HPE_INVALID_EOF_STATE';
 
-/** Emitted by a request whose body turns out to be no HTTP, with the error; who begins to read later asks {@link bodyFault}. */
+/** Emitted, with the error, by a request whose body turns out not to be HTTP. A late reader calls {@link bodyFault}. */
 export const malformedBody = 'malformedBody';
 
 const faultyBodies = new WeakMap<IncomingMessage, GatewayError>();
 
-/** Why what is left of a body cannot be read; undefined: it can. */
+/** Why the rest of a body cannot be read; `undefined` when it can. */
 export const bodyFault = (req: IncomingMessage): GatewayError | undefined => faultyBodies.get(req);
 
 /**
- * Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. Where they
- * are the body of a request, that is what is answered, and once. Where they come behind a request whose answer is not
- * out, the connection ends behind that answer: it may have been paid for.
+ * Handles bytes that cannot be parsed as a request: they too are answered in the OpenAI envelope, and the connection
+ * ends. Inside a request's body the error is the answer to that request, and is sent once. Behind a request that is not
+ * answered yet, the connection ends after that answer, because it may have been paid for.
  */
 export function malformedRequests(newId: () => string) {
   const answers = new WeakMap<Duplex, ServerResponse>();
   return {
-    /** Called for each request, so that nothing is written in the place of its answer, or into the middle of it. */
+    /** Called for each request, so that nothing is written in place of its answer, or into the middle of it. */
     answering: (req: IncomingMessage, res: ServerResponse): void => void answers.set(req.socket, res),
     refuse: ({ code }: NodeJS.ErrnoException, socket: Duplex): void => {
       const answer = answers.get(socket);
@@ -50,21 +52,24 @@ export function malformedRequests(newId: () => string) {
   };
 }
 
-/** Who reads the body is told, and answers; who does not read it answers as ever. Either way the connection ends. */
+/**
+ * A handler that reads the body gets the error and answers with it; one that does not answers as usual. Either way the
+ * connection ends.
+ */
 function refuseBody(answer: ServerResponse, error: GatewayError): void {
   answer.shouldKeepAlive = false;
   faultyBodies.set(answer.req, error);
   answer.req.emit(malformedBody, error);
 }
 
-/** Nothing else can be said to its caller. */
+/** Whether the answer is under way, so that nothing else can be sent to its caller. */
 const isUnderWay = ({ req, headersSent, writableFinished }: ServerResponse): boolean =>
   req.complete ? !writableFinished : headersSent;
 
-/** What follows a whole request does not take its answer away; a body that is wrong, or a caller that left, does. */
+/** Bytes after a complete request do not cancel its answer. A malformed body or a client disconnect does. */
 function endWith(answer: ServerResponse, socket: Duplex, code: string | undefined): void {
   if (!answer.req.complete || code === endOfInput) return void socket.destroy();
-  // Further bytes are as wrong: once is enough. An answer that ends its connection by itself needs nothing.
+  // Further bytes are just as malformed: once is enough. An answer that closes its connection anyway needs nothing.
   if (!answer.shouldKeepAlive) return;
   answer.shouldKeepAlive = false;
   answer.once('finish', () => socket.end(() => socket.destroy()));

@@ -8,7 +8,7 @@ import type { CutOff } from './cut-off.ts';
 export interface RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** The `x-request-id`: the caller's value unchanged, or one generated once before any handler runs. */
+  /** The `x-request-id`: the caller's value unchanged, or one generated before any handler runs. */
   readonly requestId: RequestId;
   readonly callerChoseRequestId: boolean;
   /** Milliseconds since the epoch. */
@@ -36,10 +36,10 @@ export function openContext(
   };
 }
 
-/** Of a door that stays open. */
+/** For a gateway that never shuts down. */
 const neverCut: Pick<CutOff, 'whenCut'> = { whenCut: () => () => undefined };
 
-/** The caller is gone when its connection closes before the answer was handed over whole. */
+/** The caller is gone when its connection closes before the whole answer was handed over. */
 function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): CallerLink {
   let gone = false;
   const { link, lose } = losable();
@@ -53,7 +53,7 @@ function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): Calle
   return { ...link, gone: () => gone };
 }
 
-/** A link that is lost at most once, and gone with it. */
+/** A link that is lost at most once, and is gone from then on. */
 export function losable(): { readonly link: CallerLink; readonly lose: (why: CallerLoss) => void } {
   let lost: CallerLoss | undefined;
   const callbacks: ((why: CallerLoss) => void)[] = [];
@@ -80,11 +80,11 @@ export const header = (req: IncomingMessage, name: string): string | undefined =
   return typeof value === 'string' ? value : undefined;
 };
 
-/** Echoed on every response, streams and errors too; the messages SDKs read `request-id`. */
+/** Sent on every response, including streams and errors; the SDKs of the messages API read `request-id`. */
 export const idHeaders = ({ requestId }: RequestContext): Record<string, string> => ({
   'x-request-id': requestId,
   'request-id': requestId,
 });
 
-/** Whether the call itself came over TLS. */
+/** Whether the request itself came over TLS. */
 export const isEncrypted = ({ socket }: IncomingMessage): boolean => socket instanceof TLSSocket;

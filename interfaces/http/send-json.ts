@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** On every answer: it is what its type says, and nobody keeps it. */
+/** On every answer: no content sniffing, no caching. */
 export const everyAnswer = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' } as const;
 
 const jsonHeaders = { ...everyAnswer, 'content-type': 'application/json; charset=utf-8' } as const;
 
 /**
- * Sends a whole JSON answer. Head and plain ASCII text leave in one write; it must be said to be latin1, because
- * the head may hold bytes above ASCII (a caller's own request id), which UTF-8 would spell in another way.
+ * Sends a whole JSON answer. Head and plain ASCII text leave in one write. The encoding must be latin1, because the
+ * head may hold bytes above ASCII (a caller's own request id), which UTF-8 would encode differently.
  */
 export function sendJson(
   res: ServerResponse,

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A caller may take nothing of its answer for this long, which is what common proxies allow. */
+/** How long a caller may read nothing of its answer. Common proxies allow as much. */
 const stalledCallerMs = 60_000;
 
 /**
- * Waits until the caller has taken enough for there to be room, or all of it. One who takes nothing for too long is
- * hung up on: what an answer holds, and its settlement, must not wait for ever. Every byte that leaves counts.
+ * Waits until the caller has read enough for the buffer to have room, or everything. A caller that reads nothing for
+ * too long is disconnected, because the memory and the settlement of an answer must not wait forever. Every byte that
+ * leaves counts.
  */
 export function untilTaken(
   res: ServerResponse,
@@ -14,7 +15,7 @@ export function untilTaken(
   patienceMs = stalledCallerMs,
 ): Promise<void> {
   let socket: Socket | null = null;
-  // An answer whose turn has not come on its connection has no socket: it waits for the one before.
+  // A pipelined answer whose turn has not come has no socket yet: it waits for the one before.
   const begin = (): void => {
     socket = res.socket;
     socket?.setTimeout(patienceMs);
@@ -25,8 +26,8 @@ export function untilTaken(
     const done = (): void => {
       res.off(what, done);
       res.off('close', done);
-      // After the last byte the time-out is the server's own, between two answers. It sets none where the next answer
-      // waits already.
+      // After the last byte the server sets its own timeout, for the time between two answers. It sets none when the
+      // next answer is already waiting, so this one is cleared.
       if (socket?.timeout === patienceMs) socket.setTimeout(0);
       resolve();
     };
@@ -35,6 +36,6 @@ export function untilTaken(
   });
 }
 
-/** An answer is in flight until its last byte has left the process: only then may the process end. */
+/** An answer is in flight until its last byte has left the process. Only then may the process end. */
 export const handedOver = (res: ServerResponse): Promise<void> | undefined =>
   res.writableFinished || res.destroyed ? undefined : untilTaken(res, 'finish');

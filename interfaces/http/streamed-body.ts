@@ -1,25 +1,26 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { RequestContext } from './request-context.ts';
 
-/** What is written together; an empty piece is nothing. */
+/** Pieces that are written together. An empty piece writes nothing. */
 export type Pieces = readonly (string | Uint8Array)[];
 
-/** Whom an answer goes to. */
+/** The receiver of an answer. */
 interface StreamedTo {
   readonly res: ServerResponse;
   readonly link: Pick<RequestContext['link'], 'gone'>;
 }
 
 /**
- * An answer with status 200 whose body is written as it comes. What is written together is one chunk of HTTP's chunked
- * coding, spelled here into one text: Node makes four writes of it and gathers them at the end of the turn, which takes
- * an eighth of what it takes to pass an event on. It is a text, a character for each byte, and no buffer: small buffers
- * are cut out of larger ones, which callers who read slowly would keep. To a caller who has left nothing is written.
+ * A 200 answer whose body is written as it comes. Pieces written together become one chunk of HTTP's chunked coding,
+ * assembled here into one string: Node would make four writes of it and gather them at the end of the turn, an eighth
+ * of the whole cost of passing an event on. It is a string with one character per byte rather than a buffer, because
+ * small buffers are slices of larger ones, which slow callers would keep alive. Nothing is written after a client
+ * disconnect.
  */
 export class StreamedBody {
   private readonly res: ServerResponse;
   private readonly gone: () => boolean;
-  /** Callers of HTTP/1.0 know no coding: their body ends with the connection. */
+  /** HTTP/1.0 has no chunked coding: there the body ends with the connection. */
   private readonly isChunked: boolean;
 
   /** Sends the head at once. */
@@ -28,7 +29,8 @@ export class StreamedBody {
     this.gone = link.gone;
     if (!this.gone()) {
       res.writeHead(200, headers);
-      // Not flushHeaders, which spells a head in UTF-8: a caller's own request id is bytes, and Node's latin1.
+      // Not `flushHeaders`, which encodes the head in UTF-8: a caller's own request id is raw bytes, read by Node as
+      // latin1.
       res.write('', 'latin1');
     }
     this.isChunked = res.chunkedEncoding;
@@ -48,19 +50,19 @@ export class StreamedBody {
     return !res.writableNeedDrain;
   }
 
-  /** Says that the stream is alive, unless there is something to be taken that says so. */
+  /** Shows that the stream is alive, unless bytes that the caller has yet to read already do. */
   keepAlive(piece: string): void {
     if (!this.res.writableNeedDrain) this.write([piece]);
   }
 
-  /** The last chunk: without it a caller knows that the body broke off. */
+  /** Writes the last chunk. Without it a caller knows that the body broke off. */
   end(): void {
     this.res.chunkedEncoding = this.isChunked;
     this.res.end();
   }
 }
 
-/** The bytes of a piece, a character each. */
+/** The bytes of a piece, one character each. */
 function asLatin1(piece: string | Uint8Array): string {
   if (typeof piece !== 'string')
     return Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1');

@@ -1,13 +1,13 @@
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../domain/shared/named-key.ts';
 
-/** What is known of the paths that there are, and of what no answer may say. */
+/** Which paths exist, and what no answer may reveal. */
 export interface UnknownPathTerms {
   readonly isPath: (path: string) => boolean;
   readonly redacted: (text: string) => string;
 }
 
-/** An unknown path is named; for the two usual mistakes in base URLs the error says what to write. */
+/** Names the unknown path. For the two usual mistakes in base URLs the error says how to fix them. */
 export const unknownPath = (path: string, { isPath, redacted }: UnknownPathTerms): GatewayError => ({
   code: 'not_found',
   message: `There is nothing at \`${namedKey(printable(redacted(path)))}\`.${adviceFor(path, isPath)}`,
@@ -21,7 +21,7 @@ function adviceFor(path: string, isPath: UnknownPathTerms['isPath']): string {
   return '';
 }
 
-/** Characters that a URL may not hold, and the one that would end the quotation, are escaped as in URLs. */
+/** Escapes characters that a URL may not contain, and the backtick that would end the quotation. */
 const printable = (path: string): string =>
   path.replaceAll(
     /[^\x21-\x7e]|`/g,

@@ -1,12 +1,12 @@
 import { type Arrivals, bodyPace } from './body-pace.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** After its answer a caller that still sends has this long to read it, before the connection is cut. */
+/** How long a caller that still sends has to read its answer before the connection is cut. */
 const readingTime = bodyPace({ firstMs: 1000, bytesPerSec: Infinity, lookMs: 250 });
 
 /**
- * What is left of a body when its request has been answered: thrown away at the pace of any body, so that the
- * connection can be used again. Of more than `maxBytes` nothing is read any longer, and the connection ends.
+ * Discards what is left of a body once its request has been answered, at the pace of any body, so that the connection
+ * can be reused. Once more than `maxBytes` of it has arrived, reading stops and the connection ends.
  */
 export function discardRest({ req, res }: RequestContext, pace: Arrivals, maxBytes: number): void {
   if (req.destroyed) return;

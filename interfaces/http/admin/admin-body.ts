@@ -9,7 +9,7 @@ import type { Arrivals } from '../body-pace.ts';
 import type { Lease } from '../load-gate.ts';
 import { header } from '../request-context.ts';
 
-/** 1 MiB: no admin call says more than a form does. */
+/** 1 MiB: no admin call carries more than a form does. */
 export const maxAdminBodyBytes = 1024 * 1024;
 
 const json = /^application\/json\s*(?:;|$)/i;
@@ -17,7 +17,10 @@ const json = /^application\/json\s*(?:;|$)/i;
 const hasBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || (header(req, 'content-length') ?? '0') !== '0';
 
-/** The body of a state-changing call: `application/json`, an object that repeats no key; undefined when it has none. */
+/**
+ * The body of a state-changing call: `application/json`, an object without repeated keys. `undefined` when there is
+ * none.
+ */
 export async function readAdminBody(
   req: IncomingMessage,
   maxBytes: number,

@@ -6,25 +6,25 @@ import type { RequestContext } from '../request-context.ts';
 /** The status of a client disconnect before the answer (rule 35.25). */
 const leftStatus = 499;
 
-/** The one call that is recorded as a login. */
+/** The only call that is recorded as a login. */
 export const loginPath = '/api/v1/auth/login';
 
-/** What becomes known of one call of the admin API on its way. */
+/** What becomes known about one call of the admin API while it is handled. */
 export class AdminCallRecord {
   readonly address: string;
-  /** Whose session it is, or was made, or was ended. */
+  /** The user whose session is used, opened or ended. */
   userId: string | undefined;
-  /** The e-mail address that a login gives, as it was typed. */
+  /** The e-mail address of a login, as typed. */
   email: string | undefined;
   errorCode: ErrorCode | undefined;
-  /** Why somebody was not signed in. */
+  /** Why a sign-in failed. */
   reason: string | undefined;
 
   constructor(address: string) {
     this.address = address;
   }
 
-  /** Reports the call once, when it is over, however it ends. */
+  /** Reports the call once, when it ends, however it ends. */
   reportWhenOver(
     { clock, onEnded }: { readonly clock: Clock; readonly onEnded: (call: EndedAdminCall) => void },
     { req, res, requestId, receivedAt }: RequestContext,

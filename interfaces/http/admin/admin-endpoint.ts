@@ -32,7 +32,7 @@ import { type AdminData, printedData } from '../json-text.ts';
 import { Redirect, sendRedirect } from './redirect.ts';
 import { sessionToken } from './session-cookie.ts';
 
-/** Whose API token a call shows, and what it may do. */
+/** The owner of the API token of a call, and the token's scope. */
 interface Bearer {
   readonly person: Person;
   readonly adminTokenId: string;
@@ -43,47 +43,49 @@ export interface AdminEndpointPorts {
   readonly gates: AdminGates;
   readonly pace: Arrivals;
   readonly clock: Clock;
-  /** `server.public_base_url`, as it is at the moment. */
+  /** The current `server.public_base_url`. */
   readonly publicBaseUrl: () => string | undefined;
-  /** How far the replica is that some routes read, asked before they do; undefined: there is none. */
+  /**
+   * How far the replica that some routes read has caught up, asked before they read. `undefined` when there is none.
+   */
   readonly asOf?: (() => Promise<string | null>) | undefined;
-  /** `server.trusted_proxies`, as they are at the moment. */
+  /** The current `server.trusted_proxies`. */
   readonly trustedProxies: () => readonly string[];
-  /** Is given each call when it is over. */
+  /** Called for each call when it ends. */
   readonly onEnded: (call: EndedAdminCall) => void;
   readonly currentSession: (token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>;
-  /** Whose API token this is. */
+  /** The owner of an API token. */
   readonly bearerOf: (shown: string) => Promise<Either<GatewayError, Bearer>>;
-  /** True when what was thrown means that the database was away or too busy. */
+  /** True when an error means that the database was unreachable or too busy. */
   readonly isDatabaseTrouble: (error: unknown) => boolean;
 }
 
-/** A call of the admin API whose origin was checked, and nothing else. */
+/** A call of the admin API of which only the origin was checked. */
 export interface OpenCall {
   readonly context: RequestContext;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The token that its cookie holds. */
+  /** The token in its session cookie. */
   readonly token: string | undefined;
   readonly origin: ClientOrigin;
   readonly lease: Lease;
-  /** What is reported of the call: whose it is, is noted there. */
+  /** What is reported about the call. Handlers note there whose call it is. */
   readonly record: AdminCallRecord;
-  /** What its answer says of itself beside its time. */
+  /** Members of `meta` in the answer, besides its time. */
   readonly meta: { as_of?: string | null };
 }
 
-/** What an endpoint does; it decides itself who may call it. */
+/** An endpoint, which decides itself who may call it. */
 export interface AdminEndpoint {
   readonly path: string;
-  /** Which gate it is behind; that of calls unless given. */
+  /** The gate that it is behind; `calls` by default. */
   readonly gate?: 'calls' | 'logins' | 'signIns';
-  /** Browsers open it by themselves: the path of a page that says to people why they were refused. Others get JSON. */
+  /** For endpoints that browsers navigate to: the path of a page that explains the refusal. Other clients get JSON. */
   readonly refusalPage?: (code: ErrorCode) => string;
   readonly handle: (call: OpenCall) => Promise<Either<AdminFailure, AdminData | Redirect>>;
 }
 
-/** A route that is not for admins alone. */
+/** A route that is not only for admins. */
 export type OpenRoute = RouteTerms & AdminEndpoint;
 
 interface DeclaredOpen<C extends t.Mixed> extends Pick<AdminEndpoint, 'gate' | 'refusalPage'> {
@@ -97,7 +99,7 @@ interface DeclaredOpen<C extends t.Mixed> extends Pick<AdminEndpoint, 'gate' | '
   readonly handle: (call: OpenCall) => Promise<Either<GatewayError, t.TypeOf<C>>>;
 }
 
-/** An open route by its declaration; it reads its inputs itself, since it decides when. */
+/** An open route from its declaration. It reads its inputs itself, because it decides when. */
 export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRoute => ({
   query: {},
   body: undefined,
@@ -105,7 +107,7 @@ export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRou
   ...declared,
 });
 
-/** What an admin route does: session or token and role first, the body last. */
+/** The endpoint of an admin route: session or token and role first, the body last. */
 export const forAdmins =
   (ports: AdminEndpointPorts) =>
   (
@@ -119,7 +121,7 @@ export const forAdmins =
       if (E.isLeft(known)) return known;
       const read = changes ? await bodyOf(ports, call) : E.right(undefined);
       if (E.isLeft(read)) return read;
-      // A body may take a minute to come: who is no admin any more by then changes nothing.
+      // A body may take a minute to arrive. A caller that is no longer an admin by then must change nothing.
       const admin = changes ? await adminOf(ports, route, call) : known;
       if (E.isLeft(admin)) return admin;
       const { userId, email, adminTokenId } = admin.right;
@@ -133,7 +135,7 @@ export const forAdmins =
 const tokenRefused = (message: string): Either<GatewayError, never> =>
   E.left({ code: 'admin_required', message });
 
-/** Who calls: by the API token that the call shows, else by its session. */
+/** The caller: by the API token of the call if it has one, otherwise by its session. */
 async function adminOf(
   ports: AdminEndpointPorts,
   { isRead, sessionOnly = false }: Pick<AdminRoute, 'isRead' | 'sessionOnly'>,
@@ -158,7 +160,7 @@ async function adminOf(
 
 const fromSession = ({ person }: CurrentSession) => ({ person, scope: undefined, adminTokenId: undefined });
 
-/** The body of somebody whose session is known. */
+/** The body, read only once the caller is known. */
 const bodyOf = (
   { pace }: AdminEndpointPorts,
   { context, lease }: OpenCall,
@@ -181,8 +183,8 @@ export const adminEndpoint =
       const call = openCall(context, params, origin, lease, record);
       const result = await answerOf(ports, handle, call);
       answer(record, call.meta, result);
-      // It is in flight until its last byte has left the process: only then may the process end. An error has left
-      // at once, and must hold no place: whoever has no session could keep it by not reading.
+      // An answer is in flight until its last byte has left the process: only then may the process end. An error is
+      // sent at once and must not keep its place: a client without a session could keep one by not reading.
       if (E.isRight(result)) await handedOver(context.res);
     } finally {
       lease?.release();
@@ -233,7 +235,7 @@ async function answerOf(
     hasCookie: req.headers.cookie !== undefined,
   };
   if (isCrossOrigin(origin, ownOrigin(ports.publicBaseUrl(), req))) return E.left(crossOrigin);
-  // No table can hold U+0000, so nothing there is called so.
+  // No table can hold U+0000, so nothing has such an id.
   if (Object.values(call.params).some((value) => value.includes('\0'))) return E.left(notFound);
   try {
     return await handle(call);
@@ -244,7 +246,7 @@ async function answerOf(
   }
 }
 
-/** The error's envelope; beside `error` stands `data` where the failure says how things are. */
+/** The error's envelope, with `data` beside `error` when the failure carries the present state. */
 function sendFailure(context: RequestContext, failure: AdminFailure): void {
   const { present, ...error } = failure;
   if (present === undefined) return sendError(context, 'openai', error, connectionHeaders(error));
@@ -253,7 +255,7 @@ function sendFailure(context: RequestContext, failure: AdminFailure): void {
   sendJson(context.res, errorStatus(error), headers, printedData({ ...openAiError(error), data: present }));
 }
 
-/** The origin of `public_base_url`, else of `Host`, as the call came. */
+/** The origin of `public_base_url`, or else of `Host` with the scheme of the call. */
 const ownOrigin = (publicBaseUrl: string | undefined, req: IncomingMessage): string | undefined =>
   URL.parse(publicBaseUrl ?? `${isEncrypted(req) ? 'https' : 'http'}://${req.headers.host ?? ''}`)?.origin;
 
@@ -276,5 +278,5 @@ const answering =
     }
   };
 
-/** A browser that a person looks at asks for HTML; scripts and `fetch` do not. */
+/** Browser navigation asks for HTML; scripts and `fetch` do not. */
 const wantsPage = ({ req }: RequestContext): boolean => header(req, 'accept')?.includes('text/html') === true;

@@ -10,67 +10,67 @@ import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts'
 import type { AdminData } from '../json-text.ts';
 import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
 
-/** Who is logged in; the role was read at this request. */
+/** The admin who calls. The role was read during this request. */
 export interface Admin {
   readonly userId: string;
   readonly email: string;
-  /** Where the call comes from. */
+  /** The client's address. */
   readonly address: string;
-  /** The token that the call is made with; undefined: a session. */
+  /** The token that authenticated the call; `undefined` for a session. */
   readonly adminTokenId?: string | undefined;
 }
 
-/** A call of a platform admin whose session, role and origin were checked. */
+/** A call of a platform admin, with session, role and origin checked. */
 export interface AdminCall {
   readonly admin: Admin;
   /** Values of the `:name` parts of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The JSON body of a call that has one. */
+  /** The JSON body, if there is one. */
   readonly body: Json | undefined;
-  /** The header `If-Match`. */
+  /** The `If-Match` header. */
   readonly ifMatch: string | undefined;
 }
 
-/** An expected failure, with the present state of what could not be changed. */
+/** An expected failure, with the present state of an object that could not be changed. */
 export type AdminFailure = GatewayError & { readonly present?: AdminData };
 
-/** What a body is of, as in `a budget`, and its members. */
+/** What a body describes, as in `a budget`, and its members. */
 export interface BodyInputs<B extends Inputs = Inputs> {
   readonly of: string;
   readonly members: B;
 }
 
-/** What a route takes and gives; the description of the API is made of it (`openapi.json`). */
+/** The inputs and the answer of a route. The API description is made from them (`openapi.json`). */
 export interface RouteTerms {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Such as `/api/v1/admin/spend/budgets/users/:user_id`. */
+  /** For example `/api/v1/admin/spend/budgets/users/:user_id`. */
   readonly path: string;
   /** One sentence. */
   readonly summary: string;
   readonly query: Inputs;
-  /** Undefined: it takes none. */
+  /** `undefined`: it takes no body. */
   readonly body: BodyInputs | undefined;
-  /** Undefined: it has no versions. */
+  /** `undefined`: the object has no versions. */
   readonly ifMatch: Input<unknown> | undefined;
-  /** Of `data`. */
+  /** The codec of `data`. */
   readonly answer: t.Mixed;
-  /** It reads a replica where there is one, and `meta` says how far that is. */
+  /** It reads a replica where there is one, and `meta` says how far that replica has caught up. */
   readonly fromReplica?: boolean;
-  /** Beside those of each call: no session, no admin, wrong input, no database, overload, a defect. */
+  /** In addition to those of every call: no session, not an admin, invalid input, no database, overload, a defect. */
   readonly errors: readonly ErrorCode[];
 }
 
-/** One admin endpoint. What it gives back becomes `data` of `{data, meta}`, with status 200. */
+/** One admin endpoint. Its result becomes `data` of `{data, meta}`, with status 200. */
 export interface AdminRoute extends RouteTerms {
-  /** Whether it leaves everything as it was, also where its method is one that changes things. */
+  /** Whether it changes nothing, even if its method is one that changes state. */
   readonly isRead: boolean;
-  /** It takes a session and no token, whatever its scope. */
+  /** It accepts a session but no API token, whatever its scope. */
   readonly sessionOnly?: boolean;
   readonly handle: (call: AdminCall) => Promise<Either<AdminFailure, AdminData>>;
 }
 
-/** A call whose inputs were read by the codecs of its route. */
+/** A call whose inputs were decoded by the codecs of its route. */
 export interface ReadCall<Q extends Inputs, B extends Inputs, V> {
   readonly admin: Admin;
   readonly params: Readonly<Record<string, string>>;
@@ -97,7 +97,7 @@ interface Declared<Q extends Inputs, B extends Inputs, C extends t.Mixed, V> {
 
 const none: Inputs = {};
 
-/** A route by its declaration: the inputs are read by their codecs before `handle` is called. */
+/** A route from its declaration: its codecs decode the inputs before `handle` is called. */
 export const adminRoute = <
   C extends t.Mixed,
   Q extends Inputs = Inputs,
@@ -139,7 +139,7 @@ interface List<Q extends Inputs, C extends t.Mixed, A> {
   readonly errors?: readonly ErrorCode[];
   readonly sessionOnly?: boolean;
   readonly fromReplica?: boolean;
-  /** Fails where there is nothing that has such a list. */
+  /** Fails when the object that owns the list does not exist. */
   readonly find: (
     asked: ValuesOf<Q>,
     page: QueryPage,
@@ -148,7 +148,7 @@ interface List<Q extends Inputs, C extends t.Mixed, A> {
   readonly present: (item: A) => t.TypeOf<C>;
 }
 
-/** A list in pages. */
+/** A paginated list. */
 export const listRoute = <Q extends Inputs, C extends t.Mixed, A>({
   item,
   find,
@@ -182,7 +182,7 @@ export const listRoute = <Q extends Inputs, C extends t.Mixed, A>({
   },
 });
 
-/** The members of a body by their codecs; an error names the field. */
+/** Decodes the members of a body. An error names the field. */
 export function readBody<B extends Inputs>(
   given: Json | undefined,
   body: BodyInputs<B> | undefined,
@@ -206,14 +206,14 @@ function readVersion<V>(
   return E.isLeft(read) ? E.left(invalidRequest(`\`If-Match\` ${read.left[0]?.message}.`, 'if-match')) : read;
 }
 
-/** There is nothing of the id that the path's parameter gives. */
+/** No object has the id in this path parameter. */
 export const notFound = (what: string, param: string): AdminFailure => ({
   code: 'not_found',
   message: `There is no ${what} of this id.`,
   param,
 });
 
-/** Somebody else has changed it since; the answer shows what it is now. */
+/** Somebody else changed it in the meantime; the answer shows its present state. */
 export const conflictWith = (present: AdminData): AdminFailure => ({
   code: 'conflict',
   message: 'It was changed in the meantime: read its present state, and decide again.',

@@ -28,10 +28,10 @@ import { uuidIn } from './query.ts';
 
 const cadence = choiceValue(['daily', 'weekly', 'monthly']);
 
-/** The members that {@link ownerIds} gives. */
+/** The members that {@link ownerIds} returns. */
 export const ownerIdValues = { owner_kind: choiceValue(['user', 'team']), owner_id: textValue };
 
-/** The same with what the owner is called. */
+/** The same with the owner's name. */
 export const ownerValues = { ...ownerIdValues, owner_name: textValue };
 
 const budgetFields = {
@@ -47,7 +47,7 @@ const budget = objectOf(budgetFields);
 
 const author = choiceValue(['admin', 'config']);
 
-/** A budget of before, or the present one, and who set it and took it away. */
+/** A past or present budget, with who set it and who removed it. */
 export const pastBudget = objectOf({
   ...budgetFields,
   set_by: orNull(author),
@@ -66,7 +66,7 @@ const currentWindow = objectOf({
   blocked_answers: objectOf({ count: countValue, ...moneyValues('cost') }),
 });
 
-/** The budget of an owner as it is after a change. */
+/** The budget of an owner after a change. */
 export const setBudget = objectOf({
   ...ownerIdValues,
   budget: orNull(budget),
@@ -115,7 +115,7 @@ export const ownerIds = (owner: Owner) => ({
   owner_id: owner.kind === 'user' ? owner.userId : owner.teamId,
 });
 
-/** The other way round; undefined: nobody can be called so. */
+/** The inverse of {@link ownerIds}; `undefined` when no owner can have this id. */
 export function ownerNamed(kind: Owner['kind'], id: string): Owner | undefined {
   if (kind === 'team') return { kind, teamId: id };
   const userId = uuidIn(id);
@@ -145,7 +145,7 @@ type AuthorFields<N extends string> = {
     : string | null;
 };
 
-/** `admin` with the admin's id and name, `config`, or null where it was not kept. */
+/** `admin` with the admin's id and name, `config`, or null when it was not recorded. */
 const authorFields = <N extends string>(name: N, by: BudgetAuthor | undefined): AuthorFields<N> =>
   ({
     [name]: by?.kind ?? null,

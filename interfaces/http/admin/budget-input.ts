@@ -23,7 +23,7 @@ export const budgetBody = (isTimezone: (name: string) => boolean) => ({
   members: { ...terms(isTimezone), hard_limit: flagInput },
 });
 
-/** `{cadence, amount_10000, timezone?}`: a dry run is of a hard budget. */
+/** `{cadence, amount_10000, timezone?}`: a dry run always assumes a hard budget. */
 export const dryRunBody = (isTimezone: (name: string) => boolean) => ({
   of: 'a dry run',
   members: terms(isTimezone),

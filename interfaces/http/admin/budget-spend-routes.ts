@@ -55,7 +55,7 @@ const windowDryRun = objectOf({
 
 const budgetDryRun = objectOf({ ...ownerIdValues, last_window: windowDryRun, current_window: windowDryRun });
 
-/** What owners spent by day, and what another amount would have blocked. */
+/** Spend of owners by day, and what another amount would have blocked. */
 export const budgetSpendRoutes = (ports: BudgetSpendRoutePorts): readonly AdminRoute[] =>
   (['users', 'teams'] as const).flatMap((segment) => ownerRoutes(ports, segment));
 

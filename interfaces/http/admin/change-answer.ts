@@ -4,30 +4,30 @@ import type { Changed } from '../../../application/ports/changes.ts';
 import { type AdminFailure, conflictWith, notFound } from './admin-route.ts';
 import type { AdminData } from '../json-text.ts';
 
-/** How an object is named in answers. */
+/** How answers name and show an object. */
 interface Named<A, B extends AdminData> {
-  /** As in `API key`. */
+  /** For example `API key`. */
   readonly what: string;
-  /** The parameter of the path. */
+  /** The path parameter. */
   readonly param: string;
   readonly present: (of: A) => B;
 }
 
-/** Why a change was not made; undefined when it was. */
+/** The failure for a change that was not made. */
 export const unchanged = <A, B extends AdminData>(
   changed: Exclude<Changed<A>, { readonly kind: 'done' }>,
   { what, param, present }: Named<A, B>,
 ): AdminFailure =>
   changed.kind === 'missing' ? notFound(what, param) : conflictWith(present(changed.present));
 
-/** What a change gives back: the object as it is since. */
+/** The answer to a change: the object in its present state, or the failure. */
 export const changedAnswer = <A, B extends AdminData>(
   changed: Changed<A>,
   named: Named<A, B>,
 ): Either<AdminFailure, B> =>
   changed.kind === 'done' ? E.right(named.present(changed.present)) : E.left(unchanged(changed, named));
 
-/** Why something new was not made, beside what is there already. */
+/** The failure when a new object would collide with an existing one. */
 export const taken = (message: string, param: string, present: AdminData): AdminFailure => ({
   ...conflictWith(present),
   message,

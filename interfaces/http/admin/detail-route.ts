@@ -6,11 +6,11 @@ import { uuidIn } from './query.ts';
 interface Detail<C extends t.Mixed, A> {
   /** The path of the list. */
   readonly root: string;
-  /** The parameter that names the row. */
+  /** The path parameter that names the row. */
   readonly param: string;
-  /** How its text is read; undefined: nothing can be called so. By default it is a UUID. */
+  /** Reads the id; `undefined` when no row can have it. UUIDs by default. */
   readonly idIn?: (text: string) => string | undefined;
-  /** What there is none of, as in `request log`. */
+  /** The name of the object in errors, for example `request log`. */
   readonly what: string;
   readonly summary: string;
   readonly answer: C;
@@ -19,7 +19,7 @@ interface Detail<C extends t.Mixed, A> {
   readonly present: (found: A) => t.TypeOf<C>;
 }
 
-/** One row by its id. Strict: a row that was purged or never was is no empty row. */
+/** One row by its id. A row that was purged or never existed is a 404, not an empty row. */
 export const detailRoute = <C extends t.Mixed, A>({
   root,
   param,

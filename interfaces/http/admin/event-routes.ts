@@ -34,7 +34,7 @@ const adminEvent = objectOf({
   admin_token_id: orNull(uuidValue),
 });
 
-/** What admins changed, newest first. */
+/** Changes by admins, newest first. */
 export const eventRoutes = ({ adminEvents }: EventRoutePorts): readonly AdminRoute[] => [
   listRoute({
     path: '/api/v1/admin/events',

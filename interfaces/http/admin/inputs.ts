@@ -5,12 +5,15 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
 
-/** The value under one name of a call: a query parameter, or a member of a body. A failure says what it must be. */
+/** A named value in a call: a query parameter, or a member of a body. A failure says what the value must be. */
 export class Input<A> implements t.Decoder<unknown, A> {
-  /** What it must be. */
+  /** What the value must be. */
   readonly name: string;
   readonly validate: t.Validate<unknown, A>;
-  /** JSON Schema (2020-12) of what is accepted: no narrower than the codec, and as near as it can be said. */
+  /**
+   * The JSON Schema (2020-12) of accepted values: never narrower than the codec, and as close to it as JSON Schema
+   * allows.
+   */
   readonly schema: JsonObject;
   readonly isRequired: boolean;
 
@@ -26,7 +29,7 @@ export class Input<A> implements t.Decoder<unknown, A> {
   }
 }
 
-/** An input that `read` makes a value of; undefined: the value is rejected, and `must` says what it must be. */
+/** An input decoded by `read`. When that returns `undefined` the value is rejected, and `must` says what it must be. */
 export const input = <A>(
   must: string,
   schema: JsonObject,
@@ -42,7 +45,7 @@ export const input = <A>(
     true,
   );
 
-/** The same, and what stands for one that was not given. */
+/** The same input with a default. */
 export const otherwise = <A, B extends Json | undefined>(codec: Input<A>, value: B): Input<A | B> =>
   new Input<A | B>(
     codec.name,
@@ -51,7 +54,7 @@ export const otherwise = <A, B extends Json | undefined>(codec: Input<A>, value:
     false,
   );
 
-/** The same, and null, which takes away what was there. */
+/** The same input, or null, which removes the present value. */
 export const orNullInput = <A>(codec: Input<A>): Input<A | null> =>
   new Input<A | null>(
     codec.name,
@@ -65,7 +68,7 @@ export const flagInput: Input<boolean> = input('must be a boolean', { type: 'boo
   typeof given === 'boolean' ? given : undefined,
 );
 
-/** A whole number in a range, its ends included. */
+/** A whole number in a range, both ends included. */
 export const wholeInput = (from: number, to: number): Input<number> =>
   input(
     `must be a whole number from ${from} to ${to}`,
@@ -76,13 +79,13 @@ export const wholeInput = (from: number, to: number): Input<number> =>
         : undefined,
   );
 
-/** One of these words, of a body or of a query. */
+/** One of these words, in a body or a query. */
 export const choiceInput = <const W extends string>(words: readonly [W, ...W[]]): Input<W> =>
   input(`must be one of ${words.join(', ')}`, { enum: words }, (given) =>
     words.find((each) => each === given),
   );
 
-/** Text that a table can hold: PostgreSQL takes neither U+0000 nor lone surrogates. */
+/** Text that a table can hold: PostgreSQL accepts neither U+0000 nor lone surrogates. */
 export const textInput = (maxChars: number): Input<string> =>
   input(
     `must be text of 1 to ${maxChars} characters`,
@@ -95,17 +98,17 @@ export const textInput = (maxChars: number): Input<string> =>
 
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-/** An input that may be left out, and is undefined then. */
+/** An optional input, `undefined` when it is omitted. */
 export const optionalInput = <A>(codec: Input<A>): Input<A | undefined> => otherwise(codec, undefined);
 
 export type Inputs = Readonly<Record<string, Input<unknown>>>;
 
-/** The values of inputs, under their names. */
+/** The values of inputs by name. */
 export type ValuesOf<I extends Inputs> = {
   readonly [K in keyof I]: I[K] extends Input<infer A> ? A : never;
 };
 
-/** Reads inputs by their codecs; an error names the first that is not what it must be, or that nobody knows. */
+/** Decodes inputs with their codecs. An error names the first one that is unknown, or else invalid. */
 export function readInputs<I extends Inputs>(
   given: Readonly<Record<string, unknown>>,
   inputs: I,

@@ -14,7 +14,7 @@ import {
   uuidValue,
 } from '../answers.ts';
 
-/** Who made something. */
+/** Who created an object. */
 export const creator = objectOf({ user_id: uuidValue, name: textValue });
 
 export const presentCreator = ({ userId, name }: Creator): t.TypeOf<typeof creator> => ({
@@ -45,7 +45,7 @@ const keyFields = {
 /** A key without its secret. */
 export const apiKeyBody = objectOf(keyFields);
 
-/** The same with the whole key, which is shown this once. */
+/** The same with the whole key, which is shown only once. */
 export const shownKeyBody = objectOf({ ...keyFields, api_key: textValue });
 
 export const presentKey = (key: StoredKey): t.TypeOf<typeof apiKeyBody> => ({

@@ -20,10 +20,10 @@ const named = { what: 'API key', param, present: presentKey };
 const ownerKinds = ['user', 'team', 'service_account'] as const;
 type OwnerKind = (typeof ownerKinds)[number];
 
-/** Characters of an owner's id to be found: longer ones are in no table. */
+/** Characters in an owner id to search for: no table holds longer ones. */
 const maxOwnerIdChars = 254;
 
-/** API keys: lists, new ones, changes, new secrets, and their end. */
+/** API keys: lists, creation, changes, rotation and revocation. */
 export const keyRoutes = (ports: KeyPorts): readonly AdminRoute[] => [
   listRoute({
     path: root,

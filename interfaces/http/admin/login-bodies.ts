@@ -6,17 +6,17 @@ import { type Arrivals, bodyPace } from '../body-pace.ts';
 export const maxLoginBytes = 8 * 1024;
 
 export interface LoginBodyBounds {
-  /** Bodies that are on their way at once: 8 MiB at most. */
+  /** Bodies that arrive concurrently: 8 MiB at most. */
   readonly places: number;
-  /** A login is one packet. */
+  /** A login fits in one packet. */
   readonly withinMs: number;
 }
 
 const bounds: LoginBodyBounds = { places: 1024, withinMs: 10_000 };
 
 /**
- * Where the bodies of logins arrive, which anybody may send: apart from everything else, so that half a login takes
- * nothing from anybody but other slow logins. A body that is here whole waits for nothing.
+ * The limits for login bodies, which anybody may send. They are separate from everything else, so that a half-sent
+ * login takes room only from other slow logins. A body that has already arrived in full does not wait.
  */
 export function loginBodies({ places, withinMs }: LoginBodyBounds = bounds) {
   const room = fairRoom(places);

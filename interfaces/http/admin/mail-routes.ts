@@ -3,7 +3,7 @@ import { sendTestMail, type TestMailPorts } from '../../../application/admin/sen
 import { flagValue, objectOf, orNull, textValue } from '../answers.ts';
 import { type AdminRoute, adminRoute } from './admin-route.ts';
 
-/** Whether mails arrive. */
+/** Tests whether mails arrive. */
 export const mailRoutes = (ports: TestMailPorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'POST',

@@ -65,7 +65,7 @@ const invocation = objectOf({
   occurred_at: instantValue,
 });
 
-/** Per-tool invocation rows. */
+/** Rows of tool invocations. */
 export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRoute[] => [
   listRoute({
     fromReplica: true,

@@ -6,9 +6,9 @@ import type { AllowedOwner } from '../../../domain/mcp/server-policy.ts';
 import { arrayOf, choiceValue, countValue, flagValue, objectOf, orNull, textValue } from '../answers.ts';
 import { type AdminRoute, adminRoute, listRoute, notFound } from './admin-route.ts';
 
-/** A configured server, as far as admins may see it: no credential is in it. */
+/** A configured server as shown to admins, without credentials. */
 export interface ShownMcpServer extends McpServer {
-  /** As the file has it, with its placeholders: hosted servers have keys in their paths. */
+  /** As written in the file, with its placeholders: hosted servers have keys in their paths. */
   readonly writtenUrl: string;
   readonly auth: { readonly mode: string };
   readonly timeoutMs: number;
@@ -22,7 +22,7 @@ export interface McpServerRoutePorts {
 
 const owner = objectOf({
   owner_kind: choiceValue(['everyone', 'user', 'team', 'service_account']),
-  /** Of a user the address. */
+  /** For a user, the e-mail address. */
   owner: orNull(textValue),
 });
 
@@ -59,7 +59,7 @@ const detailed = objectOf({
 
 const root = '/api/v1/admin/mcp-servers';
 
-/** The MCP servers of this process's configuration; and one of them with what it answers now. */
+/** The MCP servers in this process's configuration, and one of them with its current health and tools. */
 export const mcpServerRoutes = ({
   mcpServers,
   inspectMcpServer,

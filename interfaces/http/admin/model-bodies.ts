@@ -195,7 +195,7 @@ export const presentTest = (result: TestResult): t.TypeOf<typeof testedModel> =>
   };
 };
 
-/** Whoever waited no longer was this call itself: its time was over. */
+/** The client of a test request is the test itself, so `client_closed` means that the test timed out. */
 function presentError({ finished, error }: TestResult) {
   if (finished.errorCode === 'client_closed')
     return {

@@ -27,9 +27,9 @@ export interface ModelRoutePorts {
 const root = '/api/v1/admin/models';
 const param = 'model_id';
 
-/** An id of an owner is no longer than this in any table. */
+/** No table holds a longer id of an owner. */
 const maxOwnerIdChars = 1024;
-/** The position of a route in the file is below this. */
+/** Every position of a route in the file is below this. */
 const maxPosition = 1_000_000;
 
 const testBody = {
@@ -42,7 +42,7 @@ const testBody = {
   },
 };
 
-/** Models with their routes, and the providers, as the file left them; and a test of a route. */
+/** Models with their routes and the providers, as configured in the file, and a test of a route. */
 export const modelRoutes = ({ modelList, testModel }: ModelRoutePorts): readonly AdminRoute[] => [
   listRoute({
     path: root,

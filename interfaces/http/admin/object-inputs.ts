@@ -2,21 +2,21 @@ import { foldEmail, isEmail } from '../../../domain/identity/password.ts';
 import { idShape, isDisplayName, maxIdChars, maxNameChars } from '../../../domain/identity/owner-names.ts';
 import { type Input, input, isStorable } from './inputs.ts';
 
-/** A name for people. */
+/** A display name. */
 export const displayNameInput: Input<string> = input(
   `must be text of 1 to ${maxNameChars} characters that can be seen, without control characters`,
   { type: 'string', minLength: 1, maxLength: maxNameChars },
   (given) => (typeof given === 'string' && isDisplayName(given) ? given : undefined),
 );
 
-/** The id of a team or service account, as the configuration file may have it. */
+/** The id of a team or service account, as allowed in the configuration file. */
 export const ownerIdInput: Input<string> = input(
   `must be an id of 1 to ${maxIdChars} letters, digits and . _ : / @ -, beginning with a letter or digit`,
   { type: 'string', pattern: idShape.source },
   (given) => (typeof given === 'string' && idShape.test(given) ? given : undefined),
 );
 
-/** An e-mail address, as accounts are known by it. */
+/** An e-mail address, in the folded form that identifies accounts. */
 export const emailInput: Input<string> = input(
   'must be an e-mail address',
   { type: 'string', format: 'email' },
@@ -25,7 +25,7 @@ export const emailInput: Input<string> = input(
 
 const versionShape = /^[1-9]\d{0,8}$/;
 
-/** The version that a change is made to, in `If-Match`. */
+/** The version that a change applies to, in `If-Match`. */
 export const versionInput: Input<number> = input(
   'must name a version in quotes, such as "3"',
   { type: 'string', pattern: '^(W/)?"[1-9][0-9]{0,8}"$' },

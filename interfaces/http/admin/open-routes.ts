@@ -5,7 +5,7 @@ import { type SignInRoutesPorts, signInRoutes } from './sign-in-routes.ts';
 
 export interface OpenRoutesPorts extends SessionRoutesPorts, SignInRoutesPorts, OwnAccessRoutesPorts {}
 
-/** Every route of the admin API that is not for platform admins alone: how people sign in, and their own access. */
+/** The routes of the admin API that are not only for platform admins: sign-in, and people's own access. */
 export const openRoutes = (ports: OpenRoutesPorts): readonly OpenRoute[] => [
   ...sessionRoutes(ports),
   ...signInRoutes(ports),

@@ -130,7 +130,7 @@ const usageFields = (of: Usage) => ({
   first_token_ms: quantileFields(of.firstToken),
 });
 
-/** Null where nothing was measured; a real zero stays one. */
+/** Null when nothing was measured; a real zero stays zero. */
 const quantileFields = (found: Quantiles | undefined): t.TypeOf<typeof quantiles> => found ?? null;
 
 const standingFields = (standing: BudgetStanding): t.TypeOf<typeof budgetStanding> => ({

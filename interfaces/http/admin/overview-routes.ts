@@ -12,7 +12,7 @@ export interface SearchRoutePorts {
 
 const root = '/api/v1/admin';
 
-/** Longer ones are in no name; a request id may be longer, and is found by the list of request logs. */
+/** No name is longer. A request id may be, and is found through the list of request logs. */
 const maxSearchChars = 200;
 
 const hit = objectOf({
@@ -22,7 +22,7 @@ const hit = objectOf({
   detail: orNull(textValue),
 });
 
-/** What an admin sees first. */
+/** The first page that an admin sees. */
 export const overviewRoutes = (ports: OverviewPorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',
@@ -33,7 +33,7 @@ export const overviewRoutes = (ports: OverviewPorts): readonly AdminRoute[] => [
   }),
 ];
 
-/** Anything by its id or name. */
+/** Finds anything by its id or name. */
 export const searchRoutes = ({ search }: SearchRoutePorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',

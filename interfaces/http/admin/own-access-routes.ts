@@ -13,7 +13,7 @@ import { maxLoginBytes } from './login-bodies.ts';
 import { codeInput, passwordInput, sessionOf } from './session-routes.ts';
 
 export interface OwnAccessRoutesPorts extends AdminEndpointPorts {
-  /** Also a session that can only enrol. */
+  /** Also accepts a session that may only enrol. */
   readonly anySession: (token: string | undefined) => Promise<Either<GatewayError, SignedIn>>;
   readonly beginFactor: (login: OwnLogin) => Promise<Either<GatewayError, FactorSetUp>>;
   readonly confirmFactor: (
@@ -38,7 +38,7 @@ const present = { password: passwordInput };
 const presentAndCode = { ...present, code: codeInput };
 const passwords = { current_password: passwordInput, new_password: passwordInput };
 
-/** A person's own second factor and password; each change wants the present password again. */
+/** A person's own second factor and password. Each change requires the present password again. */
 export const ownAccessRoutes = (ports: OwnAccessRoutesPorts): readonly OpenRoute[] => [
   ...factorRoutes(ports),
   passwordRoute(ports),
@@ -119,14 +119,14 @@ const passwordRoute = (ports: OwnAccessRoutesPorts): OpenRoute =>
     }),
   });
 
-/** The wrong one of two passwords. */
+/** Names which of the two passwords was wrong. */
 const underItsName = (error: GatewayError): GatewayError =>
   error.code === 'invalid_credentials' ? { ...error, param: 'current_password' } : error;
 
-/** Who calls, but for what proves it. */
+/** The caller, without the password and code that prove it. */
 type Self = Omit<OwnLogin, 'password' | 'code'>;
 
-/** The session first, then the body. */
+/** Checks the session before it reads the body. */
 const asOneself =
   <M extends Inputs, A>(
     { pace }: OwnAccessRoutesPorts,

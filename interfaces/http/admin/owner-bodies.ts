@@ -21,7 +21,7 @@ import {
 
 const teamRole = choiceValue(teamRoles);
 
-/** Members of every owner. */
+/** Fields that every owner has. */
 const shared = {
   name: textValue,
   active: flagValue,
@@ -92,7 +92,7 @@ export const presentAccount = (account: StoredServiceAccount): t.TypeOf<typeof a
   ...presentShared(account),
 });
 
-/** What the end of an owner's activity did; null where a change was none. */
+/** The effects of deactivating an owner; null for a change that did not. */
 export const presentEffects = (done: Deactivated | undefined): t.TypeOf<typeof effects> =>
   done === undefined
     ? null

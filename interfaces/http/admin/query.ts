@@ -12,11 +12,11 @@ import {
   type ValuesOf,
 } from './inputs.ts';
 
-/** A parameter that is read off its text. */
+/** A parameter decoded from its text. */
 const param = <A>(must: string, schema: JsonObject, read: (text: string) => A | undefined): Input<A> =>
   input(must, schema, (given) => (typeof given === 'string' ? read(given) : undefined));
 
-/** A whole number in a range, its ends included. */
+/** A whole number in a range, both ends included. */
 export const wholeIn = (from: number, to: number): Input<number> =>
   param(
     `must be a whole number from ${from} to ${to}`,
@@ -27,16 +27,16 @@ export const wholeIn = (from: number, to: number): Input<number> =>
     },
   );
 
-/** The same, and the one that is meant where none is given. */
+/** The same with a default. */
 const whole = (from: number, to: number, unasked: number): Input<number> =>
   otherwise(wholeIn(from, to), unasked);
 
-/** Characters of an id or a name to look for: longer ones are in no table. */
+/** Characters in an id or a name to search for: no table holds longer ones. */
 const maxTextChars = 1024;
-/** A request id is the caller's, and may fill the headers of its request (rule 33.17). */
+/** A request id is chosen by the caller, and may fill the request headers (rule 33.17). */
 const maxRequestIdChars = 32 * 1024;
 
-/** Any text of so many characters that a table can hold. */
+/** Text of at most this many characters that a table can hold. */
 export const textUpTo = (maxChars: number): Input<string> =>
   param(
     `must have 1 to ${maxChars} characters`,
@@ -44,13 +44,13 @@ export const textUpTo = (maxChars: number): Input<string> =>
     (given) => (given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined),
   );
 
-/** An id or a name; may be left out. */
+/** An optional id or name. */
 export const nameParam = optionalInput(textUpTo(maxTextChars));
 
-/** A request id, as long as any that is stored; may be left out. */
+/** An optional request id, as long as any that is stored. */
 export const requestIdText = optionalInput(textUpTo(maxRequestIdChars));
 
-/** A SHA-256 in hex; may be left out. */
+/** An optional SHA-256 in hex. */
 export const sha256: Input<string | undefined> = optionalInput(
   param(
     'must be a SHA-256 in 64 hex digits',
@@ -61,19 +61,19 @@ export const sha256: Input<string | undefined> = optionalInput(
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** A UUID, as the service hands them out; undefined: the text is not one. */
+/** A UUID in the form that the service issues; `undefined` when the text is not one. */
 export const uuidIn = (given: string): string | undefined =>
   uuidShape.test(given) ? given.toLowerCase() : undefined;
 
-/** An id that may be any text: what no table can hold was refused with the path. */
+/** An id that may be any text: the path was already rejected if no table can hold it. */
 export const anyId = (given: string): string => given;
 
-/** A UUID; may be left out. */
+/** An optional UUID. */
 export const uuid: Input<string | undefined> = optionalInput(
   param('must be a UUID', { type: 'string', format: 'uuid' }, uuidIn),
 );
 
-/** `true` or `false`; may be left out. */
+/** An optional `true` or `false`. */
 export const flagParam: Input<boolean | undefined> = optionalInput(
   param('must be true or false', { type: 'boolean' }, (given) =>
     given === 'true' ? true : given === 'false' ? false : undefined,
@@ -86,8 +86,8 @@ const instantShape =
 const instant = { type: 'string', format: 'date-time' };
 
 /**
- * The instant of a text of RFC 3339, to the millisecond; undefined: it is none, or one that in UTC is of a year that
- * RFC 3339 cannot write.
+ * Parses an instant of RFC 3339, to the millisecond. `undefined` when it is not one, or when its year in UTC is outside
+ * what RFC 3339 can write.
  */
 function instantIn(given: string): Date | undefined {
   const [, day = ''] = instantShape.exec(given) ?? [];
@@ -98,7 +98,7 @@ function instantIn(given: string): Date | undefined {
   return /^\d{4}-/.test(instant.toISOString()) ? instant : undefined;
 }
 
-/** An instant of RFC 3339, to the millisecond; may be left out. */
+/** An optional instant of RFC 3339, to the millisecond. */
 export const instantParam: Input<Date | undefined> = optionalInput(
   param(
     'must be an instant of RFC 3339, such as 2026-01-31T00:00:00Z (a + is written %2B)',
@@ -107,14 +107,14 @@ export const instantParam: Input<Date | undefined> = optionalInput(
   ),
 );
 
-/** The same as the member of a body. */
+/** The same, required, as a member of a body. */
 export const instantInput: Input<Date> = param(
   'must be an instant of RFC 3339, such as 2026-01-31T00:00:00Z',
   instant,
   instantIn,
 );
 
-/** The parameters of a call. One that is misspelt, repeated or out of range is rejected by its name. */
+/** The query parameters of a call. One that is misspelt, repeated or out of range is rejected by name. */
 export function readQuery<I extends Inputs>(
   query: URLSearchParams,
   inputs: I,
@@ -136,12 +136,12 @@ export interface QueryPage {
   readonly pageSize: number;
 }
 
-/** `page × page_size` is at most this: further back, a filter finds things and a page does not. */
+/** `page × page_size` is at most this. Use a filter to find older rows. */
 const maxReach = 100_000;
 
 export const pageShape = { page: whole(1, maxReach, 1), page_size: whole(1, 200, 50) };
 
-/** The page that is asked for, and the other parameters of the list. */
+/** The requested page, and the other parameters of the list. */
 export function readPage<S extends Inputs>(
   query: URLSearchParams,
   shape: S,

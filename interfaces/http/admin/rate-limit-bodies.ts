@@ -9,13 +9,13 @@ import { optionalInput, orNullInput, type ValuesOf, wholeInput } from './inputs.
 
 const most = optionalInput(orNullInput(wholeInput(1, Number.MAX_SAFE_INTEGER)));
 
-/** `{requests_per_minute?, tokens_per_minute?, requests_in_flight?}`: null is as good as nothing. */
+/** `{requests_per_minute?, tokens_per_minute?, requests_in_flight?}`: null means the same as a missing member. */
 export const limitBody = {
   of: 'a rate limit',
   members: { requests_per_minute: most, tokens_per_minute: most, requests_in_flight: most },
 };
 
-/** What a body asks for; a limit that limits nothing is none, and is deleted instead. */
+/** The terms of a body. A limit that limits nothing is rejected: such a limit is deleted instead. */
 export function limitTerms(body: ValuesOf<typeof limitBody.members>): Either<GatewayError, LimitTerms> {
   const terms = {
     requests: body.requests_per_minute ?? undefined,

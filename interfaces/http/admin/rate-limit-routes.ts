@@ -20,7 +20,7 @@ export interface RateLimitRoutePorts {
 
 const root = '/api/v1/admin/rate-limits';
 
-/** How a path names what is limited; undefined: nothing can be called so. */
+/** How a path names a subject. `idIn` returns `undefined` when no subject can have this id. */
 interface Named {
   readonly segment: string;
   readonly param: string;
@@ -35,10 +35,10 @@ const namedBy: Readonly<Record<SubjectKind, Named>> = {
   model: { segment: 'models', param: 'model_id', what: 'model', idIn: anyId },
 };
 
-/** A version as `If-Match` names it. */
+/** A version in `If-Match`. */
 const version = wholeIn(1, 2_147_483_647);
 
-/** Rate limits, what is taken of them, and their changes; an identical PUT changes nothing. */
+/** Rate limits with their current use, and their changes. An identical PUT changes nothing. */
 export const rateLimitRoutes = (ports: RateLimitRoutePorts): readonly AdminRoute[] => [
   listRoute({
     path: root,

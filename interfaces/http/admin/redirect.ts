@@ -2,9 +2,9 @@ import { type RequestContext, idHeaders } from '../request-context.ts';
 import { everyAnswer } from '../send-json.ts';
 import { Value } from '../answers.ts';
 
-/** Sends a browser on (302), in place of an answer with data. */
+/** Redirects a browser (302) instead of answering with data. */
 export class Redirect {
-  /** A whole URL, or a path of this origin. */
+  /** A full URL, or a path on this origin. */
   readonly location: string;
 
   constructor(location: string) {
@@ -12,14 +12,14 @@ export class Redirect {
   }
 }
 
-/** The codec of a route that answers with a {@link Redirect}: there is no data. */
+/** The codec of a route that answers with a {@link Redirect} and has no data. */
 export const redirectValue = new Value(
   'redirect',
   (given): given is Redirect => given instanceof Redirect,
   {},
 );
 
-/** Where it leads is between the browser and us: the next page is not told this address, which may hold a code. */
+/** `no-referrer` keeps this address from the next page, because it may hold a code. */
 export function sendRedirect(context: RequestContext, { location }: Redirect): void {
   const { res } = context;
   res.writeHead(302, {

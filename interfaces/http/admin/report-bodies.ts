@@ -45,7 +45,7 @@ export const spendReportBody = objectOf({
   models: arrayOf(objectOf({ model_key: textValue, ...tally })),
 });
 
-/** What the series have on a day, in their order, and what all others have. */
+/** The spend of each series on a day, in order, and of all others together. */
 const dayCut = objectOf({
   values: arrayOf(objectOf(moneyValues('spend'))),
   rest: objectOf(moneyValues('spend')),
@@ -219,7 +219,7 @@ const leaderFields = (leading: Leader): t.TypeOf<typeof leader> => ({
   tool_cardinality_averages: averageFields(leading.toolAverages),
 });
 
-/** Null where no row recorded the dimension; a real zero stays one. */
+/** Null when no row recorded the dimension; a real zero stays zero. */
 const averageFields = (averages: ToolAverages) => ({
   referenced_mcp_server_count: averages.referencedMcpServer ?? null,
   exposed_tool_count: averages.exposedTool ?? null,

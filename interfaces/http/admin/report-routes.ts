@@ -31,7 +31,7 @@ const spendShape = {
 };
 const rangeShape = { range: otherwise(choiceInput(['7d', '31d']), '7d') };
 
-/** Spend report, leaderboard and harness usage; the shortest report over everybody is what is asked for by default. */
+/** Spend report, leaderboard and harness usage. The default is the shortest report over all owners. */
 export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',

@@ -26,7 +26,7 @@ import {
 } from '../answers.ts';
 import { JsonText, storedJsonText } from '../json-text.ts';
 
-/** The states of a row of the ledger, as the API calls them. */
+/** The pricing states of a ledger row, as the API names them. */
 export const pricingStatuses = [
   'priced',
   'legacy_estimated',
@@ -115,7 +115,7 @@ export const requestLogDetailBody = objectOf({
   mcp_token_overhead: orNull(tokenOverhead),
 });
 
-/** The bodies of request logs (rules 40.8, 40.10, 40.11). A count that is not known is null; a real zero stays one. */
+/** The bodies of request logs (rules 40.8, 40.10, 40.11). An unknown count is null; a real zero stays zero. */
 export const presentLog = (log: ListedRequestLog): t.TypeOf<typeof requestLogBody> => ({
   request_log_id: log.requestLogId,
   request_id: log.requestId,

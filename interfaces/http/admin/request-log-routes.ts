@@ -59,7 +59,7 @@ const filters = {
   to: instantParam,
 };
 
-/** Request logs as they are retained: pages of summary rows, and one row with all that belongs to it. */
+/** Retained request logs: pages of summary rows, and one row with everything that belongs to it. */
 export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonly AdminRoute[] => [
   listRoute({
     fromReplica: true,
@@ -85,7 +85,7 @@ export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonl
   }),
 ];
 
-/** `tag_key` with `tag_value` selects one bespoke tag pair; neither is anything alone. */
+/** `tag_key` with `tag_value` selects one bespoke tag. Neither is valid alone. */
 function filterOf(given: ValuesOf<typeof filters>): Either<GatewayError, RequestLogFilter> {
   const { tag_key: key, tag_value: value, ...asked } = given;
   if (key === undefined && value !== undefined) return E.left(halfATag('tag_key', 'tag_value'));

@@ -20,7 +20,7 @@ import { type TeamRoutePorts, teamRoutes } from './team-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { type UserRoutePorts, userRoutes } from './user-routes.ts';
 
-/** What the parts below need. */
+/** The ports of all route groups below. */
 export type AdminRoutePorts = OverviewPorts &
   SearchRoutePorts &
   BudgetRoutePorts &
@@ -39,7 +39,7 @@ export type AdminRoutePorts = OverviewPorts &
   CreateTokenPorts &
   TestMailPorts;
 
-/** Every admin endpoint but those of the session itself. */
+/** Every admin endpoint except those of the session itself. */
 export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
   ...overviewRoutes(ports),
   ...searchRoutes(ports),

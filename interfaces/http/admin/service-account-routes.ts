@@ -19,7 +19,7 @@ const named = { what: 'service account', param, present: presentAccount };
 
 const noTeam: GatewayError = invalidRequest('`team_id` names no team.', 'team_id');
 
-/** Service accounts: each belongs to a team, which pays. */
+/** Service accounts. Each belongs to a team, which pays. */
 export const serviceAccountRoutes = ({
   serviceAccounts,
 }: ServiceAccountRoutePorts): readonly AdminRoute[] => [

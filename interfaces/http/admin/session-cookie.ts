@@ -4,19 +4,19 @@ import { header } from '../request-context.ts';
 
 const cookieName = 'gateway_session';
 
-/** 256 bits in base64url; anything else was not handed out here. */
+/** 256 bits in base64url. The gateway never issues any other shape. */
 const tokenShape = /^[A-Za-z0-9_-]{43}$/;
 
-/** Of a browser that is at the identity provider: it comes back from another site, by a link (SameSite=Lax). */
+/** For a browser that is at the identity provider: it returns from another site by a link (SameSite=Lax). */
 const signInCookieName = 'gateway_sign_in';
 
-/** The token of a call. */
+/** The session token of a call. */
 export const sessionToken = (req: IncomingMessage): string | undefined => tokenIn(req, cookieName);
 
-/** The token of a browser that comes back from the identity provider. */
+/** The token of a browser that returns from the identity provider. */
 export const signInToken = (req: IncomingMessage): string | undefined => tokenIn(req, signInCookieName);
 
-/** Of two neither counts: a neighbouring host may have set one of them. */
+/** Two cookies of this name are both ignored, because a neighbouring host may have set one of them. */
 function tokenIn(req: IncomingMessage, name: string): string | undefined {
   const given = (header(req, 'cookie') ?? '')
     .split(';')
@@ -27,14 +27,14 @@ function tokenIn(req: IncomingMessage, name: string): string | undefined {
   return token !== undefined && given.length === 1 && tokenShape.test(token) ? token : undefined;
 }
 
-/** No lifetime: the server alone knows when a session ends, and the browser forgets it when it is closed. */
+/** No lifetime: only the server knows when a session ends, and the browser drops the cookie when it is closed. */
 export const setSessionCookie = (res: ServerResponse, token: string, secure: boolean): void =>
   void res.appendHeader('set-cookie', cookie(cookieName, token, secure));
 
 export const clearSessionCookie = (res: ServerResponse, secure: boolean): void =>
   void res.appendHeader('set-cookie', `${cookie(cookieName, '', secure)}; Max-Age=0`);
 
-/** As long as the sign-in may take. */
+/** Lives as long as a sign-in may take. */
 export const setSignInCookie = (res: ServerResponse, token: string, secure: boolean): void =>
   void res.appendHeader(
     'set-cookie',

@@ -22,7 +22,7 @@ import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 export interface SessionRoutesPorts extends AdminEndpointPorts {
   readonly logIn: (login: Login) => Promise<Either<GatewayError, LoggedIn>>;
   readonly logOut: (token: string | undefined) => Promise<string | undefined>;
-  /** Where the identity provider ends its own session; undefined for a session that it did not open. */
+  /** Where the identity provider ends its own session; `undefined` for a session that it did not open. */
   readonly endSessionUrl: (token: string | undefined) => Promise<string | undefined>;
 }
 
@@ -34,13 +34,13 @@ const session = objectOf({
   expires_at: instantValue,
 });
 
-/** The provider's own session goes on, unless the browser is sent to `end_session_url`. */
+/** The provider's own session continues, unless the browser is sent to `end_session_url`. */
 const loggedOut = t.union([
   objectOf({ logged_out: flagValue }),
   objectOf({ logged_out: flagValue, end_session_url: textValue }),
 ]);
 
-/** How people log in and out; any active person with a password may. */
+/** Login and logout, open to any active person with a password. */
 export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
   openRoute({
     method: 'POST',
@@ -70,7 +70,7 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
   }),
 ];
 
-/** Whose session a call has, which its record says, too. */
+/** The session of a call, whose user is also noted in the record. */
 export async function sessionOf<S extends CurrentSession>(
   { token, record }: OpenCall,
   find: (token: string | undefined) => Promise<Either<GatewayError, S>>,
@@ -108,7 +108,9 @@ const logout =
     return E.right(url === undefined ? answer : { ...answer, end_session_url: url });
   };
 
-/** Whether people come by https, so that cookies may be kept to it: as `public_base_url` says, else as this call did. */
+/**
+ * Whether people use https, so that cookies may be limited to it: by `public_base_url` if set, otherwise by this call.
+ */
 export const isSecure = (
   { publicBaseUrl }: Pick<AdminEndpointPorts, 'publicBaseUrl'>,
   req: IncomingMessage,
@@ -123,23 +125,23 @@ const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof 
 });
 
 /**
- * The e-mail that a login is logged with. People type passwords there too: what has no `@`, or is the password, is not
- * logged.
+ * The e-mail address to log for a login. People type passwords there too, so a value without `@`, or equal to the
+ * password, is not logged.
  */
 const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
-/** A password as it is typed, new or not. */
+/** A password as typed, present or new. */
 export const passwordInput = input(
   `must be text of 1 to ${maxPasswordBytes} bytes`,
   { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },
   (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
 );
 
-/** Longer than any code with blanks and dashes. */
+/** Longer than any code with spaces and dashes. */
 const maxCodeChars = 64;
 
-/** What an authenticator shows, or a recovery code. */
+/** A code from an authenticator, or a recovery code. */
 export const codeInput = textInput(maxCodeChars);
 
 const credentials = {
@@ -155,6 +157,6 @@ const credentials = {
   code: optionalInput(codeInput),
 };
 
-/** Errors of form are answered before anything is looked up, so they say nothing of any account. */
+/** Malformed input is rejected before any lookup, so these errors reveal nothing about accounts. */
 const readCredentials = (body: JsonObject): Either<GatewayError, ValuesOf<typeof credentials>> =>
   readInputs(body, credentials, (name) => `A login has no \`${name}\`.`);

@@ -10,10 +10,10 @@ import { Redirect, redirectValue } from './redirect.ts';
 import { clearSignInCookie, setSessionCookie, setSignInCookie, signInToken } from './session-cookie.ts';
 import { isSecure } from './session-routes.ts';
 
-/** The ways in that there are. */
+/** The available ways to sign in. */
 export interface SignInMethods {
   readonly password: boolean;
-  /** What people are shown to sign in with at the provider. */
+  /** The provider's name as shown to people. */
   readonly oidcName: string | undefined;
 }
 
@@ -32,15 +32,15 @@ export interface SignInRoutesPorts extends AdminEndpointPorts {
 
 const startPath = '/api/v1/auth/oidc/start';
 
-/** Where the identity provider sends browsers back to. */
+/** The address to which the identity provider sends browsers back. */
 export const callbackPath = '/api/v1/auth/oidc/callback';
 
-/** The login, which has a sentence for each code. */
+/** The login page, which has a message for each code. */
 const refusalPage = (code: ErrorCode): string => `/admin?sign_in_error=${code}`;
 
 const startQuery = { return_to: optionalInput(textInput(4096)) };
 
-/** Sign-in at an identity provider, and what ways in there are; anybody may call. */
+/** Sign-in through an identity provider, and the list of sign-in methods; open to anybody. */
 export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => [
   openRoute({
     method: 'GET',
@@ -93,7 +93,7 @@ const start =
     return E.right(new Redirect(begun.right.location));
   };
 
-/** Whatever parameters a provider sends beside its own are its business. */
+/** Unknown parameters are ignored: a provider may send its own. */
 const callback =
   (ports: SignInRoutesPorts) =>
   async (call: OpenCall): Promise<Either<GatewayError, Redirect>> => {
@@ -108,7 +108,7 @@ const callback =
     return E.right(new Redirect(returnTo));
   };
 
-/** The log has the reason, the browser what it may know. */
+/** The reason goes to the log only; the browser gets the error, which it may know. */
 function refused({ record }: OpenCall, { error, reason }: SignInRefusal): Either<GatewayError, never> {
   record.reason = reason;
   return E.left(error);

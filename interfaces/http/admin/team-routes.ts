@@ -26,7 +26,7 @@ const param = 'team_id';
 const path = `${root}/:${param}`;
 const named = { what: 'team', param, present: presentTeam };
 
-/** Teams and their members; the users of a team are listed as users are, by `team_id`. */
+/** Teams and their members. The users of a team are listed with the users, by `team_id`. */
 export const teamRoutes = ({ teams }: TeamRoutePorts): readonly AdminRoute[] => [
   listRoute({
     path: root,

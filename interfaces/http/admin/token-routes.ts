@@ -37,7 +37,10 @@ const tokenFields = {
 const tokenBody = objectOf(tokenFields);
 const shownTokenBody = objectOf({ ...tokenFields, token: textValue });
 
-/** Tokens of the admin API for scripts. A token makes and ends no tokens: what it may do ends with it. */
+/**
+ * Tokens of the admin API for scripts. A token cannot create or revoke tokens, so a leaked one cannot outlive its
+ * revocation.
+ */
 export const tokenRoutes = (ports: CreateTokenPorts): readonly AdminRoute[] => [
   listRoute({
     path: root,

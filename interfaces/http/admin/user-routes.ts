@@ -17,7 +17,7 @@ const root = '/api/v1/admin/users';
 const param = 'user_id';
 const named = { what: 'user', param, present: presentUser };
 
-/** People: lists, new ones, and changes; nobody is deleted, because spend and events name them. */
+/** People: lists, creation and changes. Nobody is deleted, because spend and events refer to them. */
 export const userRoutes = ({ users }: UserRoutePorts): readonly AdminRoute[] => [
   listRoute({
     path: root,

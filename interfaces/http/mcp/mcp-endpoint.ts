@@ -29,21 +29,21 @@ import { handedOver, untilTaken } from '../stalled-caller.ts';
 import { StreamedBody } from '../streamed-body.ts';
 import { mcpHeaders } from './mcp-headers.ts';
 
-/** What the gates of the MCP door let in, apart from model requests: nothing that happens at one shuts the other. */
+/** What the MCP endpoints admit, apart from model requests, so that load on one never shuts out the other. */
 export interface McpGates {
   readonly calls: LoadGate;
-  /** Of streams that servers speak on by themselves: they last, and nobody waits for their end. */
+  /** For streams on which servers send messages of their own: they last, and shutdown does not wait for them. */
   readonly streams: LoadGate;
 }
 
-/** What stands behind the MCP door. */
+/** The services behind the MCP endpoints. */
 export interface McpServices {
-  /** Of one server. */
+  /** Serves one server. */
   readonly service: McpService;
-  /** Of all servers that a key may use. */
+  /** Serves all servers that a key may use. */
   readonly union: McpService;
   readonly telemetry: McpTelemetry;
-  /** Of a call that no valid key came with, or whose key nobody looked at. */
+  /** Called for requests without a valid key, or whose key was never looked up. */
   readonly keyless: (request: KeylessRequest, error: McpError) => void;
   readonly gates: McpGates;
 }
@@ -54,7 +54,7 @@ export interface McpEndpointPorts {
   readonly pace: Arrivals;
   readonly keepAlive: KeepAlive;
   readonly secrets: () => Secrets;
-  /** Of browser apps that may call the public API. */
+  /** Origins of browser apps that may call the public API. */
   readonly corsOrigins: () => readonly string[];
 }
 
@@ -71,10 +71,10 @@ export const mcpEndpoint =
     };
     const { streams, calls } = ports.mcp.gates;
     const headers = mcpHeaders(req);
-    // A stream that has no end of its own: nobody waits for it when the process ends.
+    // A stream without an end of its own: shutdown does not wait for it.
     const lasts = method === 'GET' || isSubscription(headers);
     const lease = (lasts ? streams : calls).enter();
-    // Looking the key up would be work, which is what there is no room for.
+    // Looking up the key would be work, for which there is no room.
     if (lease === undefined) return keyless(noRoom);
     try {
       const caller = await ports.authenticate(req);
@@ -134,14 +134,14 @@ async function served(
   return service.post(request, pipe(text, E.mapLeft(ofGateway)));
 }
 
-/** What keeps a request out before its body is read. */
+/** Errors that reject a request before its body is read. */
 function headerError(ports: McpEndpointPorts, req: IncomingMessage, method: Method): McpError | undefined {
   const origin = header(req, 'origin');
   const origins = ports.corsOrigins();
-  // A page of another origin must not reach servers behind the gateway by way of somebody's browser.
+  // A page from another origin must not reach servers behind the gateway through somebody's browser.
   if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, req))
     return { code: 'cross_origin', message: 'This origin may not call MCP servers.' };
-  // Routes of `GET` answer `HEAD`, which would hold a stream of the server that nobody reads.
+  // Routes for `GET` also answer `HEAD`, which would hold open a stream that nobody reads.
   if (req.method === 'HEAD')
     return { code: 'no_stream', message: 'A stream is asked for with `GET`, and read.' };
   const accept = header(req, 'accept') ?? '';
@@ -156,7 +156,7 @@ function headerError(ports: McpEndpointPorts, req: IncomingMessage, method: Meth
   return undefined;
 }
 
-/** A page that this machine itself serves at this address; a name that leads here is anybody's. */
+/** A page served by this machine at this address. Only loopback names count, because anyone can point a name here. */
 const isOwn = (origin: string, req: IncomingMessage): boolean =>
   origin === `http://${header(req, 'host')}` &&
   /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::|$)/.test(origin);
@@ -209,7 +209,7 @@ const eventHeaders = {
   'x-accel-buffering': 'no',
 };
 
-/** No faster than the caller reads; one who has left ends what is under way. */
+/** Writes no faster than the caller reads. A client disconnect ends the stream. */
 async function sendEvents(
   { keepAlive }: McpEndpointPorts,
   context: RequestContext,

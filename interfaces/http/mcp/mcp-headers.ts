@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { McpHeaders } from '../../../application/mcp/mcp-request.ts';
 import { header } from '../request-context.ts';
 
-/** What goes on to a server must be a header value that no server can read in two ways. */
+/** A header value that is forwarded to a server must not be open to two interpretations. */
 const visible = /^[\x20-\x7e]{1,8192}$/;
 
 const visibleHeader = (req: IncomingMessage, name: string): string | undefined => {
@@ -10,10 +10,10 @@ const visibleHeader = (req: IncomingMessage, name: string): string | undefined =
   return value !== undefined && visible.test(value) ? value : undefined;
 };
 
-/** Headers of 2026-07-28 that repeat what the body says. */
+/** Headers of 2026-07-28 that repeat parts of the body. */
 const mirroredName = /^mcp-(?:method|name|param-[\w-]{1,128})$/;
 
-/** The headers of the protocol; any other header of a caller stays here. */
+/** The headers of the protocol. Other headers of a caller are not forwarded. */
 export function mcpHeaders(req: IncomingMessage): McpHeaders {
   const mirrored: Record<string, string> = {};
   for (const [name, value] of Object.entries(req.headers))
@@ -30,7 +30,7 @@ export function mcpHeaders(req: IncomingMessage): McpHeaders {
 const versionOf = (value: string | undefined): string | undefined =>
   value !== undefined && /^[\w.-]{1,32}$/.test(value) ? value : undefined;
 
-/** `=?base64?…?=` stands for what no header can hold. */
+/** `=?base64?…?=` encodes text that no header can hold. */
 function decoded(value: string | undefined): string | undefined {
   const [, base64] = /^=\?base64\?([A-Za-z0-9+/=]*)\?=$/.exec(value ?? '') ?? [];
   return base64 === undefined ? value : Buffer.from(base64, 'base64').toString('utf8');

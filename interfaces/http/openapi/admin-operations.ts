@@ -9,7 +9,7 @@ import type { Input, Inputs } from '../admin/inputs.ts';
 import { errorAnswers } from './error-answers.ts';
 import { exampleOf } from './examples.ts';
 
-/** What any call of the admin API may be told. */
+/** Errors that any call of the admin API may get. */
 const always: readonly ErrorCode[] = [
   'invalid_request',
   'overloaded',
@@ -25,9 +25,9 @@ const ofAdmins: readonly ErrorCode[] = [
 ];
 const ofChanges: readonly ErrorCode[] = ['cross_origin', 'request_too_large'];
 
-/** An operation, and where it stands in the description. */
+/** An operation and its place in the description. */
 export interface Operation {
-  /** As OpenAPI writes it: `/api/v1/admin/models/{model_id}`. */
+  /** In OpenAPI notation: `/api/v1/admin/models/{model_id}`. */
   readonly path: string;
   /** In lower case. */
   readonly method: string;
@@ -138,7 +138,7 @@ const asOf = {
   anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }],
 };
 
-/** A browser that is sent on gets no data. */
+/** A redirect has no data. */
 const success = (route: RouteTerms): JsonObject =>
   route.answer === redirectValue ? { '302': redirect } : { '200': answer(route) };
 

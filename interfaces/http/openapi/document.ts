@@ -11,8 +11,8 @@ export interface Described {
 }
 
 /**
- * The description of the public and the admin API, OpenAPI 3.1: made of the declarations by which the routes read
- * their inputs, of the codecs that type their answers, and of the tables of errors.
+ * The OpenAPI 3.1 description of the public and the admin API. It is generated from the declarations by which routes
+ * read their inputs, the codecs of their answers, and the tables of errors.
  */
 export function openApiDocument({ admin, open }: Described): JsonObject {
   const paths = pathsOf([...publicOperations, ...open.map(openOperation), ...admin.map(adminOperation)]);
@@ -51,7 +51,7 @@ export function openApiDocument({ admin, open }: Described): JsonObject {
   };
 }
 
-/** The components that something refers to. */
+/** The components that are referred to. */
 function usedIn(responses: JsonObject, examples: JsonObject): JsonObject {
   const text = JSON.stringify(responses);
   return Object.fromEntries(

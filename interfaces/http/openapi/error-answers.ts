@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import { keptStatuses } from '../../../domain/upstream/upstream-fault.ts';
 import { type Envelope, errorTypes, messagesError, openAiError } from '../error-presenter.ts';
 
-/** `{error: {message, type, param, code}}`; `data` shows the present state where a change came too late. */
+/** `{error: {message, type, param, code}}`. `data` shows the present state when a change came too late. */
 const openAiErrorSchema: JsonObject = {
   type: 'object',
   properties: {
@@ -53,7 +53,7 @@ const schemaName = { openai: 'Error', messages: 'MessagesError' } as const satis
   keyof typeof errorSchemas
 >;
 
-/** The answers that errors of these codes give, by their status, in one of these envelopes. */
+/** The answers for errors with these codes, by status, in these envelopes. */
 export function errorAnswers(
   codes: readonly ErrorCode[],
   ...envelopes: readonly [Envelope, ...Envelope[]]
@@ -77,7 +77,7 @@ export function errorAnswers(
 
 const responsesRoot = '#/components/responses/';
 
-/** The answers that something refers to; the name of each says its envelopes and codes. */
+/** The answers that are referred to. The name of each lists its envelopes and codes. */
 export function errorResponsesIn(paths: JsonObject): JsonObject {
   const names = JSON.stringify(paths).matchAll(/"#\/components\/responses\/([^"]+)"/g);
   return Object.fromEntries(
@@ -90,7 +90,10 @@ function responseOf(name: string): JsonObject {
   return errorAnswer(codes as ErrorCode[], envelopes.split('-') as Envelope[]);
 }
 
-/** An upstream's status that callers can act on stays; the others are 502, 503 and 504 (rules 35.1, 35.2, 35.3, 35.4, 35.5, 35.6, 35.7). */
+/**
+ * An upstream status that callers can act on is kept; the others become 502, 503 and 504 (rules 35.1, 35.2, 35.3, 35.4,
+ * 35.5, 35.6, 35.7).
+ */
 const upstreamStatuses = [...keptStatuses, 502, 503, 504];
 
 const statusesOf = (code: ErrorCode): readonly number[] =>

@@ -1,6 +1,6 @@
 import { isArray, isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
-/** What stands for a field in the examples of the description, where its name says more than its type. */
+/** Example values for fields whose name says more than their type. */
 const byName: Readonly<Record<string, Json>> = {
   model: 'fast',
   model_id: 'fast',
@@ -22,7 +22,7 @@ const byName: Readonly<Record<string, Json>> = {
   team_id: 'platform',
   team_name: 'Platform',
   provider_key: 'openai',
-  // It must be ahead for the call that says it.
+  // Must be in the future for a call that sends it.
   expires_at: '2099-01-31T12:00:00.000Z',
 };
 
@@ -34,11 +34,11 @@ const byFormat: Readonly<Record<string, string>> = {
   uri: 'https://gateway.example.com/',
 };
 
-/** What stands for a member of this name; a flag may be called as a text is elsewhere. */
+/** The example for a member of this name. A flag may share its name with a text elsewhere. */
 const knownAs = (name: string, type: Json | undefined): Json | undefined =>
   Object.hasOwn(byName, name) && type !== 'boolean' ? byName[name] : undefined;
 
-/** A value that a schema allows; `name` is the member that it stands at. */
+/** A value that a schema allows. `name` is the member that holds it. */
 export function exampleOf(schema: JsonObject, name = ''): Json {
   const { enum: words, anyOf, type, default: unasked } = schema;
   if (isArray(words)) return words[0] ?? null;

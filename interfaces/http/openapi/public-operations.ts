@@ -13,7 +13,7 @@ import { exampleOf } from './examples.ts';
 
 const ofCallers: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', 'internal_error'];
 
-/** What a model request may be told. */
+/** Errors that a model request may get. */
 const ofRequests: readonly ErrorCode[] = [
   ...ofCallers,
   'invalid_request',
@@ -32,21 +32,21 @@ const ofRequests: readonly ErrorCode[] = [
   'upstream_error',
 ];
 
-/** A field may be null wherever it may be left out. */
+/** A field that may be omitted may also be null. */
 const orNullSchema = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
 
 interface ModelPath {
   readonly path: string;
   readonly summary: string;
   readonly envelope: Envelope;
-  /** Fields that must be there, beside `model`. */
+  /** Required fields besides `model`. */
   readonly required: JsonObject;
-  /** Fields that are checked where they are there; all others go to the upstream, or are named in docs/fields.md. */
+  /** Fields that are checked when present. All others go to the upstream, or are named in docs/fields.md. */
   readonly shapes: FieldShapes;
-  /** Of a whole answer: what the gateway itself relies on; the rest is the upstream's. */
+  /** The parts of a whole answer that the gateway itself relies on; the rest is the upstream's. */
   readonly answer: JsonObject;
   readonly streams: boolean;
-  /** Beside those of every model request. */
+  /** In addition to those of every model request. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -200,7 +200,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
   },
 });
 
-/** What API keys open. */
+/** The operations that API keys give access to. */
 export const publicOperations: readonly Operation[] = [
   ...modelPaths.map(modelOperation),
   readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofCallers),

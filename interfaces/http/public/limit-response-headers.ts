@@ -5,11 +5,11 @@ import type { Envelope } from '../error-presenter.ts';
 import type { RequestContext } from '../request-context.ts';
 
 export interface LimitsPorts {
-  /** What these limits stand at, as far as this process knows. */
+  /** The standing of these limits, as far as this process knows. */
   readonly limitsNow: LimitStandings['of'];
 }
 
-/** Puts what is left of rate limits onto an answer that is yet to be sent; nothing where there are none. */
+/** Sets the rate limit headers of an answer that is not sent yet. Does nothing without limits. */
 export function setLimitHeaders(
   { limitsNow }: LimitsPorts,
   { res }: Pick<RequestContext, 'res'>,

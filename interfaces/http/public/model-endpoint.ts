@@ -41,7 +41,7 @@ export interface ModelEndpointPorts extends LimitsPorts {
   readonly secrets: () => Secrets;
 }
 
-/** A path that serves models: authenticate → read → serve → answer. The same for every family. */
+/** A model endpoint: authenticate → read → serve → answer. The same for every family. */
 export function modelEndpoint<A extends Ask>(
   ports: ModelEndpointPorts,
   family: Family<A>,
@@ -101,7 +101,7 @@ const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>, s
   traceContext: traceContext(req, secrets),
 });
 
-/** Who has an outcome already keeps it: a defect after the settlement is the log's alone. */
+/** A request that already has an outcome keeps it: a defect after settlement is only logged. */
 const defect: GatewayError = { code: 'internal_error', message: '' };
 
 async function modelRequest(
@@ -150,7 +150,7 @@ const tagHeaders = ['x-gateway-service', 'x-gateway-component', 'x-gateway-env',
 
 const hasTags = (req: IncomingMessage): boolean => tagHeaders.some((name) => req.headers[name] !== undefined);
 
-/** The flags of a messages caller: a list, also when it comes as several headers. */
+/** The beta flags of a messages caller: a list, even when it comes as several headers. */
 const betasOf = (req: IncomingMessage): readonly string[] =>
   header(req, 'anthropic-beta')
     ?.split(',')
@@ -161,8 +161,8 @@ function sendWhole(context: RequestContext, text: string | Uint8Array): void {
 }
 
 /**
- * A request that nobody's key came with, that there was no room for, or that a defect ended. Its id is told as that of
- * one that was served: without secrets that its caller may have put there.
+ * A request without a valid key, one that there was no room for, or one that ended in a defect. Its id is reported like
+ * that of a served request: without secrets that the caller may have put there.
  */
 const unserved = (
   { clock, secrets }: Pick<ModelEndpointPorts, 'clock' | 'secrets'>,

@@ -21,13 +21,13 @@ import { sendJson } from '../send-json.ts';
 import { type LimitsPorts, setLimitHeaders } from './limit-response-headers.ts';
 
 export interface ModelsPorts extends LimitsPorts {
-  /** Who is in flight while a key is looked up. */
+  /** Admits requests while their key is looked up. */
   readonly gate: LoadGate;
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly listModels: (caller: Caller) => readonly Model[];
 }
 
-/** A model, in the words of both families. */
+/** A model, with the members that either family expects. */
 export const modelBody = objectOf({
   id: textValue,
   object: choiceValue(['model']),
@@ -46,11 +46,11 @@ export const modelListBody = objectOf({
   last_id: orNull(textValue),
 });
 
-/** `GET /v1/models` is shared by two families: `anthropic-version` tells whose envelope an error takes. */
+/** Two families share `GET /v1/models`: `anthropic-version` decides the envelope of errors. */
 export const envelopeOf = (req: IncomingMessage): Envelope =>
   req.headers['anthropic-version'] === undefined ? 'openai' : 'messages';
 
-/** One body for both families (rule 33.6); `?limit=` and every other query is tolerated. */
+/** One body for both families (rule 33.6). `?limit=` and any other query are tolerated. */
 export const modelsEndpoint =
   (ports: ModelsPorts) =>
   async (context: RequestContext): Promise<void> => {
@@ -69,8 +69,8 @@ export const modelsEndpoint =
   };
 
 /**
- * `GET /v1/models/{id}`: one item of that list, so that what is absent there is not found here. The id may hold
- * slashes, and be percent-encoded or not.
+ * `GET /v1/models/{id}`: one item of that list, so a model that is not listed is not found here. The id may contain
+ * slashes, and may be percent-encoded or not.
  */
 export const modelDetails =
   (ports: ModelsPorts) =>
@@ -85,7 +85,7 @@ export const modelDetails =
     sendJson(context.res, 200, idHeaders(context), JSON.stringify(presentModel(model)));
   };
 
-/** Looking up a key takes the database, and so a place among what is in flight. */
+/** Looking up a key uses the database, so it takes a place in flight. */
 async function admitted(
   { gate, authenticate }: ModelsPorts,
   req: IncomingMessage,
@@ -106,7 +106,7 @@ const noSuchModel: GatewayError = {
   param: 'model',
 };
 
-/** As it is, where what follows a percent sign is no byte of UTF-8. */
+/** The id unchanged when a percent sign is not followed by valid UTF-8. */
 const decoded = (spelledId: string): string =>
   E.getOrElse(() => spelledId)(
     E.tryCatch(

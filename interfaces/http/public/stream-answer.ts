@@ -7,13 +7,13 @@ import { everyAnswer } from '../send-json.ts';
 import { untilTaken } from '../stalled-caller.ts';
 import { StreamedBody } from '../streamed-body.ts';
 
-/** How a family spells the events of one of its streams; an empty text is not sent. */
+/** Encodes the events of one stream for a family. An empty text is not sent. */
 export type EventWriter = (event: StreamEvent<JsonObject>) => string | Uint8Array;
 
 export interface StreamFormat {
-  /** Begins a stream. */
+  /** Starts a stream. */
   readonly writer: (context: RequestContext) => EventWriter;
-  /** What says between two events that the stream is alive. */
+  /** Sent between two events to show that the stream is alive. */
   readonly keepAlive: string;
 }
 
@@ -25,8 +25,8 @@ const streamHeaders = {
 };
 
 /**
- * Writes a stream as it comes, never compressed, no faster than the caller reads. When the caller has left, it is
- * still delivered to its end, so that the request is settled.
+ * Writes a stream as it comes, never compressed, no faster than the caller reads. After a client disconnect it is still
+ * delivered to its end, so that the request is settled.
  */
 export async function sendStream(
   context: RequestContext,
@@ -49,6 +49,6 @@ export async function sendStream(
   body.end();
 }
 
-/** Waits until there is room, or nobody to write to. */
+/** Waits until there is room, or nobody left to write to. */
 const room = (context: RequestContext): Promise<void> =>
   context.link.gone() ? Promise.resolve() : untilTaken(context.res, 'drain');

@@ -3,7 +3,7 @@ import { isObject, isString, type Json, type JsonObject, numberOf } from '../../
 import { type Envelope, messagesErrorInStream, openAiError } from '../error-presenter.ts';
 import type { EventWriter, StreamFormat } from './stream-answer.ts';
 
-/** How an endpoint writes events, errors and keep-alives for its callers. */
+/** How an endpoint writes events, errors and keep-alives. */
 export interface WireFormat extends StreamFormat {
   readonly envelope: Envelope;
 }
@@ -15,7 +15,9 @@ const dataFrame = (payload: JsonObject): string => `data: ${JSON.stringify(paylo
 const namedFrame = (name: string | undefined, payload: JsonObject): string =>
   name === undefined ? dataFrame(payload) : `event: ${name}\n${dataFrame(payload)}`;
 
-/** A chat stream: bytes that no rule touched go out as they came in; a failure is a chunk that holds `error` alone. */
+/**
+ * A chat stream: bytes that no rule changed are forwarded as received. A failure is a chunk that contains only `error`.
+ */
 export const chatFormat: WireFormat = {
   envelope: 'openai',
   keepAlive: comment,
@@ -32,8 +34,8 @@ export const chatFormat: WireFormat = {
 };
 
 /**
- * A responses stream; a fault that the gateway itself finds is an `error` event, and behind that of a blocked cost comes
- * `response.failed` (rules 35.15, 35.17).
+ * A responses stream. A fault found by the gateway itself is an `error` event; for a blocked cost, `response.failed`
+ * follows it (rules 35.15, 35.17).
  */
 export const responsesFormat: WireFormat = {
   envelope: 'openai',
@@ -56,7 +58,7 @@ export const responsesFormat: WireFormat = {
   },
 };
 
-/** What names the response, out of the first event that has it. */
+/** What identifies the response, taken from the `response.created` event. */
 function beginningOf({ type, response }: JsonObject): JsonObject | undefined {
   if (type !== 'response.created' || !isObject(response)) return undefined;
   const { id, created_at, model } = response;
@@ -73,7 +75,7 @@ function failureFrames(error: GatewayError, begun: JsonObject, sequence: number)
     : frame;
 }
 
-/** Agents that read over an `error` event, and would ask again, stop at this code. */
+/** Agents that ignore an `error` event, and would retry, stop at this code. */
 const outOfQuota = (error: GatewayError, begun: JsonObject, sequence: number): JsonObject => ({
   type: 'response.failed',
   sequence_number: sequence,
@@ -91,7 +93,7 @@ const outOfQuota = (error: GatewayError, begun: JsonObject, sequence: number): J
 const typedFrame = (payload: JsonObject): string =>
   namedFrame(isString(payload['type']) ? payload['type'] : undefined, payload);
 
-/** Clients look for the message beside `type` or inside `error`. */
+/** Clients look for the message either beside `type` or inside `error`. */
 function errorEvent(error: GatewayError, sequence: number): JsonObject {
   const envelope = openAiError(error);
   return {
