@@ -5,13 +5,13 @@ import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { InlineConfig } from 'vite';
 
-/** Where the built page lies. */
+/** The folder of the built page. */
 const builtPage = path.join(import.meta.dirname, 'dist');
 
 const stampFile = path.join(builtPage, '.sources');
 const root = path.join(import.meta.dirname, '..', '..');
 
-/** How the page is built: into `dist`, to be served under `/admin`. */
+/** Builds the page into `dist`, to be served under `/admin`. */
 const terms: InlineConfig = {
   configFile: false,
   logLevel: 'error',
@@ -20,14 +20,14 @@ const terms: InlineConfig = {
   build: {
     outDir: builtPage,
     emptyOutDir: true,
-    // Scripts and styles are files of their own: the page's policy allows nothing inline.
+    // Scripts and styles are separate files, because the page's policy allows nothing inline.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2023',
   },
 };
 
-/** Builds the page, unless what is there was built of the same sources. */
+/** Builds the page, unless the existing build is of the same sources. */
 async function buildPage(): Promise<void> {
   const stamp = await stampOfSources();
   if (existsSync(stampFile) && (await readFile(stampFile, 'utf8')) === stamp) return;
@@ -37,7 +37,7 @@ async function buildPage(): Promise<void> {
   await writeFile(stampFile, stamp);
 }
 
-/** Each file once with brotli and once with gzip beside it: the gateway compresses nothing while it serves. */
+/** Adds a brotli and a gzip variant of each file, so that the gateway compresses nothing while it serves. */
 async function compress(): Promise<void> {
   for (const file of await filesIn(builtPage)) {
     const bytes = await readFile(file);
@@ -51,7 +51,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
   return found.filter((each) => each.isFile()).map((each) => path.join(each.parentPath, each.name));
 }
 
-/** Of every source file and of the packages: what is the same gives the same page. */
+/** A hash of every source file and of the lock file. The same hash means the same page. */
 async function stampOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const sources = await filesIn(path.join(import.meta.dirname, 'src'));

@@ -1,13 +1,13 @@
 import { ApiError, errorOf } from './client.ts';
 import { asText, fieldsOf, itemsOf } from './loose-json.ts';
 
-/** What an answer came to. */
+/** The outcome of a streamed answer. */
 export interface Streamed {
   readonly requestId: string | undefined;
-  /** Milliseconds until the first text; undefined: there was none. */
+  /** Milliseconds until the first text; `undefined` when there was none. */
   readonly firstTextMs: number | undefined;
   readonly totalMs: number;
-  /** Why the model ended; `length`: it came to the limit of tokens. */
+  /** Why the model stopped; `length` means that it reached the token limit. */
   readonly finishReason: string | undefined;
 }
 
@@ -15,8 +15,8 @@ export interface Streamed {
 const maxTokens = 64;
 
 /**
- * One tiny chat completion with an API key, to the gateway that the page is from. Calls back with each piece of the
- * text; throws an `ApiError` where the gateway, or in mid-stream the upstream, says no.
+ * One tiny chat completion with an API key, sent to the gateway that serves this page. Calls back with each piece of
+ * the text. Throws an `ApiError` when the gateway refuses, or when the upstream fails in mid-stream.
  */
 export async function streamChat({
   key,
@@ -63,7 +63,7 @@ export async function streamChat({
 
 const jsonOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined);
 
-/** The data of each server-sent event but the last, `[DONE]`. */
+/** The data of each server-sent event, except the final `[DONE]`. */
 async function* eventsOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let rest = '';
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

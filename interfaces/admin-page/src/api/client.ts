@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch';
 import type { paths } from './api.d.ts';
 import { asText, fieldsOf } from './loose-json.ts';
 
-/** The `data` that a call of this path answers with. */
+/** The `data` in the answer to a call of this path. */
 export type Got<P extends keyof paths, M extends 'get' | 'post' = 'get'> =
   paths[P] extends Readonly<
     Record<M, { responses: { 200: { content: { 'application/json': { data: infer D } } } } }>
@@ -10,20 +10,20 @@ export type Got<P extends keyof paths, M extends 'get' | 'post' = 'get'> =
     ? D
     : never;
 
-/** The filters that a list may be asked with. */
+/** The filters of a list. */
 export type QueryOf<P extends keyof paths> = paths[P] extends { get: { parameters: { query?: infer Q } } }
   ? NonNullable<Q>
   : never;
 
-/** The gateway's own API, typed by its description; the session's cookie goes with each call. */
+/** The gateway's own API, typed by its description. The session cookie is sent with each call. */
 export const api = createClient<paths>({ baseUrl: '/' });
 
 const unreachable = (message: string): ApiError => new ApiError({ status: 0, code: 'unreachable', message });
 
-/** Whoever asked wants the answer no more. */
+/** The requester no longer wants the answer. */
 const isAborted = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
-/** A call that no answer came to may have arrived all the same. */
+/** A call without an answer may still have been carried out. */
 api.use({
   onError: ({ request, error }) => {
     if (isAborted(error)) return undefined;
@@ -33,15 +33,15 @@ api.use({
   },
 });
 
-/** An error of the API, as the error envelope tells of it. */
+/** An error of the API, read from its envelope. */
 export class ApiError extends Error {
   readonly status: number;
-  /** The code of the error table; `unreachable` where no answer came. */
+  /** The code in the error table; `unreachable` when no answer came. */
   readonly code: string;
-  /** The field or parameter that is wrong. */
+  /** The invalid field or parameter. */
   readonly param: string | undefined;
   readonly requestId: string | undefined;
-  /** With 409: what there is in the meantime. */
+  /** With 409: the present state. */
   readonly present: unknown;
 
   constructor(told: {
@@ -68,7 +68,7 @@ interface Answer<D> {
   readonly response: Response;
 }
 
-/** The `data` of an answer; throws an `ApiError` for every other one, also where none came. */
+/** The `data` of an answer. Throws an `ApiError` for any other answer, and when none came. */
 export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
   const answer = await call.catch((cause: unknown) => {
     if (isAborted(cause) || cause instanceof ApiError) throw cause;
@@ -78,7 +78,9 @@ export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
   throw errorOf(answer.error, answer.response);
 }
 
-/** The same with the answer's text, for JSON whose every digit and order counts: parsing keeps neither. */
+/**
+ * The same with the text of the answer, for JSON in which every digit and the order matter: parsing preserves neither.
+ */
 export async function readWithText<D>(
   call: (fetch: (request: Request) => Promise<Response>) => Promise<Answer<D>>,
 ): Promise<{ readonly data: D; readonly text: string }> {
@@ -93,7 +95,7 @@ export async function readWithText<D>(
   return { data, text };
 }
 
-/** The error that the body of an answer tells of. */
+/** The error in the body of an answer. */
 export function errorOf(body: unknown, response: Response): ApiError {
   const { error, data } = fieldsOf(body);
   const { message, code, param } = fieldsOf(error);

@@ -1,4 +1,4 @@
-/** Members of a value that may be anything; none where it is no object. */
+/** Members of an untyped value; none when it is not an object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 const none: Fields = {};
@@ -12,7 +12,7 @@ export const asText = (value: unknown): string | undefined => (typeof value === 
 export const wholeOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 
-/** What a JSON text says; undefined where it is none. */
+/** The parsed value; `undefined` when the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

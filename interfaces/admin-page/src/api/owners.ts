@@ -12,7 +12,7 @@ export type AdminToken = Got<'/api/v1/admin/tokens'>['items'][number];
 export type OwnerKind = ApiKey['owner_kind'];
 export const ownerKinds = ['user', 'team', 'service_account'] as const satisfies readonly OwnerKind[];
 
-/** What kinds of owners are called. */
+/** Names of the owner kinds. */
 export const ownerWords: Readonly<Record<OwnerKind, string>> = {
   user: 'person',
   team: 'team',
@@ -45,10 +45,10 @@ export const readServiceAccount = (id: string, signal?: AbortSignal): Promise<Se
     }),
   );
 
-/** How many owners a search shows: more are found by typing more. */
+/** How many owners a search shows. Typing more narrows the search. */
 const searchSize = 8;
 
-/** An owner that was found; the detail tells those apart who are called the same. */
+/** An owner that was found. The detail tells owners of the same name apart. */
 export interface OwnerChoice extends Choice {
   readonly id: string;
 }
@@ -60,7 +60,10 @@ export const ownerChoice = (id: string, title: string, detail: string): OwnerCho
   detail,
 });
 
-/** Active owners of a kind whose name (of a person also the e-mail address) has the text; of no text, the newest. */
+/**
+ * Active owners of a kind whose name contains the text, or for a person also the e-mail address. An empty text finds
+ * the newest.
+ */
 export const searchOwners =
   (kind: OwnerKind): Search<OwnerChoice> =>
   async (text, signal) => {
@@ -107,7 +110,7 @@ const named = (text: string) => ({
 const modelPageSize = 200;
 const maxModelPages = 10;
 
-/** Ids of the enabled models, sorted; the first 2,000 of them, and whether there are more. */
+/** Ids of the enabled models, sorted: at most the first 2,000, and whether they are all. */
 export async function readModelIds(
   signal?: AbortSignal,
 ): Promise<{ readonly ids: readonly string[]; readonly areAll: boolean }> {

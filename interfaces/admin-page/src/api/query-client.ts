@@ -4,7 +4,7 @@ import { ApiError } from './client.ts';
 type Listener = () => void;
 const listeners = new Set<Listener>();
 
-/** Calls back when an answer says that there is no session any more that opens anything. Returns what ends that. */
+/** Calls back when an answer says that no usable session is left. Returns a function that removes the listener. */
 export function onSessionLost(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -15,12 +15,12 @@ const noticeLostSession = (error: Error): void => {
     for (const listener of listeners) listener();
 };
 
-/** What a change without an answer has done is seen in what is read anew. */
+/** A change without an answer may have been made. Everything is read again, so that the page shows it. */
 const readAnew = (error: Error): void => {
   if (error instanceof ApiError && error.status === 0) void queryClient.invalidateQueries();
 };
 
-/** A call is tried again once where no answer came; an answer, whatever it is, is an answer. */
+/** A query is retried once when no answer came, or a 503. Any other answer is final. */
 const isWorthARetry = (failures: number, error: Error): boolean =>
   failures < 1 && error instanceof ApiError && (error.status === 0 || error.status === 503);
 
@@ -41,7 +41,7 @@ export const queryClient: QueryClient = new QueryClient({
       refetchOnReconnect: 'always',
       networkMode: 'always',
     },
-    // Without a network a change fails at once: it must not wait, and be made when nobody looks any more.
+    // Without a network a change fails at once. It must not wait and be made later, when nobody is looking.
     mutations: { retry: false, networkMode: 'always' },
   },
 });

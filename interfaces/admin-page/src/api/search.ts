@@ -6,13 +6,13 @@ type Found = Got<'/api/v1/admin/search'>['items'][number];
 
 export type HitKind = Found['kind'];
 
-/** A thing that was found. */
+/** An object that was found. */
 export interface Hit extends Choice {
   readonly kind: HitKind;
   readonly id: string;
 }
 
-/** What things of a kind are called, together. */
+/** Titles of the kinds. */
 export const kindTitles: Readonly<Record<HitKind, string>> = {
   user: 'People',
   team: 'Teams',
@@ -24,7 +24,7 @@ export const kindTitles: Readonly<Record<HitKind, string>> = {
   mcp_server: 'MCP servers',
 };
 
-/** Where each kind of thing has its page, on which `open` names one of them. */
+/** The page of each kind. `open` in its address names one object. */
 export const kindPaths = {
   user: '/people',
   team: '/teams',
@@ -34,10 +34,7 @@ export const kindPaths = {
   mcp_server: '/mcp-servers',
 } as const satisfies Partial<Record<HitKind, string>>;
 
-/**
- * What has this id or name, by kind, in the order in which the first of each was found; nothing before anything is
- * typed.
- */
+/** Finds objects by id or name, grouped by kind in the order of each kind's first hit. An empty text finds nothing. */
 export const searchThings =
   (kinds?: readonly HitKind[]): Search<Hit> =>
   async (text, signal) => {

@@ -2,38 +2,43 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError } from './client.ts';
 
-/** What carries a version that is another one after each change. */
+/** An object whose version changes with each change. */
 interface Versioned {
   readonly version: number | string;
 }
 
 interface Terms<S extends Versioned, C, R> {
-  /** The state that the person decided by. The one of the first rendering counts: what is read later was not seen. */
+  /**
+   * The state that the person decided on. Only the value of the first render counts, because nobody saw a later one.
+   */
   readonly from: S;
-  /** Makes the change to the version that `ifMatch` names, as the header `If-Match` wants it. */
+  /** Makes the change to the version in `ifMatch`, the value of the `If-Match` header. */
   readonly change: (wish: C, ifMatch: string) => Promise<R>;
-  /** What there is now; asked for after a conflict. */
+  /** Reads the present state after a conflict. */
   readonly present: () => Promise<S>;
   readonly onDone: (changed: R, wish: C) => void;
 }
 
-/** A change with `If-Match`, as a form uses it. */
+/** A change with `If-Match`, for use by a form. */
 export interface VersionedChange<S, C> {
   readonly submit: (wish: C) => void;
   readonly isPending: boolean;
-  /** Why the change was not made; `null` also where somebody else was faster: then `theirs` tells. */
+  /** Why the change was not made. `null` after a conflict too: then `theirs` is set. */
   readonly error: Error | null;
-  /** What somebody else made of it in the meantime. */
+  /** The state that somebody else saved in the meantime. */
   readonly theirs: S | undefined;
-  /** What was wished when it turned out that somebody else was faster. */
+  /** The change that met the conflict. */
   readonly mine: C | undefined;
-  /** Gives up what was wished; the next change is one of theirs. Returns theirs, for the form. */
+  /** Discards one's own change and makes theirs the base of the next one. Returns theirs, for the form. */
   readonly takeTheirs: () => S | undefined;
-  /** Makes what was wished on top of theirs. */
+  /** Applies one's own change on top of theirs. */
   readonly applyMine: () => void;
 }
 
-/** A change of one version. Where another one is there by now, it is not made, and what there is now is shown. */
+/**
+ * A change to one version of an object. If the object has another version by now, it is not changed, and its present
+ * state is returned in `theirs`.
+ */
 export function useVersionedChange<S extends Versioned, C, R>({
   from,
   change,
@@ -49,7 +54,7 @@ export function useVersionedChange<S extends Versioned, C, R>({
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error;
         const theirs = await present();
-        // The same version, and refused all the same: the change itself is not allowed.
+        // The version is the same, so the change itself is not allowed.
         if (theirs.version === to.version) throw error;
         return { kind: 'conflict', theirs };
       }

@@ -5,7 +5,7 @@ import { useLogout } from './logout.ts';
 import { useSession } from './session.tsx';
 import { chooseTheme, storedTheme, themes } from './theme.ts';
 
-/** Who is logged in, how the page looks, and the way out. */
+/** The admin who is logged in, the theme, and the logout. */
 export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
   const { email } = useSession();
   const [theme, setTheme] = useState(storedTheme);

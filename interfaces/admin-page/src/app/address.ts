@@ -1,10 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
 
-/** What the address says behind its question mark: texts by name. */
+/** The query parameters of the address, by name. */
 export type Filters = Readonly<Record<string, string>>;
 
-/** The filters of the page, and how to change them; undefined takes one away. The rest of the address stays. */
+/**
+ * The filters of the page, with a function that changes them. `undefined` removes one; the rest of the address stays.
+ */
 export function useAddress(): {
   readonly filters: Filters;
   readonly set: (changes: Readonly<Record<string, string | undefined>>, how?: 'push' | 'replace') => void;

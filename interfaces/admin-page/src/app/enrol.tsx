@@ -5,7 +5,7 @@ import { Copyable } from '../ui/values.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
 
-/** Loaded when somebody enrols. */
+/** Loaded only for an enrolment. */
 const QrCode = lazy(async () => ({ default: (await import('./qr-code.tsx')).QrCode }));
 
 /** A second factor in three steps: the password, the app, the recovery codes. */

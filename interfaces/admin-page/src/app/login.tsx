@@ -6,14 +6,14 @@ import { ErrorLine } from '../ui/states.tsx';
 import { refusalName, RefusedSignIn } from './refused-sign-in.tsx';
 import { useSignInMethods } from './sign-in-methods.ts';
 
-/** Where the browser comes back to from the identity provider: the page that was asked for. */
+/** Where the identity provider sends the browser back to: the requested page. */
 function here(): string {
   const search = new URLSearchParams(window.location.search);
   search.delete(refusalName);
   return `${window.location.pathname}${search.size === 0 ? '' : `?${search}`}`;
 }
 
-/** By password, with the second factor where one is enrolled, and at the identity provider. */
+/** Login by password, with the second factor if one is enrolled, or through the identity provider. */
 export function Login({
   onDone,
   email: known = '',
@@ -21,7 +21,7 @@ export function Login({
 }: {
   readonly onDone: () => void;
   readonly email?: string;
-  /** The page behind it has work that must not be lost: the identity provider gets a tab of its own. */
+  /** The page behind it has unsaved work, so the identity provider opens in a tab of its own. */
   readonly keepsPage?: boolean;
 }) {
   const [email, setEmail] = useState(known);
@@ -92,11 +92,11 @@ export function Login({
   );
 }
 
-/** The code is asked for by its field: that it was missing is no fault. */
+/** The field itself asks for the code, so a missing code is not shown as an error. */
 const isAskedForCode = (error: Error | null): boolean =>
   error instanceof ApiError && error.code === 'second_factor_required';
 
-/** To the identity provider, and back to the page that was asked for. */
+/** A link to the identity provider, which leads back to the requested page. */
 function ProviderLink({
   name,
   startUrl,
@@ -114,7 +114,8 @@ function ProviderLink({
       const { response } = await api.GET('/api/v1/auth/session');
       if (response.ok) onDone();
     };
-    // Who comes back from the other tab has logged in there, or not yet; without an answer they come back once more.
+    // A person who returns from the other tab may not have logged in there yet. If the call fails, the next return
+    // tries again.
     const onFocus = (): void => void look().catch(() => undefined);
     window.addEventListener('focus', onFocus);
     return () => window.removeEventListener('focus', onFocus);

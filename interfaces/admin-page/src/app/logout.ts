@@ -2,8 +2,9 @@ import { useMutation } from '@tanstack/react-query';
 import { api, read } from '../api/client.ts';
 
 /**
- * Ends the session, and leaves the page with all that it shows. The identity provider's own session ends there, where
- * it has a place for that: otherwise the next sign-in would be the same person's, without a question.
+ * Ends the session and leaves the page, with everything that it shows. The identity provider's own session is ended
+ * there too, if it has an endpoint for that: otherwise the next sign-in would be as the same person, without a
+ * question.
  */
 export const useLogout = () =>
   useMutation({

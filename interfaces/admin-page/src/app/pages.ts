@@ -1,10 +1,10 @@
 import type { ComponentType } from 'react';
 
-/** A page of the rail, or one that is reached from another page. */
+/** A page in the navigation rail, or one that is reached from another page. */
 export interface PageTerms {
   readonly path: string;
   readonly title: string;
-  /** Undefined: not in the rail. */
+  /** `undefined`: not in the rail. */
   readonly group: 'Observe' | 'Manage' | undefined;
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
 }

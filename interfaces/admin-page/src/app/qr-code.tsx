@@ -1,9 +1,9 @@
 import { encode } from 'uqr';
 
-/** Light modules around it, as the standard wants them (ISO/IEC 18004). */
+/** The light modules around the code that the standard requires (ISO/IEC 18004). */
 const quietZone = 4;
 
-/** A text as a QR code, to be read by a camera; the error correction is the middle one. */
+/** A text as a QR code for a camera, with error correction level M. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: quietZone });
   return (
@@ -13,7 +13,7 @@ export function QrCode({ text, label }: { readonly text: string; readonly label:
   );
 }
 
-/** Each run of dark modules in a row as one bar. */
+/** One bar for each run of dark modules in a row. */
 const squaresOf = (rows: readonly (readonly boolean[])[]): string =>
   rows
     .flatMap((row, y) =>

@@ -1,7 +1,7 @@
-/** The parameter of the address that the gateway leads a browser here with: the code of an error. */
+/** The address parameter with which the gateway redirects a browser here: an error code. */
 export const refusalName = 'sign_in_error';
 
-/** What a person can do about each. The address is anybody's to write, so no text of it is shown. */
+/** What a person can do about each error. Anybody can write the address, so none of its text is shown. */
 const sentences: Readonly<Record<string, string>> = {
   invalid_credentials:
     'Your organisation did not sign you in, or you have no access here. Ask an admin of it.',
@@ -14,7 +14,7 @@ const sentences: Readonly<Record<string, string>> = {
 };
 const otherwise = 'The login at your organisation did not succeed. Try again.';
 
-/** Why a login at the identity provider came to nothing. */
+/** Why a login at the identity provider failed. */
 export function RefusedSignIn() {
   const code = new URLSearchParams(window.location.search).get(refusalName);
   if (code === null) return null;

@@ -22,7 +22,7 @@ const routes = pages.map(({ path, load }) =>
   createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, 'Page') }),
 );
 
-/** Texts stay texts in the address: `page=2` is readable, and a filter of digits is no number. */
+/** Values in the address stay text: `page=2` is readable, and a filter made of digits does not become a number. */
 export const router = createRouter({
   routeTree: root.addChildren(routes),
   basepath: '/admin',

@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Failed } from '../ui/states.tsx';
 import { useSearch } from '../ui/use-search.ts';
 
-/** Where a thing is shown. */
+/** The page that shows an object. */
 function placeOf({ kind, id, title }: Hit) {
   if (kind === 'provider') return { to: '/models', search: { provider: id } };
   if (kind === 'request_log') return { to: '/observability/request-logs', search: { request_id: title } };
@@ -15,7 +15,7 @@ function placeOf({ kind, id, title }: Hit) {
 
 const searchAll = searchThings();
 
-/** Finds any thing by its id or name, and leads to it. */
+/** Finds any object by its id or name, and leads to it. */
 export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const navigate = useNavigate();

@@ -8,7 +8,7 @@ import { EnrolSecondFactor } from './enrol.tsx';
 import { Login } from './login.tsx';
 import { useLogout } from './logout.ts';
 
-/** Who is logged in. */
+/** The admin who is logged in. */
 export interface Session {
   readonly userId: string;
   readonly email: string;
@@ -18,7 +18,7 @@ export interface Session {
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
-/** The session of the admin who is logged in; there is one on every page behind `SessionGate`. */
+/** The session of the admin who is logged in. Every page behind `SessionGate` has one. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (session === undefined) throw new Error('there is no session here');
@@ -26,8 +26,8 @@ export function useSession(): Session {
 }
 
 /**
- * Shows the pages to platform admins alone, and the login to everybody else. When a session is lost in the middle of
- * work, the page stays as it is, with what was typed, and the login stands before it.
+ * Shows the pages only to platform admins, and the login to everybody else. When a session is lost in the middle of
+ * work, the page stays as it is, with what was typed, and the login opens over it.
  */
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const client = useQueryClient();
@@ -36,7 +36,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     queryKey: ['session'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/auth/session', { signal })),
     staleTime: Number.POSITIVE_INFINITY,
-    // Somebody else may have logged in meanwhile, in another tab.
+    // Somebody else may have logged in in another tab.
     refetchOnWindowFocus: 'always',
     retry: false,
   });
@@ -71,7 +71,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
 const mustEnrol = (error: Error | null): boolean =>
   error instanceof ApiError && error.code === 'enrolment_required';
 
-/** Nobody is known to be logged in. */
+/** Shown when no session is known. */
 function Unknown({ error, again }: { readonly error: Error; readonly again: () => void }) {
   if (mustEnrol(error))
     return (
@@ -113,7 +113,7 @@ function NotAnAdmin({ email }: { readonly email: string }) {
   );
 }
 
-/** What stands before the page. */
+/** The frame of everything that is shown instead of the pages. */
 function LoginFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Model Gateway`;

@@ -6,7 +6,7 @@ import { HelpDialog } from './help.tsx';
 import { pages } from './pages.ts';
 import { SearchDialog } from './search.tsx';
 
-/** The frame of every page: the rail, the top line, and the page. */
+/** The frame of every page: the navigation rail, the top bar, and the page. */
 export function Shell() {
   const [open, setOpen] = useState<'search' | 'help' | undefined>();
   useGlobalKeys(setOpen);
@@ -79,8 +79,9 @@ const Group = ({
 );
 
 /**
- * `/` and Ctrl-K search, `?` tells of the keys; not while somebody types. A dialog has the keyboard for itself: what the
- * search leads to would take away what was typed in it, or a secret that is shown once.
+ * `/` and Ctrl-K open the search, `?` the list of keys. `/` and `?` do nothing while somebody types. Ctrl-K does
+ * nothing in a dialog: following a search result would discard what was typed there, or a secret that is shown only
+ * once.
  */
 function useGlobalKeys(open: (what: 'search' | 'help') => void): void {
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, read } from '../api/client.ts';
 
-/** Which ways of signing in there are. */
+/** The available ways to sign in. */
 export const useSignInMethods = () =>
   useQuery({
     queryKey: ['sign-in-methods'],

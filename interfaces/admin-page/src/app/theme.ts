@@ -1,4 +1,4 @@
-/** `system` follows the machine. */
+/** `system` follows the operating system. */
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
@@ -6,7 +6,7 @@ const key = 'gateway.theme';
 
 export const storedTheme = (): Theme => themes.find((each) => each === localStorage.getItem(key)) ?? 'system';
 
-/** Applies what was chosen before. */
+/** Applies the stored choice. */
 export const applyTheme = (): void => show(storedTheme());
 
 export function chooseTheme(theme: Theme): void {

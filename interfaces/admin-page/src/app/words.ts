@@ -1,11 +1,11 @@
 import { ApiError } from '../api/client.ts';
 import type { Filters } from './address.ts';
 
-/** Those filters of the address that have one of these names. */
+/** The filters in the address that have one of these names. */
 export const filtersNamed = (filters: Filters, names: object): Filters =>
   Object.fromEntries(Object.entries(filters).filter(([name]) => Object.hasOwn(names, name)));
 
-/** A filter that is one of a few words; one that there is not is refused by its name, as the API does. */
+/** Reads a filter that is one of a few words. An unknown word is rejected by the filter's name, as in the API. */
 export function wordOf<W extends string>(
   name: string,
   words: readonly W[],
@@ -22,7 +22,7 @@ export function wordOf<W extends string>(
   return found;
 }
 
-/** The same of `true` and `false`. */
+/** The same for `true` and `false`. */
 export function flagOf(name: string, text: string | undefined): boolean | undefined {
   const word = wordOf(name, ['true', 'false'], text);
   return word === undefined ? undefined : word === 'true';

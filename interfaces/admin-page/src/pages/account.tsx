@@ -10,12 +10,12 @@ import { ChangePassword } from './account/password.tsx';
 import { SecondFactor } from './account/second-factor.tsx';
 import { Tokens } from './account/tokens.tsx';
 
-/** Who is logged in, how they prove it, and the tokens that act in admins' names. */
+/** Who is logged in, how they authenticate, and the tokens that act in the names of admins. */
 export function Page() {
   const { userId, email, name, expiresAt } = useSession();
   const methods = useSignInMethods();
   const client = useQueryClient();
-  // Each call prolongs the session: its end as it was at the login is old.
+  // Each call extends the session, so the end known since the login is outdated.
   useEffect(() => void client.invalidateQueries({ queryKey: ['session'] }), [client]);
   return (
     <Frame title="Your account" facts="How you log in, and what acts in your name.">

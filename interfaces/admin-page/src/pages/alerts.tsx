@@ -54,7 +54,7 @@ const columns: readonly Column<Alert>[] = [
   },
 ];
 
-/** Budgets of which 20 % or less were left, and the mails that said so. */
+/** Budgets with 20 % or less left, and the mails about them. */
 export function Page() {
   const { filters, set } = useAddress();
   const alerts = useList(['budget-alerts'], (page, signal) =>

@@ -74,7 +74,7 @@ const columns: readonly Column<AdminEvent>[] = [
   },
 ];
 
-/** What is wrong with one of these stands beneath it. */
+/** The faults of these are shown below them. */
 const typedFilters = ['actor_user_id', 'target_id', 'from', 'to'];
 
 const fieldsNamed = 3;

@@ -14,7 +14,7 @@ import { EndBudget, OwnerDrawer } from './budgets/drawer.tsx';
 import { isNear, keyOf, metBlock, type Owner, rowsOf, shareOf, useOwners } from './budgets/owners.ts';
 import { SetBudget } from './budgets/set-budget.tsx';
 
-/** Rows that are shown at once: the API gives all owners in one answer. */
+/** Rows that are shown at once. The API returns all owners in one answer. */
 const pageSize = 100;
 
 const filterNames = { q: 'Name', kind: 'Owner', state: 'Budget' };
@@ -28,7 +28,7 @@ const states = {
 
 const isState = (name: string): name is keyof typeof states => Object.hasOwn(states, name);
 
-/** Every owner's budget, and what is spent of it. */
+/** The budgets of all owners, and what is spent of them. */
 export function Page() {
   const { filters, set } = useAddress();
   const owners = useOwners();
@@ -94,11 +94,11 @@ const pageOfOwners = (found: readonly Owner[], page: number): ListPage<Owner> =>
   total_is_lower_bound: false,
 });
 
-/** Whom the address opens: by kind and id, or by id alone. */
+/** The owner that the address opens, by kind and id, or by id alone. */
 const openedOf = (owners: readonly Owner[] | undefined, wanted: string | undefined): Owner | undefined =>
   owners?.find((owner) => keyOf(owner) === wanted) ?? owners?.find(({ id }) => id === wanted);
 
-/** The drawer of an owner, and what is done there; or that there is none. */
+/** The drawer of an owner with its actions, or a message that there is no such owner. */
 function Opened({ owner, onClose }: { readonly owner: Owner | undefined; readonly onClose: () => void }) {
   const [act, setAct] = useState<'set' | 'end' | undefined>();
   const done = (): void => setAct(undefined);

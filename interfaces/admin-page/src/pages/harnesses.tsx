@@ -14,7 +14,7 @@ import { Time } from '../ui/values.tsx';
 
 type Usage = Got<'/api/v1/admin/observability/harness-usage'>;
 
-/** The programs that send the requests, as their `User-Agent` says. */
+/** The programs that send the requests, by their `User-Agent`. */
 export function Page() {
   const { filters } = useAddress();
   const found = useQuery({

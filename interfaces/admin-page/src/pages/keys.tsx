@@ -20,7 +20,7 @@ const filterNames = { owner_kind: 'Kind of owner', owner_id: 'Owner id', name: '
 
 const statuses = ['active', 'revoked', 'expired'] as const;
 
-/** API keys: who has them, what they may do, and their whole life. */
+/** API keys: their owners, what they may do, and everything from creation to revocation. */
 export function Page() {
   const { filters, set } = useAddress();
   const [isCreating, setCreating] = useState(false);
@@ -81,7 +81,7 @@ export function Page() {
   );
 }
 
-/** The filters that the address has. */
+/** The query of the API for these filters. */
 function askedBy({ owner_kind: kind, status, ...texts }: Filters): QueryOf<'/api/v1/admin/api-keys'> {
   const ownerKind = wordOf('owner_kind', ownerKinds, kind);
   const isOf = wordOf('status', statuses, status);
@@ -92,7 +92,7 @@ function askedBy({ owner_kind: kind, status, ...texts }: Filters): QueryOf<'/api
   };
 }
 
-/** A list of one owner's keys makes keys of that owner. */
+/** In a list of one owner's keys, a new key is for that owner. */
 function ownerIn(filters: Filters): OwnerWish {
   const kind = ownerKinds.find((each) => each === filters['owner_kind']) ?? 'user';
   const id = filters['owner_id'];

@@ -15,7 +15,7 @@ import { Dash, NotAvailable, Time } from '../ui/values.tsx';
 type Board = Got<'/api/v1/admin/observability/leaderboard'>;
 type Leader = Board['leaders'][number];
 
-/** The people who spend most. */
+/** The people with the highest spend. */
 export function Page() {
   const { filters } = useAddress();
   const found = useQuery({

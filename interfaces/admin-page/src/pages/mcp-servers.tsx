@@ -11,7 +11,7 @@ import { ServerDrawer } from './mcp-servers/drawer.tsx';
 import { askedServer, type McpServer } from './mcp-servers/server.ts';
 import { Total } from './owners/list-parts.tsx';
 
-/** The MCP servers behind the gateway; they are changed in the configuration file. */
+/** The MCP servers behind the gateway. They are changed in the configuration file. */
 export function Page() {
   const { filters, set } = useAddress();
   const list = useList<McpServer>(['mcp-servers', 'list'], (page, signal) =>
@@ -52,13 +52,13 @@ export function Page() {
   );
 }
 
-/** A browser has six connections to the gateway; a server that hangs may hold one for a minute. */
+/** A browser has six connections to the gateway, and a server that hangs may hold one for a minute. */
 const askedAtOnce = 3;
 
-/** What a server answered within this time is not asked for again because somebody looks at the list. */
+/** How long an answer of a server is fresh. Opening the list does not ask again within this time. */
 const knownForMs = 60_000;
 
-/** Asks the servers of the page how they are as it opens, and whenever somebody wants to know it anew. */
+/** Checks the servers on the page when it opens, and again on demand. */
 function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   const client = useQueryClient();
   const [asking, setAsking] = useState(0);
@@ -79,7 +79,7 @@ function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
     return () => {
       isOpen = false;
     };
-    // The ids alone: the list is read again now and then.
+    // Only the ids, because the list is reloaded now and then.
   }, [page]);
   const isAsking = asking > 0;
   return (

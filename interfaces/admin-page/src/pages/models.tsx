@@ -22,7 +22,7 @@ import {
 } from './models/models.ts';
 import { Providers } from './models/providers.tsx';
 
-/** Models with their routes, and the providers behind them; they are changed in the configuration file. */
+/** Models with their routes, and the providers behind them. They are changed in the configuration file. */
 export function Page() {
   const { filters, set } = useAddress();
   const open = filters['open'];
@@ -169,7 +169,7 @@ const RoutesCount = ({ of, usable: left }: { readonly of: number; readonly usabl
   <span className="number">{of === left ? of : `${left} of ${of}`}</span>
 );
 
-/** The price of the first route that a request takes; a later one without a price is told, too. */
+/** The price of the first route that a request takes, and how many routes have no price. */
 function Price({ of: routes }: { readonly of: readonly Route[] }) {
   const [first] = routes;
   if (first === undefined) return <Dash />;
@@ -184,7 +184,7 @@ function Price({ of: routes }: { readonly of: readonly Route[] }) {
   );
 }
 
-/** What one of the routes that are enabled can do: what is missing is what one looks for. */
+/** What at least one of the usable routes can do, phrased by what is missing, because that is what people look for. */
 function canDo(routes: readonly Route[]): string {
   const all = usable(routes).map(capabilitiesOf);
   const can = new Set(all.flat().flatMap(({ effective, title }) => (effective ? [title] : [])));

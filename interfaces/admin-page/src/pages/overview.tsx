@@ -15,7 +15,7 @@ import { Top } from './overview/top.tsx';
 import { ledgerWindowOf, type Overview } from './overview/overview-data.ts';
 
 const everyMs = 30_000;
-/** While a gateway is set up: each step is ticked off soon after it was done. */
+/** During setup, so that each step is ticked off soon after it was done. */
 const setupEveryMs = 5_000;
 
 /** What happened in the last 24 hours, and what needs attention. */
@@ -35,7 +35,7 @@ export function Page() {
   );
 }
 
-/** Somebody has sent something: there are figures to show. */
+/** Something has been sent, so there are figures to show. */
 const isUsed = ({ setup, last_day: day }: Overview): boolean =>
   setup.model_answered || day.request_count > 0 || day.logged_count > 0;
 

@@ -27,10 +27,10 @@ import {
 
 type Act = { readonly kind: 'new' } | { readonly kind: 'change' | 'remove'; readonly limit: Limit };
 
-/** What is taken now is read again so often. */
+/** How often the present use is reloaded. */
 const refreshMs = 5_000;
 
-/** Rate limits of keys, people, teams and models, with what is taken of them. */
+/** Rate limits of keys, people, teams and models, with their present use. */
 export function Page() {
   const { filters } = useAddress();
   const [act, setAct] = useState<Act>();
@@ -107,7 +107,7 @@ const NoLimits = ({ isFiltered }: { readonly isFiltered: boolean }) => (
   </Empty>
 );
 
-/** What is taken of a measure: “12 of 60”, with a bar. */
+/** The present use of a measure: “12 of 60”, with a bar. */
 function Taken({ limit, measure }: { readonly limit: Limit; readonly measure: Measure }) {
   const most = limit[measure];
   if (most === null) return <Dash />;

@@ -3,7 +3,7 @@ import { Page as Frame } from '../ui/page.tsx';
 import { Id } from '../ui/values.tsx';
 import { RequestOf } from './request-log/drawer.tsx';
 
-/** One request, whole. */
+/** One request in full. */
 export function Page() {
   const { requestLogId = '' } = useParams({ strict: false });
   return (

@@ -18,7 +18,7 @@ import type { LoggedRow } from './request-logs/request-log.ts';
 import { SavedViews } from './request-logs/saved-views.tsx';
 import { TimeFilter } from './request-logs/time-range.tsx';
 
-/** Request logs: found by any filter, followed as they come, opened at the side. */
+/** Request logs: found by any filter, followed live, opened at the side. */
 export function Page() {
   const { filters, set } = useAddress();
   const chosen = requestFilters(filters);
@@ -99,7 +99,7 @@ function Facts({
 }) {
   if (list === undefined) return null;
   const range = rangeOf(filters);
-  // Reports count them all the same.
+  // Reports count unlogged requests all the same.
   const isCounted = filters['in_ledger'] === 'true' || filters['pricing_status'] !== undefined;
   const label = ranges.find(({ key }) => key === range)?.label.replace('Last', 'the last');
   const within =
@@ -120,7 +120,7 @@ function Facts({
   );
 }
 
-/** Half a tag is in force nowhere. */
+/** Half a tag filters nothing. */
 function chipNames(filters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const isHalf = filters['tag_key'] === undefined || filters['tag_value'] === undefined;
   return Object.fromEntries(

@@ -13,7 +13,7 @@ import { Priced, type SpendReport } from './spend/priced.tsx';
 import { ModelTable, OwnerTable } from './spend/tables.tsx';
 import { ofOwners, spendFilters, spendQuery, until } from './spend/window.ts';
 
-/** What was spent, by whom and on which models, and how it stands against the budgets. */
+/** What was spent, by whom and on which models, and the budgets. */
 export function Page() {
   const { filters } = useAddress();
   const ask = filtersNamed(filters, spendFilters);

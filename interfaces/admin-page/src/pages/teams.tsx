@@ -16,7 +16,7 @@ import { CreateTeam } from './teams/team-forms.tsx';
 
 const filterNames = { name: 'Name', active: 'Active' };
 
-/** Teams: who pays together, and who is in it. */
+/** Teams: who pays together, and their members. */
 export function Page() {
   const { filters, set } = useAddress();
   const [isCreating, setCreating] = useState(false);

@@ -1,4 +1,4 @@
-/** Picodollars of an exact amount such as `12.3456`: whole numbers, so that nothing is rounded. */
+/** Picodollars of an exact amount such as `12.3456`, in whole numbers, so that nothing is rounded. */
 export function picoOf(usd: string): bigint {
   const [whole = '0', fraction = ''] = usd.replace('-', '').split('.');
   const pico = BigInt(whole) * picoPerUsd + BigInt(fraction.padEnd(12, '0').slice(0, 12));
@@ -7,7 +7,7 @@ export function picoOf(usd: string): bigint {
 
 const picoPerUsd = 1_000_000_000_000n;
 
-/** The exact decimal text of picodollars, without zeroes at its end. */
+/** The exact decimal text of picodollars, without trailing zeros. */
 export function usdOf(pico: bigint): string {
   const size = pico < 0n ? -pico : pico;
   const fraction = String(size % picoPerUsd)
@@ -17,7 +17,7 @@ export function usdOf(pico: bigint): string {
   return `${sign}${size / picoPerUsd}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** What part of an amount is spent, in hundredths of a percent, rounded down; undefined for an amount of 0. */
+/** The spent share of an amount, in hundredths of a percent, rounded down; `undefined` for an amount of 0. */
 export function shareBps(spendUsd: string, amountUsd: string): number | undefined {
   const amount = picoOf(amountUsd);
   return amount === 0n ? undefined : Number((picoOf(spendUsd) * 10_000n) / amount);
@@ -29,7 +29,7 @@ export const percentText = (bps: number): string =>
 
 const maxAmount10000 = 2n ** 53n - 1n;
 
-/** An amount as it is typed, in units of 1/10000 USD; a text says what is wrong with it. */
+/** A typed amount in units of 1/10000 USD, or what is wrong with it. */
 export function amount10000Of(text: string): { readonly amount: number } | { readonly fault: string } {
   const typed = text.trim();
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d*))?$/.exec(typed) ?? [];

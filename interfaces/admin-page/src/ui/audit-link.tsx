@@ -1,7 +1,4 @@
-/**
- * To who changed a thing. It is a link of the browser's own: notices stand outside of the pages, where the page's
- * router is not.
- */
+/** A link to who changed an object. It is a plain link, because notices are rendered outside of the page's router. */
 export const AuditLink = ({ of }: { readonly of: string }) => (
   <a href={`/admin/audit?target_id=${encodeURIComponent(of)}`}>Audit</a>
 );

@@ -1,6 +1,6 @@
 import { percentText, shareBps } from './amounts.ts';
 
-/** Spend against an amount, with a mark where 20 % remain: there the alert is sent. */
+/** Spend against an amount, with a mark where 20 % remain, which is when the alert is sent. */
 export function BudgetBar({
   spendUsd,
   amountUsd,
@@ -8,7 +8,7 @@ export function BudgetBar({
 }: {
   readonly spendUsd: string;
   readonly amountUsd: string;
-  /** Whose it is. */
+  /** The owner of the budget. */
   readonly label: string;
 }) {
   const share = shareBps(spendUsd, amountUsd);

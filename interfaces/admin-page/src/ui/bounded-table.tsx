@@ -3,7 +3,7 @@ import { Table } from './table.tsx';
 
 const shownAtFirst = 100;
 
-/** A table of a report, which has no pages: the first hundred rows, and the others when they are asked for; its CSV has all. */
+/** A table of a report, which has no pages: the first hundred rows, and the others on demand. The CSV has all rows. */
 export function BoundedTable<R>(props: ComponentProps<typeof Table<R>>) {
   const [isWhole, setWhole] = useState(false);
   const { rows } = props;

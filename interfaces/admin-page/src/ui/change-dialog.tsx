@@ -5,7 +5,7 @@ import { Dialog } from './dialog.tsx';
 import { FormActions } from './form-dialog.tsx';
 import { ErrorLine } from './states.tsx';
 
-/** A change of one thing: its fields, what will happen, and, where somebody else was faster, both states. */
+/** A change of one object: the fields, what will happen, and after a conflict both states. */
 export function ChangeDialog<S, C>({
   title,
   act,
@@ -19,18 +19,18 @@ export function ChangeDialog<S, C>({
   children,
 }: {
   readonly title: string;
-  /** What the button says: the act, such as `Save team`. */
+  /** The label of the button, such as `Save team`. */
   readonly act: string;
-  /** `danger` for what destroys. */
+  /** `danger` for destructive changes. */
   readonly tone?: 'primary' | 'danger';
   readonly change: VersionedChange<S, C>;
-  /** What the form says now; undefined where it says nothing that can be saved. */
+  /** The present content of the form; `undefined` when it cannot be saved. */
   readonly wish: C | undefined;
   /** Both states, member by member. */
   readonly rows: (theirs: S, mine: C) => readonly ConflictRow[];
-  /** Theirs was taken: the form shows it. */
+  /** Called when theirs was taken, so that the form shows it. */
   readonly onTheirs: (theirs: S) => void;
-  /** Of a form that says in its own words what is wrong with it, once it is tried: its button is always there. */
+  /** For a form that reports its own faults once it is submitted. Its button is always enabled. */
   readonly onTry?: () => void;
   readonly onClose: () => void;
   /** The fields, and a sentence that says what will happen. */

@@ -18,7 +18,7 @@ export const ownerColumn: Column<Owner> = {
   text: (owner) => owner.owner_name,
 };
 
-/** What requests cost in all. */
+/** The total cost of requests. */
 export const spendColumn: Column<{ readonly spend_usd: string }> = {
   key: 'spend',
   title: 'Spend',
@@ -27,10 +27,10 @@ export const spendColumn: Column<{ readonly spend_usd: string }> = {
   text: ({ spend_usd: usd }) => usd,
 };
 
-/** How many requests there were, as a link to them. */
+/** The number of requests, as a link to them. */
 export const requestsColumn = <R,>(
   countOf: (row: R) => number,
-  /** Filters of the list of requests. */
+  /** Filters for the list of requests. */
   where: (row: R) => Readonly<Record<string, string>>,
 ): Column<R> => ({
   key: 'requests',

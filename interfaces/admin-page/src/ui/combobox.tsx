@@ -14,8 +14,8 @@ export interface ChoiceGroup<C extends Choice> {
 }
 
 /**
- * A field with what may be chosen beneath it, after the ARIA pattern: the focus stays in the field, arrows move, Enter
- * chooses. What is found beneath it is of the text that stands in it, or is nothing.
+ * A field with its choices below it, following the ARIA pattern: the focus stays in the field, arrows move, Enter
+ * chooses. The choices are those for the present text of the field, or none.
  */
 export function Combobox<C extends Choice>({
   label,
@@ -75,7 +75,7 @@ export function Combobox<C extends Choice>({
         placeholder={placeholder}
         autoComplete="off"
         spellCheck={false}
-        // The field is what the person has just asked for.
+        // The person has just asked for this field.
         autoFocus={autoFocus}
         onChange={({ target }) => onText(target.value)}
         onKeyDown={onKeyDown}

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { FormDialog } from './form-dialog.tsx';
 
-/** Asks before something is destroyed: what will happen, and a button that names the act. */
+/** Asks before something is destroyed: says what will happen, with a button that names the act. */
 export const Confirm = ({
   title,
   act,
@@ -12,7 +12,7 @@ export const Confirm = ({
   children,
 }: {
   readonly title: string;
-  /** What the button says: the act and its scope, such as `Revoke 2 keys`. */
+  /** The label of the button: the act and its scope, such as `Revoke 2 keys`. */
   readonly act: string;
   readonly onAct: () => void;
   readonly onClose: () => void;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { Badge } from './values.tsx';
 
-/** One member of what two people changed. */
+/** One member of an object that two people changed. */
 export interface ConflictRow {
   readonly title: string;
   readonly theirs: string;
@@ -9,8 +9,8 @@ export interface ConflictRow {
 }
 
 /**
- * What somebody else made of a thing, beside what was to be made of it: a change that was refused with 409. It takes
- * the place of the form's buttons.
+ * The state that somebody else saved beside one's own change, which was refused with 409. It replaces the form's
+ * buttons.
  */
 export function Conflict({
   rows,
@@ -18,11 +18,11 @@ export function Conflict({
   applyMine,
   isPending,
 }: {
-  /** Every member that the form has: those that are alike show that nobody disagrees. */
+  /** Every member of the form, because equal values show that nobody disagrees. */
   readonly rows: readonly ConflictRow[];
-  /** Gives up mine, and goes on from theirs. */
+  /** Discards one's own change and continues from theirs. */
   readonly takeTheirs: () => void;
-  /** Makes my change on top of theirs. */
+  /** Applies one's own change on top of theirs. */
   readonly applyMine: () => void;
   readonly isPending: boolean;
 }) {
@@ -30,7 +30,7 @@ export function Conflict({
   useEffect(() => {
     const form = section.current?.closest('form');
     section.current?.focus();
-    // The button that was pressed is gone with it: the form that is there again has the focus.
+    // The button that was pressed disappears with this section, so the focus moves to the form that reappears.
     return () => form?.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
   }, []);
   return (

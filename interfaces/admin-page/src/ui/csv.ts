@@ -4,8 +4,8 @@ interface TextColumn<R> {
 }
 
 /**
- * RFC 4180, exact values. A text that a spreadsheet would take for a formula gets an apostrophe before it: names are
- * typed by others.
+ * RFC 4180, with exact values. A text that a spreadsheet would take for a formula is prefixed with an apostrophe,
+ * because other people choose the names.
  */
 export function csvOf<R>(columns: readonly TextColumn<R>[], rows: readonly R[]): string {
   const written = columns.flatMap(({ title, text }) => (text === undefined ? [] : [{ title, text }]));
@@ -16,10 +16,10 @@ export function csvOf<R>(columns: readonly TextColumn<R>[], rows: readonly R[]):
   return lines.map((line) => line.map(cellOf).join(',')).join('\r\n');
 }
 
-/** The full-width forms are taken for signs, too. */
+/** Spreadsheets also accept the full-width forms of these signs. */
 const beginsFormula = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 
-/** Quoted, too, where it holds what separates cells in the locale of a spreadsheet. */
+/** A cell is also quoted if it contains a character that separates cells in some spreadsheet locale. */
 function cellOf(value: string | number): string {
   const text =
     typeof value === 'string' && beginsFormula.test(value) && !isNumber(value) ? `'${value}` : String(value);

@@ -4,18 +4,15 @@ import { noticesIn } from './notices.tsx';
 
 interface Shown {
   readonly title: string;
-  /** Undefined: it stays until what it asks for is done. */
+  /** `undefined`: it stays until what it asks for is done. */
   readonly onClose: (() => void) | undefined;
   readonly children: ReactNode;
 }
 
-/**
- * A modal dialog of the browser's own: the focus stays within, Esc closes it, and the focus returns to where it came
- * from.
- */
+/** A native modal dialog: the focus stays inside, Esc closes it, and the focus then returns to where it was. */
 export const Dialog = (props: Shown) => <Modal {...props} look="dialog" />;
 
-/** The same at the side: detail of a row, whose list stays where it is. */
+/** The same at the side, for the details of a row whose list stays where it is. */
 export const Drawer = (props: Shown) => <Modal {...props} look="drawer" />;
 
 function Modal({ title, onClose, children, look }: Shown & { readonly look: 'dialog' | 'drawer' }) {
@@ -40,7 +37,7 @@ function Modal({ title, onClose, children, look }: Shown & { readonly look: 'dia
       className={look}
       aria-labelledby={heading}
       onCancel={(event) => {
-        // React tells the dialog beneath of it, too.
+        // React would also pass the event to a dialog beneath.
         event.stopPropagation();
         event.preventDefault();
         onClose?.();
@@ -48,7 +45,7 @@ function Modal({ title, onClose, children, look }: Shown & { readonly look: 'dia
       onClose={() => {
         const element = dialog.current;
         if (element === null || element.open) return;
-        // The browser closes a dialog without asking at the second Esc in a row.
+        // At the second Esc in a row the browser closes a dialog without asking.
         onClose?.();
         requestAnimationFrame(() => {
           if (dialog.current === element && !element.open) show(element, look);
@@ -58,7 +55,7 @@ function Modal({ title, onClose, children, look }: Shown & { readonly look: 'dia
         pressedOutside.current = event.target === dialog.current && isOutside(event, dialog.current);
       }}
       onClick={() => {
-        // A press within that ends outside marks text: it closes nothing.
+        // A press that starts inside and ends outside selects text, and closes nothing.
         if (pressedOutside.current) onClose?.();
         pressedOutside.current = false;
       }}
@@ -80,7 +77,7 @@ function Modal({ title, onClose, children, look }: Shown & { readonly look: 'dia
 
 function show(element: HTMLDialogElement, look: 'dialog' | 'drawer'): void {
   element.showModal();
-  // Of itself a dialog starts at its first button, which closes it.
+  // By default a dialog focuses its first button, which closes it.
   if (look === 'dialog') element.querySelector<HTMLElement>(firstControl)?.focus();
 }
 
@@ -89,5 +86,5 @@ const isOutside = ({ clientX, clientY }: PointerEvent, element: Element): boolea
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 };
 
-/** Behind its head; a dialog may lie in the body of another one. */
+/** The first control after the header. Another dialog may be nested in the body. */
 const firstControl = ':scope > .dialog-body > :not(header) :is(input, select, textarea, button)';

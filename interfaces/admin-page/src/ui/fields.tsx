@@ -4,15 +4,15 @@ import { ApiError } from '../api/client.ts';
 interface Labelled {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with it. */
+  /** The error of this field. */
   readonly fault?: string | undefined;
 }
 
-/** What the API says is wrong with this field; undefined: nothing. */
+/** The API's message about this field; `undefined` when there is none. */
 export const faultOf = (error: Error | null, field: string): string | undefined =>
   error instanceof ApiError && error.param === field ? error.message : undefined;
 
-/** What is wrong with a field, told at once; nothing where nothing is. */
+/** The error of a field, announced at once. */
 export const FieldError = ({ fault, id }: { readonly fault: string | undefined; readonly id?: string }) =>
   fault === undefined ? null : (
     <span id={id} className="error-text" role="alert">
@@ -67,7 +67,7 @@ export const TextField = ({
         type={type}
         value={value}
         required={required}
-        // The field is what the person has just asked for.
+        // The person has just asked for this field.
         autoFocus={autoFocus}
         autoComplete={autoComplete}
         inputMode={inputMode}

@@ -6,7 +6,7 @@ import { type Spelling, useTypedFilter } from './typed-filter.ts';
 
 const asText: Spelling = { shown: (value = '') => value, meant: (typed) => typed };
 
-/** A filter that is typed: it takes effect when typing pauses. */
+/** A text filter. It takes effect when typing pauses. */
 export function TextFilter({
   name,
   label,
@@ -17,7 +17,7 @@ export function TextFilter({
   readonly name: string;
   readonly label: string;
   readonly isWide?: boolean;
-  /** What came of the list; the fault of this filter stands beneath it. */
+  /** The error of the list. A fault of this filter is shown below it. */
   readonly error?: Error | null;
   /** Values to choose from; others may be typed. */
   readonly known?: readonly string[];
@@ -52,7 +52,9 @@ export function TextFilter({
   );
 }
 
-/** A filter with a few values; the first one is no filter. A value that there is not, of an address, stands as it is. */
+/**
+ * A filter with a few values, the first of which means no filter. An unknown value in the address is shown as it is.
+ */
 export function ChoiceFilter({
   name,
   label,
@@ -62,7 +64,7 @@ export function ChoiceFilter({
   readonly name: string;
   readonly label: string;
   readonly options: readonly (readonly [value: string, label: string])[];
-  /** What no filter is called. */
+  /** The label for no filter. */
   readonly all?: string;
 }) {
   const { filters, set } = useAddress();
@@ -89,16 +91,16 @@ export function ChoiceFilter({
   );
 }
 
-/** The filters in force, each with its way out. */
+/** The active filters, each with a button that removes it. */
 export function FilterChips({
   names,
   says = (_, value) => value,
   turnedRound = () => undefined,
 }: {
   readonly names: Readonly<Record<string, string>>;
-  /** How a value is called: an id by its name. */
+  /** How a value is shown: an id by its name. */
   readonly says?: (name: string, value: string) => string;
-  /** The filter that selects all that this one does not; undefined: there is none. */
+  /** The filter that selects everything that this one does not; `undefined` when there is none. */
   readonly turnedRound?: (name: string) => string | undefined;
 }) {
   const { filters, set } = useAddress();

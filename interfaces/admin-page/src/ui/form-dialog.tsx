@@ -3,17 +3,17 @@ import { Dialog } from './dialog.tsx';
 import { ErrorLine } from './states.tsx';
 
 interface Act {
-  /** What the button says: the act and its scope, such as `Revoke 2 keys`. */
+  /** The label of the button: the act and its scope, such as `Revoke 2 keys`. */
   readonly act: string;
-  /** `danger` for what destroys. */
+  /** `danger` for destructive acts. */
   readonly tone?: 'primary' | 'danger' | undefined;
   readonly isPending: boolean;
-  /** False where the form says nothing that can be sent. */
+  /** False when the form cannot be sent. */
   readonly isReady?: boolean | undefined;
   readonly onClose: () => void;
 }
 
-/** The buttons of a form in a dialog: the way out, and the act. */
+/** The buttons of a form in a dialog: cancel, and the act. */
 export const FormActions = ({ act, tone = 'primary', isPending, isReady = true, onClose }: Act) => (
   <div className="actions">
     <button type="button" className="button" onClick={onClose}>
@@ -25,7 +25,7 @@ export const FormActions = ({ act, tone = 'primary', isPending, isReady = true, 
   </div>
 );
 
-/** A dialog with fields, what went wrong, and its buttons. */
+/** A dialog with fields, an error line and its buttons. */
 export function FormDialog({
   title,
   error,
@@ -37,7 +37,7 @@ export function FormDialog({
   readonly title: string;
   readonly error: Error | null;
   readonly onSubmit: () => void;
-  /** The form says what is wrong in its own words: the browser does not. */
+  /** The form reports its own faults, instead of the browser. */
   readonly checksItself?: boolean;
   /** The fields, and a sentence that says what will happen. */
   readonly children: ReactNode;

@@ -7,7 +7,7 @@ const spans = [
   ['In a year', 365],
 ] as const;
 
-/** A time in UTC as `2027-01-31T12:00`, or nothing. */
+/** A time in UTC such as `2027-01-31T12:00`, or empty. */
 export function InstantField({
   label,
   hint,
@@ -51,9 +51,9 @@ export function InstantField({
   );
 }
 
-/** An instant of the API as the field has it; the seconds go. */
+/** An instant of the API as the value of the field, without seconds. */
 export const fieldOf = (instant: string | null): string => instant?.slice(0, 16) ?? '';
 
-/** What the field says, as the API takes it; `null`: never. */
+/** The value of the field in the form of the API; `null` means never. */
 export const instantOf = (field: string): string | null =>
   field === '' ? null : `${field}${field.length === 16 ? ':00' : ''}Z`;

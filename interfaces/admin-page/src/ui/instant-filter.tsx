@@ -6,9 +6,9 @@ import { type Spelling, useTypedFilter } from './typed-filter.ts';
 const asInstant: Spelling = { shown: fieldOfInstant, meant: instantOfField };
 
 /**
- * An instant in UTC, whatever the browser's own time is. Its parts are typed one after the other, each digit of them
- * being another instant: so it takes effect when typing pauses, and nothing is written into the field meanwhile, which
- * would begin the part anew and make February of a typed 12.
+ * An instant in UTC, whatever the browser's time zone. Its parts are typed one after the other, and every digit makes
+ * another instant. So it takes effect when typing pauses, and nothing is written into the field meanwhile: that would
+ * restart the part, and a typed 12 would become February.
  */
 export function InstantFilter({
   name,
@@ -19,11 +19,11 @@ export function InstantFilter({
 }: {
   readonly name: string;
   readonly label: string;
-  /** What is wrong with it. */
+  /** The error of this field. */
   readonly fault?: string | undefined;
-  /** In seconds: 1 asks for seconds, too. */
+  /** In seconds: with 1, the field has seconds too. */
   readonly step?: number;
-  /** What else the address says once it has taken effect; always the same object. */
+  /** Further changes of the address when it takes effect. Must always be the same object. */
   readonly along?: Readonly<Record<string, string>>;
 }) {
   const faultId = useId();

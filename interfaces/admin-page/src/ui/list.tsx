@@ -11,22 +11,22 @@ import { Icon } from './icons.tsx';
 import { Empty } from './states.tsx';
 import { Table, type TableProps } from './table.tsx';
 
-/** A page of a list, as the API gives it. */
+/** A page of a list, as the API returns it. */
 export interface ListPage<R> {
   readonly items: readonly R[];
   readonly page: number;
   readonly page_size: number;
   readonly total: number;
   readonly total_is_lower_bound: boolean;
-  /** Of a page beyond the end of rows that nobody counted, the last one that has some. */
+  /** Set for a page beyond the end of a list whose rows were not counted: the last page that has rows. */
   readonly lastPage?: number;
 }
 
-/** The page of a list that the address names (`page`); the next one is fetched ahead. */
+/** The page of a list that the address names (`page`). The next one is prefetched. */
 export function useList<R>(
   key: QueryKey,
   load: (page: number, signal: AbortSignal) => Promise<ListPage<R>>,
-  /** Reads the page again every so many milliseconds. */
+  /** Reloads the page at this interval, in milliseconds. */
   { refetchInterval = false }: { readonly refetchInterval?: number | false } = {},
 ) {
   const { filters } = useAddress();
@@ -45,12 +45,12 @@ export function useList<R>(
         queryKey: [...key, page + 1],
         queryFn: ({ signal }) => load(page + 1, signal),
       });
-    // The key says what `load` reads.
+    // `load` is no dependency, because the key says what it reads.
   }, [client, hasNext, page, JSON.stringify(key)]);
   return query;
 }
 
-/** The page; of one beyond the end the last one is looked for, where nobody knows how many there are. */
+/** Loads the page. If it is beyond the end of a list whose rows were not counted, finds the last page. */
 async function withLastPage<R>(
   load: (page: number) => Promise<ListPage<R>>,
   page: number,
@@ -66,16 +66,18 @@ async function withLastPage<R>(
   return { ...found, lastPage: last };
 }
 
-/** Behind as many rows the API gives no page. */
+/** The API has no pages beyond this many rows. */
 const maxRows = 100_000;
-/** Of a page, where nothing else is asked for. */
+/** The default size of a page. */
 const usualRows = 50;
 
-/** The page that an address names, at most the last that there can be; what is no number of a page names the first one. */
+/**
+ * The page that an address names, at most the last possible one. Anything that is not a page number names the first.
+ */
 export const pageOf = (text: string | undefined): number =>
   text !== undefined && /^[1-9]\d*$/.test(text) ? Math.min(Number(text), maxRows / usualRows) : 1;
 
-/** A page of a list as a table, with the way to the other pages. */
+/** A page of a list as a table, with a pager. */
 export function ListTable<R>({
   list,
   empty,
@@ -99,19 +101,19 @@ export function ListTable<R>({
   );
 }
 
-/** Which page of a longer list this is; undefined where the list has no other. */
+/** The number of this page if the list has others; `undefined` otherwise. */
 export const pageOfMany = (list: ListPage<unknown> | undefined): number | undefined =>
   list === undefined || (list.items.length === list.total && !list.total_is_lower_bound)
     ? undefined
     : list.page;
 
-/** What stands in place of rows: of a list that has some, its page is beyond the last one. */
+/** Shown instead of rows. If the list is not empty, its page is beyond the last one. */
 export const NoRows = ({
   list,
   empty,
 }: {
   readonly list: ListPage<unknown> | undefined;
-  /** Where the list has none. */
+  /** Shown when the list is empty. */
   readonly empty: ReactNode;
 }) =>
   list === undefined || list.total === 0 ? (
@@ -122,7 +124,7 @@ export const NoRows = ({
     </Empty>
   );
 
-/** “1–50 of 1,204”, and the way to the pages before and behind. */
+/** “1–50 of 1,204”, with buttons for the previous and the next page. */
 export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }) {
   const { set } = useAddress();
   if (list === undefined || list.total === 0) return null;

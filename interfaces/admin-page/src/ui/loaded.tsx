@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import { Failed, StaleSign, Waiting } from './states.tsx';
 
-/** What was read, however far its reading is; when reading it again failed, the error stands above it. */
+/** Data in any state of loading. When loading it again failed, the error is shown above it. */
 export function Loaded<D>({
   query,
   what,
@@ -11,9 +11,9 @@ export function Loaded<D>({
   children,
 }: {
   readonly query: UseQueryResult<D>;
-  /** What is waited for, such as `the key`. */
+  /** What is being loaded, such as `the key`. */
   readonly what: string;
-  /** What stands there when there is no such thing (404). */
+  /** Shown when the object does not exist (404). */
   readonly gone?: ReactNode;
   readonly children: (data: D) => ReactNode;
 }) {

@@ -1,15 +1,15 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 
 /**
- * What unfolds beneath a button. It folds where the focus or a press goes elsewhere, where a link of it is followed, and
- * by Esc; those that were in it are at the button then.
+ * A menu that opens below a button. It closes when the focus or a press goes elsewhere, when one of its links is
+ * followed, and on Esc. After the last two, the focus is on the button.
  */
 export function Menu({
   button,
   look = 'button quiet',
   children,
 }: {
-  /** What the button says. */
+  /** The content of the button. */
   readonly button: ReactNode;
   readonly look?: string;
   readonly children: ReactNode;
@@ -35,7 +35,7 @@ export function Menu({
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || !event.currentTarget.open) return;
-        // A dialog around it stays.
+        // Keeps a surrounding dialog open.
         event.preventDefault();
         fold();
       }}
@@ -49,6 +49,8 @@ export function Menu({
   );
 }
 
-/** On the same ground as the menu, and not in it: a dialog that the menu has opened gives the focus back to it. */
+/**
+ * Outside of the menu, but in the same dialog or page. A dialog that was opened from the menu returns the focus to it.
+ */
 const isBeside = (target: EventTarget | null, menu: Element): boolean =>
   target instanceof Element && !menu.contains(target) && target.closest('dialog') === menu.closest('dialog');

@@ -9,7 +9,7 @@ interface Notice {
 
 interface Shown {
   readonly notices: readonly Notice[];
-  /** Open modal dialogs, the topmost last: outside of it nothing can be read or clicked. */
+  /** Open modal dialogs, the topmost last. Nothing outside of that one can be read or clicked. */
   readonly dialogs: readonly Element[];
 }
 
@@ -22,7 +22,7 @@ const show = (next: Partial<Shown>): void => {
 };
 const remove = (id: number): void => show({ notices: shown.notices.filter((each) => each.id !== id) });
 
-/** Notices stand in this dialog while it is the topmost. Returns what ends that. */
+/** Shows notices in this dialog while it is the topmost. Returns a function that ends this. */
 export function noticesIn(dialog: Element): () => void {
   show({ dialogs: [...shown.dialogs, dialog] });
   return () => show({ dialogs: shown.dialogs.filter((each) => each !== dialog) });
@@ -32,7 +32,7 @@ export function noticesIn(dialog: Element): () => void {
 const shownMs = 12_000;
 const maxNotices = 4;
 
-/** Says what has just changed, where every page shows it. */
+/** Announces what has just changed, on every page. */
 export function notify(text: ReactNode): void {
   lastId += 1;
   const id = lastId;

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react';
 
-/** One kind of page: a title, a sentence of fact, filters, then what was asked for. */
+/** The layout of every page: a title, a sentence of facts, filters, then the content. */
 export function Page({
   title,
   facts,

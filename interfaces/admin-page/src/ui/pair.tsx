@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
 
-/** A name and what it has, in a list of pairs. */
+/** A name and its value, in a description list. */
 export const Pair = ({
   name,
   isBroad = false,
   children,
 }: {
   readonly name: string;
-  /** An id, which wants a line of its own. */
+  /** For an id, which needs a line of its own. */
   readonly isBroad?: boolean;
   readonly children: ReactNode;
 }) => (

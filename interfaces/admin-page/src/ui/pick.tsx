@@ -4,7 +4,7 @@ import { FieldError } from './fields.tsx';
 import { ErrorLine } from './states.tsx';
 import { type Search, useSearch } from './use-search.ts';
 
-/** One thing out of many, chosen by search: a field, and then what was chosen with the way back. */
+/** Picks one object out of many by search: a field, and then the chosen object with a way to choose another. */
 export function Pick<C extends Choice>({
   label,
   of,
@@ -15,7 +15,7 @@ export function Pick<C extends Choice>({
   autoFocus = false,
 }: {
   readonly label: string;
-  /** Tells searches of different things apart. */
+  /** Distinguishes searches for different things. */
   readonly of: string;
   readonly search: Search<C>;
   readonly chosen: C | undefined;

@@ -2,7 +2,7 @@ import { wordOf } from '../app/words.ts';
 import { ChoiceFilter } from './filters.tsx';
 import { Time } from './values.tsx';
 
-/** Over how long a report of 12-hour buckets goes; a range that there is not is refused, as the API does. */
+/** The range of a report with 12-hour buckets. An unknown range is rejected, as in the API. */
 export const rangeOf = (text: string | undefined): '7d' | '31d' =>
   wordOf('range', ['7d', '31d'], text) ?? '7d';
 
@@ -10,7 +10,7 @@ export const RangeFilter = () => (
   <ChoiceFilter name="range" label="Range" all="7 days" options={[['31d', '31 days']]} />
 );
 
-/** “, since …”: how far the request logs that are left go back. */
+/** “, since …”: how far back the remaining request logs go. */
 export const LogsSince = ({ at }: { readonly at: string | null }) =>
   at === null ? null : (
     <>

@@ -5,8 +5,7 @@ import { Icon } from './icons.tsx';
 import { CopyButton } from './values.tsx';
 
 /**
- * A secret that is shown this once, in a field that selects itself. Who leaves before it was copied is asked first,
- * however they leave.
+ * A secret that is shown only once, in a field that selects itself. Any way of leaving before it was copied asks first.
  */
 export function SecretDialog({
   title,
@@ -20,7 +19,7 @@ export function SecretDialog({
   readonly label: string;
   readonly secret: string;
   readonly onClose: () => void;
-  /** Where to paste it; gets what is to be called when a text with the secret was copied. */
+  /** Where to paste it. The argument is to be called when a text with the secret was copied. */
   readonly children?: (onCopied: () => void) => ReactNode;
 }) {
   const [isCopied, setCopied] = useState(false);

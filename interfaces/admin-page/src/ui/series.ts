@@ -1,23 +1,23 @@
 export interface Series {
   readonly key: string;
   readonly name: string;
-  /** All the others together: grey. */
+  /** All others together, in grey. */
   readonly isRest?: boolean;
 }
 
 /** A bar. Its parts are in the order of the series. */
 export interface Point {
   readonly key: string;
-  /** Beneath the bar; no two are the same. */
+  /** Below the bar. No two are the same. */
   readonly tick: string;
   readonly title: string;
   readonly parts: readonly {
-    /** For the eye alone. */
+    /** For drawing only. */
     readonly height: number;
-    /** What is read: exact. */
+    /** For reading: exact. */
     readonly text: string;
   }[];
-  /** Of everything; undefined where the series are not all. */
+  /** Of everything; `undefined` when the series do not cover everything. */
   readonly total?: string;
 }
 

@@ -2,15 +2,15 @@ import { useState } from 'react';
 import { Tabs } from './tabs.tsx';
 import { Copyable } from './values.tsx';
 
-/** What is pasted into a client. */
+/** A text to paste into a client. */
 export interface Snippet {
   readonly name: string;
-  /** Where it goes. */
+  /** Where to paste it. */
   readonly place: string;
   readonly text: string;
 }
 
-/** What to paste, for one client after the other. */
+/** What to paste, with a tab for each client. */
 export function Snippets({
   label,
   of: snippets,

@@ -2,8 +2,8 @@ import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxi
 import { colourOf, type Point, type Series } from './series.ts';
 
 /**
- * The bars themselves: recharts is big, so that this file is fetched only where a chart is shown. Heights are numbers;
- * what is read comes as text, exact. Arrows walk from bar to bar, and what stands there is read aloud.
+ * The bars themselves, in their own file because recharts is large: it is fetched only when a chart is shown. Heights
+ * are numbers; texts are exact. Arrow keys move from bar to bar, and each bar is read aloud.
  */
 export function StackedChart({
   label,
@@ -33,7 +33,7 @@ export function StackedChart({
           tick={{ fill: 'var(--muted)', fontSize: 12 }}
         />
         <YAxis
-          // As wide as its longest number: one that is cut would be another number.
+          // As wide as its longest label: a truncated one would show another number.
           width="auto"
           axisLine={false}
           tickLine={false}

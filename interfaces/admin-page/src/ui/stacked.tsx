@@ -13,7 +13,7 @@ const together: Column<Point> = {
   text: ({ total }) => total,
 };
 
-/** Bars of stacked parts, with what the colours mean, and the same as a table with its CSV. */
+/** Stacked bars with a legend, and the same data as a table with its CSV. */
 export function Stacked({
   label,
   unit,
@@ -26,9 +26,9 @@ export function Stacked({
   readonly unit: string;
   readonly series: readonly Series[];
   readonly points: readonly Point[];
-  /** What a bar is of: `Day`. */
+  /** What a bar stands for, such as `Day`. */
   readonly when: string;
-  /** The rows that a bar sums. */
+  /** A link to the rows that a bar sums. */
   readonly linkOf: (point: Point) => ReactNode;
 }) {
   const columns: readonly Column<Point>[] = [

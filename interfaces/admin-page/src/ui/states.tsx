@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError } from '../api/client.ts';
 import { Icon } from './icons.tsx';
 
-/** Nothing for the first 200 ms, then a line that says what is waited for. */
+/** Nothing for the first 200 ms, then a line that says what is being loaded. */
 export function Waiting({ for: what }: { readonly for: string }) {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
@@ -16,7 +16,7 @@ export function Waiting({ for: what }: { readonly for: string }) {
   );
 }
 
-/** Beside what was known before, while the answer to what is asked for now is on its way. */
+/** Shown beside earlier data while the present query loads. */
 export const StaleSign = ({ what }: { readonly what: string }) => (
   <Waiting for={`${what}; what stands here is from before`} />
 );
@@ -41,7 +41,7 @@ export function Failed({
   );
 }
 
-/** An error beneath a form; nothing where there is none. */
+/** The error of a form, if there is one. */
 export const ErrorLine = ({ error }: { readonly error: Error | null }) =>
   error === null ? null : (
     <div role="alert">
@@ -49,7 +49,7 @@ export const ErrorLine = ({ error }: { readonly error: Error | null }) =>
     </div>
   );
 
-/** What the API says of a lost session is for scripts; the page has asked for the login by itself. */
+/** The API's message about a lost session is for scripts, and the page has asked for the login by itself. */
 const lostSession = 'Your session had ended, and nothing was changed. Log in and do it again.';
 
 function ErrorText({ error }: { readonly error: Error }) {
@@ -64,7 +64,7 @@ function ErrorText({ error }: { readonly error: Error }) {
   );
 }
 
-/** What would fill an empty place, and how. */
+/** Shown in an empty place: what would fill it, and how. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ReactNode }) => (
   <div className="empty">
     <p className="empty-title">{title}</p>

@@ -9,38 +9,40 @@ export interface Column<R> {
   readonly key: string;
   readonly title: string;
   readonly cell: (row: R) => ReactNode;
-  /** The same as text, for the CSV; without it the column is not in the CSV. */
+  /** The same as text, for the CSV. A column without it is not in the CSV. */
   readonly text?: (row: R) => string | number | null | undefined;
-  /** Numbers and money. */
+  /** For numbers and money. */
   readonly align?: 'end';
-  /** Not shown until it is chosen. */
+  /** Hidden until it is chosen. */
   readonly hidden?: boolean;
 }
 
 export interface TableProps<R> {
-  /** What the table is, read aloud and above it in the CSV's name. */
+  /** The name of the table, read aloud and used in the CSV's file name. */
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[] | undefined;
   readonly rowKey: (row: R) => string;
-  /** Opens a row's detail: by a click and by Enter. */
+  /** Opens the details of a row, on click and on Enter. */
   readonly onOpen?: ((row: R) => void) | undefined;
   readonly openKey?: string | undefined;
   readonly error?: Error | null;
   readonly again?: () => void;
-  /** The rows are of what was asked for before, and the answer to what is asked for now is on its way. */
+  /** The rows are those of an earlier query, while the present one loads. */
   readonly isStale?: boolean;
-  /** What stands there when there are no rows. */
+  /** Shown when there are no rows. */
   readonly empty: ReactNode;
-  /** What goes above the table, beside the choice of columns and the CSV. */
+  /** Shown above the table, beside the choice of columns and the CSV button. */
   readonly tools?: ReactNode;
-  /** What the CSV has, where that is more than what is shown. */
+  /** The rows of the CSV, if it has more than the table shows. */
   readonly csvRows?: readonly R[] | undefined;
-  /** Which page of a longer list the rows are: the CSV has this page alone, and says so. */
+  /** The page number, if the rows are one page of a longer list. The CSV then has only this page, and says so. */
   readonly csvPage?: number | undefined;
 }
 
-/** A list: sticky head, rows that arrows walk through and Enter opens, columns to choose, and its rows as CSV. */
+/**
+ * A list with a sticky head, rows that arrows walk through and Enter opens, a choice of columns, and a CSV of its rows.
+ */
 export function Table<R>(props: TableProps<R>) {
   const { caption, columns, rows, rowKey, onOpen, openKey, error = null, again, empty, tools } = props;
   const { isStale = false, csvRows = rows, csvPage } = props;
@@ -162,7 +164,7 @@ function walk(event: KeyboardEvent, body: HTMLElement | null): void {
   rows[to]?.focus();
 }
 
-/** Kept in the browser, by table. */
+/** Stored in the browser, per table. */
 function useHiddenColumns<R>(
   caption: string,
   columns: readonly Column<R>[],

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useId } from 'react';
 
-/** One of several views of the same thing: arrows walk through the tabs. */
+/** One of several views of the same thing. Arrows move between the tabs. */
 export function Tabs({
   label,
   tabs,

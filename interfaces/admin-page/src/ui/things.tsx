@@ -9,21 +9,21 @@ export interface Owner {
   readonly owner_name: string;
 }
 
-/** To a person or a team. */
+/** A link to a person or a team. */
 export const OwnerLink = ({ owner }: { readonly owner: Owner }) => (
   <Link to={kindPaths[owner.owner_kind]} search={{ open: owner.owner_id }}>
     {owner.owner_name}
   </Link>
 );
 
-/** What the list of requests is asked for, to show an owner's. */
+/** Filters for the list of requests, to show those of an owner. */
 export const ofOwner = ({
   owner_kind,
   owner_id,
 }: Omit<Owner, 'owner_name'>): Readonly<Record<string, string>> =>
   owner_kind === 'user' ? { user_id: owner_id } : { team_id: owner_id };
 
-/** The same, to show those of the window of a report, a budget or an alert. */
+/** The same, to show those in the window of a report, a budget or an alert. */
 export const ofWindow = ({
   window_start: from,
   window_end: to,
@@ -32,15 +32,15 @@ export const ofWindow = ({
   readonly window_end: string;
 }) => ({ from, to });
 
-/** What the list of requests is asked for, to show what the ledger has a row of: those alone are counted in reports. */
+/** Filters for the list of requests, to show those with a row in the ledger: reports count no others. */
 export const inLedger = { in_ledger: 'true' } as const;
 
-/** To the requests that a number sums. */
+/** A link to the requests that a number sums. */
 export const RequestsLink = ({
   where,
   children,
 }: {
-  /** Filters of the list of requests. */
+  /** Filters for the list of requests. */
   readonly where: Readonly<Record<string, string>>;
   readonly children: ReactNode;
 }) => (
@@ -49,7 +49,7 @@ export const RequestsLink = ({
   </Link>
 );
 
-/** So many requests, as a link to them. */
+/** A number of requests, as a link to them. */
 export const CountedRequests = ({
   of,
   where,
@@ -68,10 +68,10 @@ export const ModelLink = ({ model }: { readonly model: string }) => (
   </Link>
 );
 
-/** The calls that no single server answers are those at `/mcp`, which records know as `*`. */
+/** Calls at `/mcp` are not answered by a single server. Records name their server `*`. */
 const everyServer = '*';
 
-/** To an MCP server. */
+/** A link to an MCP server. */
 export const McpServerLink = ({ id, children }: { readonly id: string; readonly children?: ReactNode }) =>
   id === everyServer ? (
     <span title="All servers as one">/mcp</span>

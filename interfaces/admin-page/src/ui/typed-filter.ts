@@ -1,22 +1,22 @@
 import { useEffect, useRef, useState } from 'react';
 import { useAddress } from '../app/address.ts';
 
-/** So long a pause, and what stands in the field is meant. */
+/** How long typing must pause before the text takes effect. */
 const pauseMs = 300;
 
-/** How a field spells what stands in the address. */
+/** How a field spells a value of the address. */
 export interface Spelling {
   readonly shown: (value: string | undefined) => string;
-  /** What the address says for a text that is not empty; undefined while it is half typed. */
+  /** The value for a text that is not empty; `undefined` while it is incomplete. */
   readonly meant: (typed: string) => string | undefined;
 }
 
 const nothing = {};
 
 /**
- * What is typed into a filter, and what takes it: it takes effect when typing pauses. What the field has set itself comes
- * back over the address, perhaps while somebody types on, and is not written into it again. `along` is what else the
- * address says then; it is one object for as long as the field is there.
+ * The text typed into a filter, and its setter. The text takes effect when typing pauses. A value that the field itself
+ * set comes back through the address, perhaps while the person is still typing, and is not written into the field
+ * again. `along` are further changes of the address; it must be the same object for the life of the field.
  */
 export function useTypedFilter(
   name: string,

@@ -2,20 +2,20 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Choice, ChoiceGroup } from './combobox.tsx';
 
-/** What has this text, without blanks around it; of no text, what is offered before anything is typed. */
+/** Finds choices for a trimmed text. For an empty one, what is offered before anything is typed. */
 export type Search<C extends Choice> = (
   text: string,
   signal: AbortSignal,
 ) => Promise<readonly ChoiceGroup<C>[]>;
 
-/** Typing has to pause for so long before anything is asked for. */
+/** How long typing must pause before a search. */
 const pauseMs = 150;
 
 /**
- * What was found for the text of a field. An answer belongs to its text: while the one to the present text is not
- * there, nothing is found, whatever comes late.
+ * The choices for the text of a field. They belong to their text: until the answer for the present text arrives there
+ * are none, and answers for other texts are not shown.
  *
- * @param of tells searches of different things apart.
+ * @param of distinguishes searches for different things.
  */
 export function useSearch<C extends Choice>(of: string, text: string, search: Search<C>) {
   const asked = text.trim();
@@ -34,7 +34,7 @@ export function useSearch<C extends Choice>(of: string, text: string, search: Se
   const groups = isAsked ? query.data : undefined;
   return {
     groups: groups ?? [],
-    /** Nothing is known yet of what was typed. */
+    /** Nothing is known yet about the typed text. */
     isPending: groups === undefined && query.error === null,
     error: isAsked ? query.error : null,
     again: () => void query.refetch(),

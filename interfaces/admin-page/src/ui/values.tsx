@@ -1,11 +1,11 @@
 import { type ReactNode, useState } from 'react';
 import { Icon, type IconName } from './icons.tsx';
 
-/** An exact amount, every digit that the tables have; it is a text to the last step. Unknown is `n/a`. */
+/** An exact amount with every stored digit. It stays text throughout. An unknown one is `n/a`. */
 export const Money = ({ usd }: { readonly usd: string | null | undefined }) =>
   usd == null ? <NotAvailable /> : <span className="number">{usd} USD</span>;
 
-/** Two to four digits of an exact amount, for charts and headings; the exact one is in the title. */
+/** An exact amount with two to four decimals, for charts and headings. Its title has the exact one. */
 export function shortUsd(usd: string): string {
   const [whole = '0', fraction = ''] = usd.split('.');
   const digits = whole.replace('-', '').length > 1 ? 2 : 4;
@@ -16,7 +16,7 @@ export function shortUsd(usd: string): string {
 
 const grouped = (digits: string): string => digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 
-/** A count with groups of three; `null` was not recorded and is `n/a`, 0 is `0`. */
+/** A count with thousands separators. `null` was not recorded and is `n/a`; 0 is `0`. */
 export const Count = ({ of }: { readonly of: number | string | null | undefined }) =>
   of == null ? <NotAvailable /> : <span className="number">{grouped(String(of))}</span>;
 
@@ -27,12 +27,12 @@ export const Duration = ({ ms }: { readonly ms: number | null | undefined }) =>
 export const durationText = (ms: number): string =>
   ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** Not known; 0 is another thing. */
+/** Not known, which differs from 0. */
 export const NotAvailable = () => <span className="muted">n/a</span>;
 /** Does not apply here. */
 export const Dash = () => <span className="muted">–</span>;
 
-/** An instant in UTC; the local time is in its title. */
+/** An instant in UTC, with the local time in its title. */
 export function Time({
   at,
   dateOnly = false,
@@ -49,7 +49,7 @@ export function Time({
   );
 }
 
-/** A state, never by colour alone. */
+/** A state, never shown by colour alone. */
 export function Badge({
   tone,
   children,
@@ -67,7 +67,7 @@ export function Badge({
   );
 }
 
-/** What the configuration file owns: a change over the page holds until the file is applied again. */
+/** Marks what the configuration file owns: a change on the page holds until the file is applied again. */
 export const FromConfig = ({ is }: { readonly is: boolean }) =>
   is ? (
     <span
@@ -107,7 +107,7 @@ export function CopyButton({
   );
 }
 
-/** An id that can be copied; long ones are cut in the middle of what is seen, not of what is copied. */
+/** An id. A long one is shortened in the middle; its title has all of it. */
 export function Id({
   of,
   short = true,

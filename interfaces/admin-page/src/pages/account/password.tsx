@@ -6,7 +6,7 @@ import { faultOf, TextField } from '../../ui/fields.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 
-/** The own password, changed by who knows the present one. */
+/** Changes one's own password. The present one is required. */
 export function ChangePassword() {
   const { email } = useSession();
   const [present, setPresent] = useState('');
@@ -32,7 +32,7 @@ export function ChangePassword() {
     <section className="stack" aria-labelledby="password">
       <h2 id="password">Password</h2>
       <form className="stack narrow" onSubmit={submit}>
-        {/* Password managers keep a password beside whose it is. */}
+        {/* Password managers store a password with its account. */}
         <input type="email" autoComplete="username" value={email} readOnly hidden />
         <TextField
           label="Present password"

@@ -9,7 +9,7 @@ import { notify } from '../../ui/notices.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Badge } from '../../ui/values.tsx';
 
-/** Whether logins by password ask for a code beside it; how that is turned on and off. */
+/** Whether logins by password ask for a code, and how to turn that on and off. */
 export function SecondFactor() {
   const client = useQueryClient();
   const [act, setAct] = useState<'enrol' | 'remove'>();

@@ -34,7 +34,7 @@ export function Mails({ deliveries }: { readonly deliveries: readonly Delivery[]
   );
 }
 
-/** What to do about a mail that was not sent, where the reason is one of the gateway's own. */
+/** What to do about a mail that was not sent, if the reason is one of the gateway's own. */
 const advice: Readonly<Record<string, string>> = {
   mail_not_configured: 'Add a mail section to the configuration: the next alert is sent then.',
   no_recipient: 'Nobody active is there to tell. Give the team an active owner or admin.',

@@ -4,7 +4,7 @@ import { readPerson } from '../../api/owners.ts';
 import { Badge, Id } from '../../ui/values.tsx';
 import type { AdminEvent } from './events.ts';
 
-/** Who made the change: a person, by name where there still is one; without a session it was the command line. */
+/** Who made the change: a person, by name if they still exist. Without an actor it was the command line. */
 export const Actor = ({ of: { actor_user_id: id, admin_token_id: token } }: { readonly of: AdminEvent }) =>
   id === null ? (
     <span className="muted">command line</span>

@@ -6,7 +6,7 @@ import { type FieldChange, fieldsOf, isChanged } from './difference.ts';
 import type { AdminEvent } from './events.ts';
 import { TargetLink } from './target-link.tsx';
 
-/** A change: who, where from, and what was before and is since. */
+/** A change: by whom, from where, and the values before and after. */
 export function EventDetail({ event }: { readonly event: AdminEvent }) {
   const { set } = useAddress();
   const fields = fieldsOf(event);
@@ -98,7 +98,7 @@ const Fields = ({ label, fields }: { readonly label: string; readonly fields: re
   </div>
 );
 
-/** A value of one version; a dash where the field was not there. */
+/** A value of one version, or a dash when the field did not exist. */
 function Side({
   text,
   mark: Mark,

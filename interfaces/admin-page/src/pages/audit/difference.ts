@@ -1,6 +1,6 @@
 import type { AdminEvent } from './events.ts';
 
-/** A field before and after; undefined: it was not there. */
+/** A field before and after; `undefined` when it did not exist. */
 export interface FieldChange {
   readonly field: string;
   readonly before: string | undefined;
@@ -9,7 +9,7 @@ export interface FieldChange {
 
 type Versions = Pick<AdminEvent, 'before_json' | 'after_json'>;
 
-/** Every field of either version, those within others by their path. */
+/** Every field of either version. Nested fields are named by their path. */
 export function fieldsOf({ before_json: before, after_json: after }: Versions): readonly FieldChange[] {
   const left = leavesOf(before);
   const right = leavesOf(after);
@@ -27,7 +27,7 @@ export const changedFields = (versions: Versions): readonly string[] =>
     .filter(isChanged)
     .map(({ field }) => field);
 
-/** Texts as they are, everything else as JSON. */
+/** Text as it is, everything else as JSON. */
 function leavesOf(value: unknown): ReadonlyMap<string, string> {
   const leaves = new Map<string, string>();
   const walk = (at: unknown, path: readonly string[]): void => {

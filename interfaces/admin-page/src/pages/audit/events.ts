@@ -42,7 +42,7 @@ export const targetKinds = [
   'model',
 ] as const satisfies readonly NonNullable<Query['target_kind']>[];
 
-/** What the address asks for; a word that there is not is refused by its name, as the API does. */
+/** The query of the API for the address. An unknown word is rejected by the filter's name, as in the API. */
 export function askOf({
   action: asked,
   target_kind: kind,

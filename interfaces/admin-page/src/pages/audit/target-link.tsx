@@ -6,10 +6,10 @@ import type { AdminEvent } from './events.ts';
 /** The page of each kind. */
 const pageOf: Readonly<Record<string, string>> = { ...kindPaths, admin_token: '/account' };
 
-/** Of budgets and rate limits the target is whose they are. */
+/** Changes of budgets and rate limits have their owner as the target. */
 const pageOfAction: Readonly<Record<string, string>> = { budget: '/budgets', rate_limit: '/rate-limits' };
 
-/** To the thing that was changed. */
+/** A link to the object that was changed. */
 export function TargetLink({
   event: { action, target_kind: kind, target_id: id },
   short = true,

@@ -5,7 +5,7 @@ import type { ConflictRow } from '../../ui/conflict.tsx';
 import { usdOf10000 } from '../../ui/amounts.ts';
 import { type Budget, type BudgetTerms, budgetsKey, keyOf, loadOwners, type Owner } from './owners.ts';
 
-/** The budget that an owner had when somebody looked: each change of it is another one. */
+/** The budget of an owner as somebody saw it. Every change of a budget creates another one. */
 export interface BudgetState {
   readonly version: string;
   readonly budget: Budget | null;
@@ -14,8 +14,8 @@ export interface BudgetState {
 const stateOf = ({ budget }: Owner): BudgetState => ({ version: budget?.budget_id ?? 'none', budget });
 
 /**
- * A change of the budget that the form was opened on. The API makes changes of budgets one after the other, whatever
- * was there before: so what is in force is looked at just before, and what somebody else has made of it is shown.
+ * A change to the budget that the form was opened on. The API applies budget changes in order, whatever was there
+ * before. So the present budget is read just before the change, and shown if somebody else has changed it.
  */
 export function useBudgetChange<C, R>(
   owner: Owner,
@@ -44,7 +44,7 @@ export function useBudgetChange<C, R>(
   });
 }
 
-/** Both states; without a budget on one side there is none. */
+/** Both states. A side without a budget says so. */
 export const budgetRows = (theirs: Budget | null, mine: BudgetTerms | null): readonly ConflictRow[] => [
   {
     title: 'Amount',

@@ -42,7 +42,7 @@ const columns: readonly Column<Day>[] = [
   },
 ];
 
-/** Spend by day, as bars and as the table that is equal to them. */
+/** Spend by day, as bars and as an equivalent table. */
 export function SpendByDay({ owner }: { readonly owner: Owner }) {
   const [span, setSpan] = useState<number>(30);
   const days = useQuery({
@@ -105,7 +105,7 @@ function Bars({ days }: { readonly days: readonly Day[] }) {
         }
       >
         {days.map((each, index) => {
-          // What is drawn is a part of the height, and no money.
+          // Only the height is a fraction; money stays exact.
           const part = most === 0n ? 0 : Number((picoOf(each.spend_usd) * 10_000n) / most) / 10_000;
           const isBlocked = each.blocked_answers.count > 0;
           const drawn = each.spend_usd === '0' ? 1 : Math.max(2, part * (height - 12));

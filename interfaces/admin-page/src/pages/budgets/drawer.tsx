@@ -15,7 +15,7 @@ import { SpendByDay } from './days.tsx';
 import { History } from './history.tsx';
 import { budgetsKey, callsOf, eachOf, type Owner, rowsOf } from './owners.ts';
 
-/** One owner's budget: what it is, what was spent by day, and what it was before. */
+/** The budget of one owner: its present terms, the spend by day, and its history. */
 export function OwnerDrawer({
   owner,
   onSet,
@@ -107,7 +107,7 @@ export function OwnerDrawer({
 
 const noTerms = {};
 
-/** Asks before a budget ends. */
+/** Asks before a budget is deactivated. */
 export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly onClose: () => void }) {
   const client = useQueryClient();
   const end = useBudgetChange(

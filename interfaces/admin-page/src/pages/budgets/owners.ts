@@ -10,7 +10,7 @@ type Standing = Pick<
   'name' | 'active' | 'budget' | 'current_window' | 'alert_recipients'
 >;
 
-/** Who may have a budget: a person or a team. */
+/** A person or a team, either of which may have a budget. */
 export interface Owner extends Standing {
   readonly kind: 'user' | 'team';
   readonly id: string;
@@ -20,7 +20,7 @@ export interface Owner extends Standing {
 export type Budget = NonNullable<Owner['budget']>;
 export type Cadence = Budget['cadence'];
 
-/** What is sent to set a budget. */
+/** The terms that set a budget. */
 export interface BudgetTerms {
   readonly cadence: Cadence;
   readonly amount_10000: number;
@@ -35,7 +35,7 @@ export const keyOf = ({ kind, id }: Pick<Owner, 'kind' | 'id'>): string => `${ki
 export const loadOwners = async (signal: AbortSignal): Promise<readonly Owner[]> =>
   ownersOf(await read(api.GET('/api/v1/admin/spend/budgets', { signal })));
 
-/** Every owner; those nearest to their amount first, then those without a budget by name. */
+/** Every owner: those nearest to their amount first, then those without a budget by name. */
 export const useOwners = () =>
   useQuery({
     queryKey: budgetsKey,
@@ -57,18 +57,18 @@ function ownersOf({ users, teams }: Listed): readonly Owner[] {
 const rankOf = (owner: Owner): number =>
   owner.budget === null ? -1 : (shareOf(owner) ?? Number.POSITIVE_INFINITY);
 
-/** Hundredths of a percent that are spent; undefined without a budget, or where it is 0. */
+/** The spent share in hundredths of a percent; `undefined` without a budget, or when it is 0. */
 export const shareOf = ({ budget, current_window: window }: Owner): number | undefined =>
   budget === null ? undefined : shareBps(window.spend_usd, budget.amount_usd);
 
-/** Of a budget of 0 everything is spent. */
+/** A budget of 0 counts as fully spent. */
 const hasSpent = (owner: Owner, share: number): boolean =>
   owner.budget !== null && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= share;
 
 /** 20 % of the amount or less remain. */
 export const isNear = (owner: Owner): boolean => hasSpent(owner, 8_000);
 
-/** An answer was blocked in the window, or the hard limit is reached: as the overview counts them. */
+/** An answer was blocked in the window, or the hard limit is reached: counted as in the overview. */
 export const metBlock = (owner: Owner): boolean =>
   owner.budget !== null &&
   (owner.current_window.blocked_answers.count > 0 || (owner.budget.hard_limit && hasSpent(owner, 10_000)));
@@ -76,7 +76,7 @@ export const metBlock = (owner: Owner): boolean =>
 const each: Readonly<Record<Cadence, string>> = { daily: 'day', weekly: 'week', monthly: 'month' };
 export const eachOf = (cadence: Cadence): string => each[cadence];
 
-/** The rows behind an owner's spend. */
+/** Filters for the rows behind an owner's spend. */
 export const rowsOf = ({ kind, id, current_window: window }: Owner): Readonly<Record<string, string>> => ({
   ...ofOwner({ owner_kind: kind, owner_id: id }),
   from: window.start,
@@ -86,7 +86,7 @@ export const rowsOf = ({ kind, id, current_window: window }: Owner): Readonly<Re
 
 type OwnerId = Pick<Owner, 'kind' | 'id'>;
 
-/** The calls of one owner's budget. */
+/** The API calls for one owner's budget. */
 export const callsOf = ({ kind, id }: OwnerId) => {
   const user = { path: { user_id: id } };
   const team = { path: { team_id: id } };
@@ -108,7 +108,7 @@ export const callsOf = ({ kind, id }: OwnerId) => {
       kind === 'user'
         ? read(api.GET(`${root}/users/{user_id}/days`, { params: { ...user, query: { days } }, signal }))
         : read(api.GET(`${root}/teams/{team_id}/days`, { params: { ...team, query: { days } }, signal })),
-    /** A dry run is of a hard budget, whatever the terms say. */
+    /** A dry run always assumes a hard budget, whatever the terms say. */
     dryRun: ({ cadence, amount_10000, timezone }: BudgetTerms) => {
       const body = { cadence, amount_10000, timezone };
       return kind === 'user'

@@ -24,7 +24,7 @@ const cadences: readonly { readonly value: Cadence; readonly label: string }[] =
   { value: 'monthly', label: 'Monthly, from the first day 00:00 UTC' },
 ];
 
-/** Sets or changes a budget; says what that means before it is done. */
+/** Sets or changes a budget, and says beforehand what that means. */
 export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly onClose: () => void }) {
   const { budget } = owner;
   const [amount, setAmount] = useState(budget?.amount_usd ?? '');
@@ -108,14 +108,14 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
   );
 }
 
-/** What the budget will do, from when on. */
+/** What the budget will do, and from when. */
 function Meaning({ owner, terms }: { readonly owner: Owner; readonly terms: BudgetTerms | undefined }) {
   if (terms === undefined) return null;
   const amount = usdOf10000(terms.amount_10000);
   const whose =
     owner.kind === 'team' ? `${owner.name} and its service accounts` : `all keys of ${owner.name}`;
   const spent = owner.current_window.spend_usd;
-  // The spend of another window is not known here.
+  // The spend in a window of another cadence is not known here.
   const isSameWindow = terms.cadence === (owner.budget?.cadence ?? 'monthly');
   const left = picoOf(amount) - picoOf(spent);
   return (

@@ -13,7 +13,7 @@ import { instantText, keyState, modelsText } from './key-state.tsx';
 import { ModelsField } from './models-field.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
-/** What is changed of a key; what is left out stays. */
+/** The changed fields of a key. Omitted ones stay as they are. */
 interface KeyWish {
   readonly name?: string;
   readonly allowed_models?: string[];
@@ -25,7 +25,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Both states of a key, after `wish` on theirs. */
+/** Both states of a key: theirs, and theirs with `wish` applied. */
 const rowsOf = (theirs: ApiKey, wish: KeyWish, mineIs: string = keyState(theirs)): readonly ConflictRow[] => {
   const mine = { ...theirs, ...wish };
   return [
@@ -41,7 +41,7 @@ const target = (key: ApiKey, ifMatch: string) => ({
   header: { 'If-Match': ifMatch },
 });
 
-/** What a key is called, which models it may use, and until when. */
+/** Changes the name of a key, its models and its expiry. */
 export function ChangeKey({ of: key, onClose }: Props) {
   const client = useQueryClient();
   const [from, setFrom] = useState(key);
@@ -108,7 +108,7 @@ export function ChangeKey({ of: key, onClose }: Props) {
   );
 }
 
-/** Ends a key for good. */
+/** Revokes a key for good. */
 export function RevokeKey({ of: key, onClose }: Props) {
   const client = useQueryClient();
   const change: VersionedChange<ApiKey, KeyWish> = useVersionedChange({
@@ -158,7 +158,7 @@ const overlaps = [
 ] as const;
 type Overlap = (typeof overlaps)[number]['value'];
 
-/** Gives a key a new secret; the one before it lives on for a while. */
+/** Gives a key a new secret. The old one stays valid for a while. */
 export function RotateKey({
   of: key,
   onMade,

@@ -16,13 +16,13 @@ export interface OwnerWish {
 
 const kindOptions = ownerKinds.map((value) => ({ value, label: ownerWords[value] }));
 
-/** Makes a key; its secret is handed on to be shown. */
+/** Creates a key. Its secret is passed on to be shown. */
 export function CreateKey({
   owner: known,
   onMade,
   onClose,
 }: {
-  /** Whose keys the list is of. */
+  /** The owner whose keys the list shows. */
   readonly owner: OwnerWish;
   readonly onMade: (made: ShownKey) => void;
   readonly onClose: () => void;

@@ -9,7 +9,7 @@ import { ChangeKey, RevokeKey, RotateKey } from './change-key.tsx';
 import { KeyBadge, keyState } from './key-state.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
-/** A key: what it is, what it may do, and what can be done to it. */
+/** A key: what it is, what it may do, and the actions on it. */
 export const KeyDrawer = ({
   id,
   onRotated,

@@ -3,7 +3,7 @@ import { Badge } from '../../ui/values.tsx';
 
 type KeyState = 'active' | 'revoked' | 'expired' | 'owner inactive';
 
-/** Why a key is let in or not. */
+/** Why a key is accepted or refused. */
 export function keyState({ active, revoked_at: revokedAt, expires_at: expiresAt }: ApiKey): KeyState {
   if (revokedAt !== null) return 'revoked';
   if (active) return 'active';
@@ -17,7 +17,7 @@ export function KeyBadge({ of }: { readonly of: ApiKey }) {
   return <Badge tone={tones[state]}>{state}</Badge>;
 }
 
-/** Which models a key may use, in words. */
+/** The models that a key may use, in words. */
 export const modelsText = (allowed: readonly string[]): string =>
   allowed.length === 0 ? 'all models' : allowed.join(', ');
 

@@ -14,7 +14,7 @@ export const useModelIds = () =>
 const searchModels = searchThings(['model']);
 const idsIn = ({ choices }: ChoiceGroup<Hit>): readonly string[] => choices.map(({ id }) => id);
 
-/** So many models stand there at once. */
+/** How many models are shown at once. */
 const maxShown = 200;
 
 function sayOf(isSearching: boolean, matching: number, areAll: boolean): string {
@@ -25,13 +25,13 @@ function sayOf(isSearching: boolean, matching: number, areAll: boolean): string 
     : `The first ${maxShown} of ${areAll ? '' : 'more than '}${matching.toLocaleString('en')}: type a part of the id.`;
 }
 
-/** Which models a key may use: all of them, also those to come, or some that are chosen. */
+/** The models that a key may use: all of them, including future ones, or a selection. */
 export function ModelsField({
   allowed,
   onChange,
   fault,
 }: {
-  /** Empty: all. `undefined`: some, but none is chosen yet. */
+  /** Empty: all. `undefined`: a selection from which nothing is chosen yet. */
   readonly allowed: readonly string[] | undefined;
   readonly onChange: (allowed: readonly string[] | undefined) => void;
   readonly fault?: string | undefined;
@@ -41,7 +41,7 @@ export function ModelsField({
   const areAll = models.data?.areAll ?? true;
   const found = useSearch('models', areAll ? '' : part, searchModels);
   const isSome = allowed === undefined || allowed.length > 0;
-  // What is allowed and no model any more stays to be seen, and can be taken away.
+  // An allowed id that is no longer a model stays visible, so that it can be removed.
   const ids = [
     ...new Set([...(models.data?.ids ?? []), ...found.groups.flatMap(idsIn), ...(allowed ?? [])]),
   ].toSorted();

@@ -6,14 +6,14 @@ import { useModelIds } from './models-field.tsx';
 import { snippetsOf } from './snippets.ts';
 import { TryKey } from './try-key.tsx';
 
-/** A key whose secret is there to be seen this once. */
+/** A key whose secret can be seen only now. */
 export interface ShownKey {
   readonly name: string;
   readonly apiKey: string;
   readonly allowedModels: readonly string[];
 }
 
-/** The secret of a key, this once, with the places to paste it, and a try. */
+/** The secret of a key, shown only once, with places to paste it and a test request. */
 export function SecretShown({
   title,
   shown: { apiKey, allowedModels },

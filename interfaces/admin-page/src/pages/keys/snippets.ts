@@ -1,19 +1,19 @@
 import type { Snippet } from '../../ui/snippets.tsx';
 
 interface Given {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly origin: string;
   readonly key: string;
   readonly model: string;
 }
 
-/** In single quotes, as shells read them. */
+/** Quoted for shells. */
 const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-/** In double quotes, as JSON, TOML, Python and TypeScript read them. */
+/** Quoted for JSON, TOML, Python and TypeScript. */
 const quoted = (text: string): string => JSON.stringify(text);
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
-/** What a key is pasted into: each client with the base URL that it wants (docs/clients). */
+/** Where to paste a key: each client with the base URL that it expects (docs/clients). */
 export const snippetsOf = (given: Given): readonly Snippet[] => [
   curl(given),
   openAiPython(given),

@@ -4,7 +4,7 @@ import { streamChat } from '../../api/chat-stream.ts';
 import { ErrorLine } from '../../ui/states.tsx';
 import { durationText } from '../../ui/values.tsx';
 
-/** One tiny request with the key, whose answer streams in. */
+/** One tiny request with the key. Its answer is streamed. */
 export function TryKey({ apiKey, model }: { readonly apiKey: string; readonly model: string }) {
   const [text, setText] = useState('');
   const leaving = useRef(new AbortController());

@@ -22,7 +22,7 @@ function toneOf({
   return ['unauthorized', 'policy_denied', 'invalid_request'].includes(status) ? 'warn' : 'bad';
 }
 
-/** The caller did not wait, or fetches the rest of the answer later. */
+/** The caller disconnected, or fetches the rest of the answer later. */
 const nobodysFault: ReadonlySet<string> = new Set(['cancelled', 'client_closed', 'left_to_resume']);
 
 export const PolicyBadge = ({ of: call }: { readonly of: Pick<McpInvocation, 'policy_result'> }) => (
@@ -33,7 +33,7 @@ export const PolicyBadge = ({ of: call }: { readonly of: Pick<McpInvocation, 'po
   </Badge>
 );
 
-/** Whose call it was, by id; nobody where no credential was known. */
+/** The id of the owner of a call; `undefined` when the credential was unknown. */
 const ownerIdOf = (call: McpInvocation): string | undefined => call.team_id ?? call.user_id ?? undefined;
 
 export const invocationColumns: readonly Column<McpInvocation>[] = [

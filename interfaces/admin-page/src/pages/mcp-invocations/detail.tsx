@@ -11,7 +11,7 @@ import type { LoadedInvocation } from './load.ts';
 
 const list = '/observability/mcp-invocations';
 
-/** All that is known of a call of an MCP tool. */
+/** Everything known about a call of an MCP tool. */
 export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) {
   return (
     <div className="stack detail">

@@ -21,7 +21,7 @@ export const policyChoices = [
   'not_evaluated',
 ] as const satisfies readonly Query['policy_result'][];
 
-/** Every filter of MCP calls, as the API and the address call it, and as people do. */
+/** Every filter of MCP calls: the name in the API and the address, and the name for people. */
 export const invocationFilterNames = {
   request_id: 'Request id',
   request_id_sha256: 'SHA-256 of a long request id',
@@ -36,7 +36,7 @@ export const invocationFilterNames = {
   policy_result: 'Policy',
 } as const;
 
-/** What the API is asked for; `now` in milliseconds since the epoch. A status that there is not is refused. */
+/** The query of the API; `now` in milliseconds since the epoch. An unknown status is rejected. */
 export function invocationQuery(filters: Filters, now: number): Query {
   const status = wordOf('status', statuses, filters['status']);
   const policyResult = wordOf('policy_result', policyChoices, filters['policy_result']);

@@ -2,7 +2,7 @@ import { api, readWithText } from '../../api/client.ts';
 import { memberText } from '../request-log/json-text.ts';
 import type { McpInvocation } from './invocation.ts';
 
-/** A call, and what it was given and gave back as the JSON text that is stored. */
+/** A call, with its arguments and its result as the stored JSON text. */
 export interface LoadedInvocation extends McpInvocation {
   readonly argumentsText: string | undefined;
   readonly resultText: string | undefined;

@@ -7,7 +7,7 @@ import type { AllowedOwner } from './server.ts';
 export const ownerText = ({ owner_kind: kind, owner }: AllowedOwner): string =>
   kind === 'everyone' ? 'every key' : `${ownerWords[kind]} ${owner}`;
 
-/** Whose keys may use a server, each as a link to them; of many the first ones, and how many more there are. */
+/** The owners whose keys may use a server, as links: the first ones, and how many more there are. */
 export function AllowedOwners({
   of: owners,
   most,

@@ -8,7 +8,7 @@ import { AllowedOwners, ownerText } from './allowed-owners.tsx';
 import { KnownHealth } from './health.tsx';
 import { authText, lastDay, type McpServer, toolsText } from './server.ts';
 
-/** Calls of the last day that were recorded, as a link to them. */
+/** The number of recorded calls of the last day, as a link to them. */
 export function LastDayCalls({ of: id }: { readonly of: string }) {
   const where = lastDay(id);
   const { data, error } = useQuery({
@@ -24,7 +24,7 @@ export function LastDayCalls({ of: id }: { readonly of: string }) {
   return (
     <Link to="/observability/mcp-invocations" search={where}>
       {data === undefined ? (
-        // The link is good for what it is, also where nobody knows the number.
+        // The link works even if the number is not known.
         <span className="muted">{error === null ? '…' : 'n/a'}</span>
       ) : (
         <>

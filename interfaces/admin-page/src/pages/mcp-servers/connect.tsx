@@ -4,7 +4,7 @@ import { Snippets } from '../../ui/snippets.tsx';
 import { Copyable } from '../../ui/values.tsx';
 import { snippetsOf } from './snippets.ts';
 
-/** How clients reach a server: at its own path, or with all the others at one. */
+/** How clients reach a server: at its own path, or with all others at one path. */
 export function Connect({ id }: { readonly id: string }) {
   const [path, setPath] = useState(`/mcp/${id}`);
   const url = `${window.location.origin}${path}`;

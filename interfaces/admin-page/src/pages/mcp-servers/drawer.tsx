@@ -15,14 +15,14 @@ import { HealthBadge } from './health.tsx';
 import { type AskedServer, askedServer, authText, type McpServer, transportText } from './server.ts';
 import { Tools, toolsCount } from './tools.tsx';
 
-/** A server of the configuration, which is asked for its health and its tools when this opens. */
+/** A configured server. Opening this asks it for its health and its tools. */
 export function ServerDrawer({
   id,
   listed,
   onClose,
 }: {
   readonly id: string;
-  /** The server as the list has it: what is known of it does not wait for its answer. */
+  /** The server from the list, which is shown until it has answered. */
   readonly listed: McpServer | undefined;
   readonly onClose: () => void;
 }) {

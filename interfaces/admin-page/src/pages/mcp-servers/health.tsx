@@ -9,7 +9,7 @@ export const HealthBadge = ({ of: { healthy, error_code: code } }: { readonly of
     <Badge tone="bad">{(code ?? 'unhealthy').replaceAll('_', ' ')}</Badge>
   );
 
-/** What a server answered when it was last asked; it asks nothing itself. */
+/** The last answer of a server. Sends nothing itself. */
 export function KnownHealth({ id }: { readonly id: string }) {
   const { data, error, isFetching, dataUpdatedAt } = useQuery({ ...askedServer(id), enabled: false });
   if (isFetching) return <span className="muted">asking…</span>;

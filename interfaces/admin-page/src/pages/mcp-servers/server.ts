@@ -1,12 +1,14 @@
 import { api, type Got, read } from '../../api/client.ts';
 
 export type McpServer = Got<'/api/v1/admin/mcp-servers'>['items'][number];
-/** A server with what it answered when it was asked. */
+/** A server with its answer. */
 export type AskedServer = Got<'/api/v1/admin/mcp-servers/{mcp_server_id}'>;
 export type McpTool = AskedServer['tools'][number];
 export type AllowedOwner = McpServer['allowed_owners'][number];
 
-/** What a server answers: the gateway asks it at this call, which may take as long as the server may. */
+/**
+ * The query that asks a server. The gateway calls the server for it, which may take as long as the server's timeout.
+ */
 export const askedServer = (id: string) => ({
   queryKey: ['mcp-servers', 'asked', id],
   queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<AskedServer> =>
@@ -18,7 +20,7 @@ export const askedServer = (id: string) => ({
     ),
 });
 
-/** What the list of MCP calls is asked for, to show those of the last day. */
+/** Filters for the list of MCP calls, to show those of the last day. */
 export const lastDay = (id: string) => ({ server_id: id, range: '24h' });
 
 const authWords: Readonly<Record<string, string>> = {
@@ -28,13 +30,13 @@ const authWords: Readonly<Record<string, string>> = {
   oauth_client_credentials: 'OAuth client credentials',
 };
 
-/** How the gateway proves itself to the server. */
+/** How the gateway authenticates to the server. */
 export const authText = ({ auth_mode: mode }: McpServer): string => authWords[mode] ?? mode;
 
 export const transportText = ({ transport }: McpServer): string =>
   transport === 'streamable_http' ? 'Streamable HTTP' : transport;
 
-/** “all”, “3 patterns, 1 denied”: what the file opens. */
+/** “all”, “3 patterns, 1 denied”: the tools that the file allows. */
 export function toolsText({ allowed_tools: allowed, denied_tools: denied }: McpServer): string {
   const open = allowed === null ? 'all' : patterns(allowed.length);
   return denied.length === 0 ? open : `${open}, ${denied.length} denied`;
@@ -42,7 +44,7 @@ export function toolsText({ allowed_tools: allowed, denied_tools: denied }: McpS
 
 const patterns = (count: number): string => `${count} ${count === 1 ? 'pattern' : 'patterns'}`;
 
-/** Why a tool is open or closed: the gateway has judged, this finds the line of the file that it judged by. */
+/** Why a tool is open or closed. The gateway has decided; this finds the pattern in the file that it decided by. */
 export function reasonOf(
   { name, open }: McpTool,
   { allowed_tools: allowed, denied_tools: denied }: McpServer,

@@ -1,13 +1,13 @@
 import type { Snippet } from '../../ui/snippets.tsx';
 
 interface Given {
-  /** What the client calls it: letters, digits and `-`. */
+  /** The client's name for it: letters, digits and `-`. */
   readonly name: string;
   readonly url: string;
 }
 
 /**
- * What goes into a client, so that it finds an MCP server behind the gateway (docs/mcp.md). The key stays in the
+ * What to paste into a client so that it finds an MCP server behind the gateway (docs/mcp.md). The key stays in the
  * environment, as `GATEWAY_API_KEY`.
  */
 export const snippetsOf = ({ name, url }: Given): readonly Snippet[] => [
@@ -27,7 +27,7 @@ export const snippetsOf = ({ name, url }: Given): readonly Snippet[] => [
     text: JSON.stringify(
       {
         mcp: {
-          // So that a tool is `<server>__<tool>` to models: opencode puts one `_` between them.
+          // Models then see a tool as `<server>__<tool>`, because opencode puts one `_` between the two.
           [`${name}_`]: { type: 'remote', url, headers: { Authorization: 'Bearer {env:GATEWAY_API_KEY}' } },
         },
       },

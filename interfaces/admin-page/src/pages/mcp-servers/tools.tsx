@@ -5,7 +5,7 @@ import type { Column } from '../../ui/table.tsx';
 import { Badge, Dash } from '../../ui/values.tsx';
 import { type AskedServer, type McpTool, reasonOf } from './server.ts';
 
-/** The tools that a server has listed, open or closed, and why. */
+/** The tools that a server lists, open or closed, and why. */
 export const Tools = ({ of: server }: { readonly of: AskedServer }) => (
   <BoundedTable
     caption="Tools"
@@ -16,7 +16,7 @@ export const Tools = ({ of: server }: { readonly of: AskedServer }) => (
   />
 );
 
-/** “3 tools, 2 of them open”. */
+/** “3 tools, 2 open”. */
 export const toolsCount = (tools: readonly McpTool[]): string =>
   `${tools.length.toLocaleString('en')} ${tools.length === 1 ? 'tool' : 'tools'}, ${tools.filter(({ open }) => open).length.toLocaleString('en')} open`;
 

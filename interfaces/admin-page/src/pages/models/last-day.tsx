@@ -5,7 +5,7 @@ import type { LastDay } from './models.ts';
 const counted = (count: number, isAtLeast: boolean): string =>
   `${isAtLeast ? 'at least ' : ''}${count.toLocaleString('en')}`;
 
-/** Requests of the last day, as a link to them. */
+/** The number of requests in the last day, as a link to them. */
 export const Requests = ({
   day,
   search,
@@ -18,7 +18,7 @@ export const Requests = ({
   </RequestsLink>
 );
 
-/** Errors among them: “3, 1.2 %”. */
+/** The errors among them: “3, 1.2 %”. */
 export function Errors({
   day,
   search,
@@ -40,7 +40,7 @@ export function Errors({
 
 /** Requests and errors of the last day. */
 export const lastDayColumns = <R extends { readonly last_day: LastDay }>(
-  /** Filters of the list of requests. */
+  /** Filters for the list of requests. */
   where: (row: R) => Readonly<Record<string, string>>,
 ): readonly Column<R>[] => [
   {

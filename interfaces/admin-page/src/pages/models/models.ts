@@ -9,11 +9,11 @@ export type LastDay = Model['last_day'];
 export const modelsKey = ['models'] as const;
 export const providersKey = ['providers'] as const;
 
-/** In the order in which a request takes them; of the same priority, as in the file. */
+/** In the order in which a request takes them: by priority, then by position in the file. */
 export const byPriority = (routes: readonly Route[]): readonly Route[] =>
   routes.toSorted((one, other) => one.priority - other.priority || one.position - other.position);
 
-/** What a request can take: the rest is switched off. */
+/** The routes that a request can take. The others are disabled. */
 export const usable = (routes: readonly Route[]): readonly Route[] =>
   byPriority(routes).filter(
     ({ enabled, provider_enabled: isProviderEnabled }) => enabled && isProviderEnabled,
@@ -42,7 +42,7 @@ const capabilityNames = [
 export const capabilitiesOf = ({ capabilities }: Route) =>
   capabilityNames.map((name) => ({ name, title: capabilityTitles[name], ...capabilities[name] }));
 
-/** “0.15 in, 0.60 out”, in USD for a million tokens. */
+/** “0.15 in, 0.60 out”, in USD per million tokens. */
 export const priceText = ({ price }: Route): string | undefined =>
   price === null ? undefined : `${price.input_usd_per_million} in, ${price.output_usd_per_million} out`;
 
@@ -53,7 +53,7 @@ export const useModel = (id: string) =>
       read(api.GET('/api/v1/admin/models/{model_id}', { params: { path: { model_id: id } }, signal })),
   });
 
-/** The first page of the providers: what a filter can choose from. */
+/** The first page of the providers, from which a filter can choose. */
 export const useProviders = () =>
   useQuery({
     queryKey: [...providersKey, 'choice'],

@@ -7,7 +7,7 @@ import { Badge, Dash } from '../../ui/values.tsx';
 import { lastDayColumns } from './last-day.tsx';
 import { type Provider, providersKey } from './models.ts';
 
-/** Every provider, with the models that have a route to it. */
+/** All providers, with the models that have a route to them. */
 export function Providers() {
   const providers = useList(providersKey, (page, signal) =>
     read(api.GET('/api/v1/admin/providers', { params: { query: { page } }, signal })),

@@ -5,7 +5,7 @@ import { capabilitiesOf, type Route } from './models.ts';
 
 const yesNo = (is: boolean) => <Badge tone={is ? 'good' : 'plain'}>{is ? 'yes' : 'no'}</Badge>;
 
-/** One way that a model's requests can take: where to, for how much, and what it can do. */
+/** A route of a model: its destination, its price, and what it can do. */
 export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly onTry: () => void }) => (
   <section className="route stack" aria-label={`Route ${route.position}`}>
     <header className="row">

@@ -16,14 +16,14 @@ type Family = (typeof families)[number];
 
 const searchPayers = searchThings(['user', 'team']);
 
-/** One tiny request over a route: it costs, and is booked on whom is chosen. */
+/** One tiny request over a route. It costs money, which is charged to the chosen owner. */
 export function TryModel({
   model,
   route,
   onClose,
 }: {
   readonly model: Model;
-  /** The route that is chosen at first. */
+  /** The route that is selected at first. */
   readonly route: number | 'any';
   readonly onClose: () => void;
 }) {
@@ -117,7 +117,7 @@ export function TryModel({
 
 type Tested = Got<'/api/v1/admin/models/{model_id}/test', 'post'>;
 
-/** What it came to. */
+/** The result of the request. */
 const Result = ({ of }: { readonly of: Tested }) => (
   <section className="stack" aria-label="Result" role="status">
     <div className="row">

@@ -8,7 +8,7 @@ type Fact = Overview['attention'][number];
 type Item = Fact['items'][number];
 
 interface Terms {
-  /** How it is called, of one and of several. */
+  /** Its name, in singular and plural. */
   readonly one: string;
   readonly many: string;
   readonly about: ReactNode;
@@ -62,7 +62,7 @@ const termsOf: Readonly<Record<Fact['kind'], Terms>> = {
   },
 };
 
-/** What somebody should look at; where there is nothing, a line says so. */
+/** What somebody should look at, or a line that says that there is nothing. */
 export function Attention({ of }: { readonly of: Overview }) {
   const found = of.attention.filter(({ count }) => count > 0);
   return (
@@ -114,7 +114,7 @@ function Found({ fact, of }: { readonly fact: Fact; readonly of: Overview }) {
   );
 }
 
-/** Whether the count is of the items; mails and records are counted over theirs. */
+/** Whether the count is the number of items. Failed mails and journal records are summed over their items instead. */
 const isOfItems: Readonly<Record<Fact['kind'], boolean>> = {
   unpriced_models: true,
   budget_blocks: true,

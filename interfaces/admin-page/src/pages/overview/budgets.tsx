@@ -45,7 +45,7 @@ const columns: readonly Column<Standing>[] = [
   },
 ];
 
-/** This window against the budgets: the ten that are nearest to their amount. */
+/** The ten budgets that are nearest to their amount in the present window. */
 export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budgets'] }) => (
   <div className="whole">
     <Table

@@ -5,7 +5,7 @@ import { Count, Duration, durationText, Money } from '../../ui/values.tsx';
 import { HourBars } from './hour-bars.tsx';
 import { errorsOf, type Hour, hourText, ledgerWindowOf, type Overview } from './overview-data.ts';
 
-/** Spend, requests, errors and times: of all 24 hours, and hour by hour. */
+/** Spend, requests, errors and latencies: for all 24 hours, and hour by hour. */
 export function Figures({ of }: { readonly of: Overview }) {
   const { last_day: day, today } = of;
   const last = of.hours.at(-1);
@@ -86,7 +86,7 @@ type Bars = (
   text: (hour: Hour) => string,
 ) => Parameters<typeof HourBars>[0]['bars'];
 
-/** The one in the middle, and the one that 95 of 100 do not exceed. */
+/** The median and the 95th percentile. */
 function Times({
   title,
   of,

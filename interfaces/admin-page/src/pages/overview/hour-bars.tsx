@@ -1,7 +1,7 @@
-/** An hour: what is drawn, and what its bar says when it is pointed at. */
+/** An hour: its bar, and the text that is shown on hover. */
 export interface HourBar {
   readonly key: string;
-  /** For the eye alone; undefined: nothing was measured. */
+  /** For drawing only; `undefined` when nothing was measured. */
   readonly height: number | undefined;
   readonly text: string;
 }
@@ -9,7 +9,7 @@ export interface HourBar {
 const barWidth = 10;
 const room = 36;
 
-/** 24 hours as small bars. The table of the hours holds the same exactly. */
+/** 24 hours as small bars. The hour table has the exact numbers. */
 export function HourBars({ label, bars }: { readonly label: string; readonly bars: readonly HourBar[] }) {
   const highest = Math.max(...bars.map(({ height }) => height ?? 0));
   const heightOf = (height: number | undefined): number =>

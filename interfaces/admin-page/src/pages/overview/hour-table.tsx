@@ -44,7 +44,7 @@ const columns: readonly Column<Hour>[] = [
   time('first95', 'First token, 95 %', ({ first_token_ms: found }) => found?.p95),
 ];
 
-/** What the small bars show, exactly; the newest hour first. */
+/** The exact numbers of the small bars, newest hour first. */
 export const HourTable = ({ of }: { readonly of: Overview }) => (
   <details className="same">
     <summary>

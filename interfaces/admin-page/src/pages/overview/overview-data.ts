@@ -6,7 +6,7 @@ export type Hour = Overview['hours'][number];
 
 const hourMs = 3_600_000;
 
-/** The requests of the 24 hours that the ledger has, which is what requests and spend are counted from. */
+/** The requests of the 24 hours that are in the ledger, from which requests and spend are counted. */
 export const ledgerWindowOf = (of: Overview) => ({ ...ofWindow(of), ...inLedger });
 
 export const ofHour = ({ hour_start: from }: Hour) => ({

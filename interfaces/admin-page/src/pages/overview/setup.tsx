@@ -23,7 +23,7 @@ const steps: readonly {
   readonly key: keyof Steps;
   readonly title: string;
   readonly how: () => ReactNode;
-  /** What can be done when it is done. */
+  /** Shown when the step is done: what can be done next. */
   readonly whenDone?: () => ReactNode;
 }[] = [
   {
@@ -97,7 +97,7 @@ const steps: readonly {
 
 export const isDone = (setup: Steps): boolean => steps.every(({ key }) => setup[key]);
 
-/** What makes a gateway ready; each step is ticked off by itself. */
+/** The steps that make a gateway ready. Each is ticked off automatically. */
 export function Setup({ setup, isOpen }: { readonly setup: Steps; readonly isOpen: boolean }) {
   const done = steps.filter(({ key }) => setup[key]).length;
   const list = (

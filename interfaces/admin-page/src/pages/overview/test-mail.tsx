@@ -2,10 +2,10 @@ import { useMutation } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
 import { ErrorLine } from '../../ui/states.tsx';
 
-/** Sends a mail to whoever is logged in, and says what the mail server made of it. */
+/** Sends a mail to the admin who is logged in, and shows the mail server's answer. */
 export function TestMail() {
   const test = useMutation({ mutationFn: () => read(api.POST('/api/v1/admin/mail/test')) });
-  // A button that is disabled loses the focus.
+  // Not `disabled`, because a disabled button loses the focus.
   const send = (): void => {
     if (!test.isPending) test.mutate();
   };

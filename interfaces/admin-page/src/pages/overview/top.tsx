@@ -9,7 +9,7 @@ const spentColumns = <R extends Pick<Overview['today'], 'spend_usd' | 'request_c
   where: (row: R) => Readonly<Record<string, string>>,
 ): readonly Column<R>[] => [requestsColumn(({ request_count: count }) => count, where), spendColumn];
 
-/** The models and the owners with the highest spend of the UTC day. */
+/** The models and the owners with the highest spend in the UTC day. */
 export function Top({ of }: { readonly of: Overview }) {
   const day = { ...ofDay(of.today.day), ...inLedger };
   const models: readonly Column<Overview['top_models'][number]>[] = [

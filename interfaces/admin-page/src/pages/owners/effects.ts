@@ -1,4 +1,4 @@
-/** What a change of an owner's activity did, as the API tells it; `null` where it did nothing of the kind. */
+/** The effects of activating or deactivating an owner, as the API reports them; `null` for any other change. */
 export type Effects = {
   readonly keys_refused: number;
   readonly sessions_ended: number;

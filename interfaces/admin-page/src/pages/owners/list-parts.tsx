@@ -5,7 +5,7 @@ import type { Column } from '../../ui/table.tsx';
 import { Copyable, Count, FromConfig, Time } from '../../ui/values.tsx';
 import { ActiveBadge, stateText } from './parts.tsx';
 
-/** What something is called, and whether the configuration file has it. */
+/** The name, and whether the configuration file owns the object. */
 export const nameColumn: Column<{ readonly name: string; readonly from_config: boolean }> = {
   key: 'name',
   title: 'Name',
@@ -31,7 +31,7 @@ export const createdColumn: Column<{ readonly created_at: string }> = {
   text: ({ created_at: at }) => at,
 };
 
-/** “31 teams”; a sentence may go on behind it. */
+/** “31 teams”, which may begin a sentence. */
 export const Total = ({
   of: { data: list, isPlaceholderData: isStale },
   one,
@@ -56,7 +56,7 @@ export const NoOwners = ({
 }: {
   readonly isFiltered: boolean;
   readonly many: string;
-  /** What would make the first one, in a shell or in the configuration file. */
+  /** A shell command or configuration that would create the first one. */
   readonly line: string;
 }) =>
   isFiltered ? (

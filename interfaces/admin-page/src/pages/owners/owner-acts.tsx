@@ -21,7 +21,7 @@ const losses = {
   service_account: 'What it has spent stays with its team.',
 } as const satisfies Record<OwnerKind, string>;
 
-/** Undefined: not known yet. */
+/** `undefined`: not known yet. */
 function keysText(name: string, count: number | undefined): string {
   if (count === undefined) return 'Calls with its keys are refused within 5 seconds.';
   if (count === 0) return `${name} has no active keys.`;
@@ -37,13 +37,13 @@ interface Terms<O extends Owner> {
   readonly present: () => Promise<O>;
 }
 
-/** What can be done to an owner: the change of its fields, its keys, and the end of its activity. */
+/** The actions on an owner: change its fields, see its keys, and deactivate it. */
 export function OwnerActs<O extends Owner>({
   word,
   form,
   ...terms
 }: Terms<O> & {
-  /** What the button says that opens the form. */
+  /** The label of the button that opens the form. */
   readonly word: string;
   readonly form: (onClose: () => void) => ReactNode;
 }) {
@@ -73,7 +73,7 @@ export function OwnerActs<O extends Owner>({
   );
 }
 
-/** Ends an owner's activity, or begins it again; nobody is deleted. */
+/** Deactivates an owner, or activates it again. Nobody is deleted. */
 function ChangeActivity<O extends Owner>({
   kind,
   id,

@@ -19,13 +19,16 @@ export const activeOptions = [
   ['false', 'inactive'],
 ] as const;
 
-/** The filter `active` of an address. */
+/** The filter `active` in the address. */
 export function activeIn(text: string | undefined): { readonly active?: boolean } {
   const active = flagOf('active', text);
   return active === undefined ? {} : { active };
 }
 
-/** An id in full, and a way to copy it; one that a caller has chosen may be as long as its headers. */
+/**
+ * An id with a button that copies all of it. A caller may choose ids as long as its headers, so a very long one is
+ * shortened here.
+ */
 export const WholeId = ({ of, label }: { readonly of: string; readonly label?: string }) => (
   <>
     <code>{of.length > maxShownChars ? `${of.slice(0, maxShownChars)}…` : of}</code>{' '}
@@ -63,7 +66,7 @@ export function OpenedDrawer<O>({
 
 const isActive = { status: 'active' } as const;
 
-/** How many of an owner's keys are let in by themselves, as a link to them. */
+/** The number of an owner's active keys, as a link to them. */
 function KeyCount({ kind, id }: { readonly kind: OwnerKind; readonly id: string }) {
   const keys = useActiveKeys(kind, id);
   return (
@@ -97,7 +100,7 @@ export const useActiveKeys = (kind: OwnerKind, id: string) =>
 
 const requestFilter = { user: 'user_id', team: 'team_id', service_account: 'service_account_id' } as const;
 
-/** From an owner to what belongs to it. A service account's spend and budget are its team's. */
+/** Links from an owner to what belongs to it. A service account's spend and budget are those of its team. */
 export const Elsewhere = ({
   kind,
   id,

@@ -93,14 +93,13 @@ export function CreatePerson({
   );
 }
 
-/** What is changed of a person; what is left out stays. */
+/** The changed fields of a person. Omitted ones stay as they are. */
 interface Wish {
   readonly name?: string;
   readonly role?: Role;
   readonly request_logging_enabled?: boolean;
 }
 
-/** Changes a person, but for the activity. */
 export const patchPerson = (id: string, ifMatch: string, body: Wish & { readonly active?: boolean }) =>
   read(
     api.PATCH('/api/v1/admin/users/{user_id}', {

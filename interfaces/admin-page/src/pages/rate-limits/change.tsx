@@ -26,7 +26,7 @@ import {
 
 const searchSubjects = searchThings(subjectKinds);
 
-/** Says what has changed, and asks for the list again. */
+/** Announces a change, and reloads the list. */
 function useDone(onClose: () => void) {
   const client = useQueryClient();
   return async (text: string, { subject_id: id }: Subject): Promise<void> => {
@@ -40,7 +40,7 @@ function useDone(onClose: () => void) {
   };
 }
 
-/** A limit for something that is found by search. */
+/** A limit for a subject that is found by search. */
 export function NewLimit({ onClose }: { readonly onClose: () => void }) {
   const [hit, setHit] = useState<Hit>();
   const [texts, setTexts] = useState<Texts>(textsOf());
@@ -93,7 +93,7 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** A change by version; what a conflict found is in the refusal itself. */
+/** A change by version. After a conflict the refusal itself contains the present state. */
 function useLimitChange<C, R>(
   limit: Limit,
   change: (wish: C, version: string | undefined) => Promise<R>,
@@ -104,7 +104,7 @@ function useLimitChange<C, R>(
     from: limit,
     change: async (wish, ifMatch) => {
       try {
-        // A limit that is gone has no version that could be named.
+        // A limit that no longer exists has no version to name.
         return await change(wish, ifMatch === '"0"' ? undefined : ifMatch);
       } catch (error) {
         if (error instanceof ApiError) found.current = error.present;
@@ -116,7 +116,7 @@ function useLimitChange<C, R>(
   });
 }
 
-/** What there is in the meantime; without one the limit is gone, which is as good as version 0. */
+/** The present state. If there is none the limit no longer exists, which counts as version 0. */
 function presentOf(limit: Limit, told: unknown): Limit {
   const fields = fieldsOf(told);
   return {
@@ -179,7 +179,7 @@ export function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonl
   const change = useLimitChange<LimitTerms, unknown>(
     limit,
     (_, version) =>
-      // What somebody else took away is away.
+      // Somebody else has already removed it.
       version === undefined ? Promise.resolve(undefined) : removeLimit(limit, version),
     () => void done(`${nameOf(limit)} has no rate limit any more.`, limit),
   );

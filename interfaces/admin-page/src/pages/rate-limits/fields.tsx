@@ -1,7 +1,7 @@
 import { TextField } from '../../ui/fields.tsx';
 import { type LimitTerms, type Measure, measures, measureTitles } from './limits.ts';
 
-/** What is typed of each measure. */
+/** The typed text of each measure. */
 export type Texts = Readonly<Record<Measure, string>>;
 
 const empty: Texts = { requests_per_minute: '', tokens_per_minute: '', requests_in_flight: '' };
@@ -19,7 +19,7 @@ export const textsOf = (terms?: LimitTerms): Texts =>
 
 type Read = { readonly terms: LimitTerms } | { readonly faults: Partial<Readonly<Record<Measure, string>>> };
 
-/** What is typed as a limit, or what is wrong with it. */
+/** The typed limit, or what is wrong with it. */
 export function termsIn(texts: Texts): Read {
   const faults = Object.fromEntries(
     measures.filter((measure) => !isWhole(texts[measure].trim())).map((measure) => [measure, notWhole]),

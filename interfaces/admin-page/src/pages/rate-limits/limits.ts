@@ -3,7 +3,7 @@ import { ownerWords } from '../../api/owners.ts';
 
 export type Limit = Got<'/api/v1/admin/rate-limits'>['items'][number];
 export type SubjectKind = Limit['subject_kind'];
-/** Whose limit it is. */
+/** The subject of a limit. */
 export type Subject = Pick<Limit, 'subject_kind' | 'subject_id'>;
 
 export const measures = ['requests_per_minute', 'tokens_per_minute', 'requests_in_flight'] as const;
@@ -30,7 +30,7 @@ export const limitsKey = ['rate-limits'] as const;
 export const keyOf = ({ subject_kind: kind, subject_id: id }: Subject): string => `${kind}:${id}`;
 export const nameOf = (limit: Limit): string => limit.subject_name ?? limit.subject_id;
 
-/** What is taken of a measure at this moment. */
+/** The present use of a measure. */
 export const takenOf = (limit: Limit, measure: Measure): number =>
   ({
     requests_per_minute: limit.current_window.requests,
@@ -41,7 +41,7 @@ export const takenOf = (limit: Limit, measure: Measure): number =>
 const root = '/api/v1/admin/rate-limits';
 const ifMatch = (version: string | undefined) => (version === undefined ? {} : { 'If-Match': version });
 
-/** Sets the whole limit; `version` as the header `If-Match` has it, undefined for whatever is there. */
+/** Sets the whole limit. `version` is the value of `If-Match`; `undefined` replaces whatever is there. */
 export function setLimit(
   { subject_kind: kind, subject_id: id }: Subject,
   body: LimitTerms,
@@ -62,7 +62,7 @@ export function setLimit(
   }
 }
 
-/** Takes a limit away. */
+/** Removes a limit. */
 export function removeLimit({ subject_kind: kind, subject_id: id }: Subject, version: string) {
   const header = ifMatch(version);
   switch (kind) {

@@ -19,7 +19,7 @@ function turnOf(message: unknown, from: Turn['from']): Turn {
   return { role, from, pieces: message === '' || role !== 'other' ? [] : [otherPiece(message)] };
 }
 
-/** Of fields of its own, or as the gateway keeps a provider's: `provider_metadata.<provider>.reasoning`. */
+/** From fields of its own, or from where the gateway keeps a provider's: `provider_metadata.<provider>.reasoning`. */
 const reasoningOf = (fields: Fields): string =>
   thoughtIn(fields['reasoning_content']) ||
   thoughtIn(fields['reasoning']) ||
@@ -28,7 +28,7 @@ const reasoningOf = (fields: Fields): string =>
     .map((own) => thoughtIn(fieldsOf(own)['reasoning']))
     .join('');
 
-/** Thinking is a text, or blocks with one in a few layers. */
+/** Thinking is a text, or blocks that contain one a few levels deep. */
 function thoughtIn(value: unknown, layers = 4): string {
   const text = asText(value);
   if (text !== undefined || layers === 0) return text ?? '';
@@ -44,7 +44,7 @@ const resultOf = (fields: Fields): Piece => ({
   failed: false,
 });
 
-/** Texts of a content, whatever its shape. */
+/** The text of a content of any shape. */
 export function plainText(content: unknown): string {
   const text = asText(content);
   if (text !== undefined) return text;
@@ -80,7 +80,7 @@ function callOf(call: unknown): Piece {
   };
 }
 
-/** What the model said: of each choice one turn. */
+/** What the model said, with one turn per choice. */
 export function chatAnswer({ body, events }: Answered): readonly Turn[] {
   if (events !== undefined) return streamed(events);
   return itemsOf(body['choices'])

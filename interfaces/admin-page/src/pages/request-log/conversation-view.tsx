@@ -4,10 +4,10 @@ import type { SaidTurns } from './conversation.ts';
 import { MarkedText } from './marked-text.tsx';
 import type { Piece, Turn } from './turns.ts';
 
-/** Turns that are shown at once: the newest ones say most. */
+/** Turns that are shown at first: the newest ones say most. */
 const shownTurns = 60;
 
-/** A request and its answer as they were said. */
+/** A request and its answer as a conversation. */
 export function ConversationView({ conversation }: { readonly conversation: SaidTurns }) {
   const [isWhole, setWhole] = useState(false);
   const { turns, tools } = conversation;
@@ -29,7 +29,7 @@ export function ConversationView({ conversation }: { readonly conversation: Said
       )}
       <ol className="turns" aria-label="Conversation">
         {turns.slice(hidden).map((turn, index) => (
-          // Turns of a payload that does not change stay in their places.
+          // An index is a stable key here, because a stored payload never changes.
           <TurnView key={hidden + index} turn={turn} />
         ))}
       </ol>
@@ -56,7 +56,7 @@ const TurnView = ({ turn }: { readonly turn: Turn }) => (
     </h4>
     {turn.pieces.length === 0 ? <p className="muted">Empty.</p> : null}
     {turn.pieces.map((piece, index) => (
-      // As above.
+      // An index is stable here too.
       <PieceView key={index} piece={piece} />
     ))}
   </li>

@@ -24,8 +24,9 @@ const families: Readonly<Record<string, Family>> = {
 };
 
 /**
- * A stored payload as a conversation; undefined where there is nothing to read in it: then its raw JSON says more. It
- * never throws: a payload may have any shape, and places in it may be cut off or hidden. Linear in the payload.
+ * A stored payload as a conversation. `undefined` when there is nothing to read in it; its raw JSON then says more.
+ * Never throws, because a payload may have any shape, and parts of it may be truncated or redacted. Linear in the
+ * payload.
  */
 export function saidOf(operation: unknown, request: unknown, response: unknown): SaidTurns | undefined {
   const name = asText(operation) ?? '';
@@ -42,7 +43,7 @@ export function saidOf(operation: unknown, request: unknown, response: unknown):
   return turns.length === 0 ? undefined : { turns, tools: toolNames(body) };
 }
 
-/** What went wrong, as the caller was told. */
+/** The error that the caller got. */
 function errorTurns(answer: Fields): readonly Turn[] {
   const error = answer['error'] ?? fieldsOf(answer['body'])['error'];
   if (error === undefined || error === null) return [];
@@ -50,7 +51,7 @@ function errorTurns(answer: Fields): readonly Turn[] {
   return [{ role: 'error', from: 'answer', pieces: [{ kind: 'text', text }] }];
 }
 
-/** Names in the shapes of every family: `function.name`, `name`, or the type of a tool of the provider's own. */
+/** Names in the shapes of every family: `function.name`, `name`, or the type of a provider's own tool. */
 const toolNames = (body: Fields): readonly string[] =>
   itemsOf(body['tools']).map((tool) => {
     const fields = fieldsOf(tool);
@@ -62,7 +63,7 @@ const toolNames = (body: Fields): readonly string[] =>
     );
   });
 
-/** Results stand with the calls that they answer; those of no call that is here keep their place. */
+/** Moves results to the calls that they answer. Results without a call stay where they are. */
 function joined(turns: readonly Turn[]): readonly Turn[] {
   const results = new Map<string, Extract<Piece, { kind: 'result' }>>();
   const calls = new Set<string>();

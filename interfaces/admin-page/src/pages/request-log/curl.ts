@@ -8,12 +8,12 @@ const paths: Readonly<Record<string, string>> = {
   embeddings: '/v1/embeddings',
 };
 
-/** Headers that say something of the request; the others are of its connection, its client or its key. */
+/** Headers that belong to the request. All others are about its connection, its client or its key. */
 const toldHeaders = /^(?:x-gateway-[a-z-]+|anthropic-version|anthropic-beta)$/;
 
 /**
- * The command that sends the request again, without its key; undefined where its body was not stored. `requestText`:
- * the stored request as JSON text, so that each digit of the body is sent as it came.
+ * The command that sends the request again, without its key. `undefined` when its body was not stored. `requestText` is
+ * the stored request as JSON text, so that every digit of the body is sent as it was received.
  */
 export function curlOf({
   origin,
@@ -21,7 +21,7 @@ export function curlOf({
   stream,
   requestText,
 }: {
-  /** Such as `https://gateway.example.com`. */
+  /** For example `https://gateway.example.com`. */
   readonly origin: string;
   readonly operation: unknown;
   readonly stream: boolean;
@@ -48,5 +48,5 @@ function headersOf(requestText: string): readonly (readonly [string, string])[] 
   );
 }
 
-/** One word of a POSIX shell. */
+/** Quoted as one word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

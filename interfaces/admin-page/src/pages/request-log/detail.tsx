@@ -14,7 +14,7 @@ import { TimelineView } from './timeline-view.tsx';
 
 const list = '/observability/request-logs';
 
-/** All that is known of a request: the same in the drawer and on a page of its own. */
+/** Everything known about a request, for the drawer and for its own page. */
 export function RequestDetail({ detail }: { readonly detail: LoadedDetail }) {
   const { log } = detail;
   return (
@@ -105,7 +105,7 @@ function OwnerLink({ log }: { readonly log: LoggedRow }) {
   );
 }
 
-/** Ids longer than this do not fit into every address. */
+/** Longer ids do not fit into every address. */
 const maxAddressChars = 1_000;
 
 function Related({ log }: { readonly log: LoggedRow }) {

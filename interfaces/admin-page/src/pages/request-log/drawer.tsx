@@ -6,7 +6,7 @@ import { Empty } from '../../ui/states.tsx';
 import { RequestDetail } from './detail.tsx';
 import { loadDetail } from './load.ts';
 
-/** A request beside the list. */
+/** A request at the side of the list. */
 export const RequestDrawer = ({
   requestLogId,
   onClose,
@@ -24,7 +24,7 @@ export const RequestDrawer = ({
   </Drawer>
 );
 
-/** A request by its id, however far its reading is. */
+/** A request by its id, in any state of loading. */
 export function RequestOf({ requestLogId }: { readonly requestLogId: string }) {
   const found = useQuery({
     queryKey: ['request-log', requestLogId],

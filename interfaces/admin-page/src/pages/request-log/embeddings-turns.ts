@@ -1,7 +1,7 @@
 import { fieldsOf, type Fields, itemsOf, printedJson, asText } from '../../api/loose-json.ts';
 import type { Answered, Turn } from './turns.ts';
 
-/** Texts, or lists of tokens, that vectors are asked for. */
+/** The inputs to embed: texts, or lists of tokens. */
 export function embeddingsTurns(body: Fields): readonly Turn[] {
   const input = body['input'];
   if (input === undefined || input === null) return [];
@@ -24,7 +24,7 @@ export function embeddingsTurns(body: Fields): readonly Turn[] {
 
 const shownNumbers = 4;
 
-/** Vectors, by their length and first numbers. */
+/** Vectors, shown by their length and first numbers. */
 export function embeddingsAnswer({ body }: Answered): readonly Turn[] {
   const pieces = itemsOf(body['data']).map((each) => ({
     kind: 'other' as const,

@@ -1,10 +1,10 @@
 /**
- * JSON as text: what is stored is shown with every digit, and with its keys in their order, which parsing would not
- * keep. The text is JSON already; other text comes out as it is.
+ * JSON as text: stored JSON is shown with every digit and with its keys in order, neither of which parsing would keep.
+ * The text must be JSON already; other text is returned as it is.
  */
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
 
-/** The text of a member of an object; undefined where there is none, or the text is no object. Linear. */
+/** The text of a member of an object; `undefined` when there is none, or when the text is not an object. Linear. */
 export function memberText(text: string, key: string): string | undefined {
   const name = JSON.stringify(key);
   let depth = 0;
@@ -23,7 +23,7 @@ export function memberText(text: string, key: string): string | undefined {
   return undefined;
 }
 
-/** The same with a line for each member and item. Linear in its length and that of its indents. */
+/** The same JSON with a line for each member and item. Linear in its length and that of its indentation. */
 export function prettyJson(text: string): string {
   const out: string[] = [];
   let depth = 0;

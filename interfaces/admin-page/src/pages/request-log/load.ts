@@ -2,7 +2,7 @@ import { api, readWithText } from '../../api/client.ts';
 import type { LoggedDetail } from '../request-logs/request-log.ts';
 import { memberText } from './json-text.ts';
 
-/** A request log, and its payload as the JSON text that is stored: parsing keeps neither every digit nor the order. */
+/** A request log, with its payload as the stored JSON text: parsing keeps neither every digit nor the order of keys. */
 export interface LoadedDetail extends LoggedDetail {
   readonly requestText: string | undefined;
   readonly responseText: string | undefined;

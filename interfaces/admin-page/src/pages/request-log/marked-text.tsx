@@ -4,7 +4,7 @@ import { countMarks, markedParts, reasonOf } from './marks.ts';
 
 const shownChars = 3_000;
 
-/** A text with its marks; the rest of a long one is shown on demand. */
+/** A text with its marks. The rest of a long one is shown on demand. */
 export function MarkedText({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > shownChars + 500;
@@ -23,13 +23,13 @@ export function MarkedText({ text, code = false }: { readonly text: string; read
   );
 }
 
-/** What was hidden or cut off stands out. */
+/** Highlights redacted and truncated places. */
 export const Marked = ({ text }: { readonly text: string }) =>
   markedParts(text).map((part, index) =>
     part.kind === 'words' ? (
       part.text
     ) : (
-      // Parts of a text that does not change stay in their places.
+      // An index is a stable key here, because the text does not change.
       <mark key={index} className="left-out" title={part.reason}>
         <Icon name={part.kind === 'redacted' ? 'hidden' : 'cut'} />
         {part.text.slice(1, -1)}
@@ -37,7 +37,7 @@ export const Marked = ({ text }: { readonly text: string }) =>
     ),
   );
 
-/** What the marks of texts mean: a title alone cannot be read on every device. */
+/** What the marks mean. Titles alone cannot be read on every device. */
 export function MarksLegend({ of: texts }: { readonly of: readonly (string | undefined)[] }) {
   const { redacted, truncated } = countMarks(texts.join('\n'));
   if (redacted + truncated === 0) return null;

@@ -1,11 +1,11 @@
-/** A piece of a text: words as they came, or a mark for what was hidden or cut off. */
+/** A piece of a text: the words as stored, or a mark for a redacted or truncated place. */
 export type TextPart =
   | { readonly kind: 'words'; readonly text: string }
   | { readonly kind: 'redacted' | 'truncated'; readonly text: string; readonly reason: string };
 
 const mark = /\[REDACTED\]|\[TRUNCATED(?:[ :][^\]\n]{0,60})?\]/g;
 
-/** The marks of a text, which the redaction and the bounds of payloads have left in it. */
+/** Splits a text at the marks that redaction and payload limits have left in it. */
 export function markedParts(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let end = 0;
@@ -19,14 +19,14 @@ export function markedParts(text: string): readonly TextPart[] {
   return parts;
 }
 
-/** How many places of a text are hidden, and how many are cut off. */
+/** How many places of a text are redacted, and how many are truncated. */
 export function countMarks(text: string): { readonly redacted: number; readonly truncated: number } {
   const all = text.match(mark) ?? [];
   const redacted = all.filter((found) => found === '[REDACTED]').length;
   return { redacted, truncated: all.length - redacted };
 }
 
-/** What a mark says of what it stands for. */
+/** The reason behind a mark. */
 export function reasonOf(found: string): string {
   if (found === '[REDACTED]')
     return 'Hidden before it was stored: a credential, the value of a secret key or header, part of a URL, or a place that redaction_paths names.';

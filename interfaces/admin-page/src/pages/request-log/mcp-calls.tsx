@@ -10,7 +10,7 @@ import type { McpInvocation } from '../mcp-invocations/invocation.ts';
 const list = '/observability/mcp-invocations';
 const shown = 20;
 
-/** The calls of MCP tools that belong to a request, the newest first. */
+/** The MCP tool calls of a request, newest first. */
 export function McpCalls({ of: requestLogId }: { readonly of: string }) {
   const found = useQuery({
     queryKey: ['mcp-invocations', 'of-request', requestLogId],

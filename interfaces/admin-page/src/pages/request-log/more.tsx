@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 
-/** Folded; what is in it is made when it is opened. */
+/** A collapsed section. Its content is rendered only when it is open. */
 export function More({
   title,
   isOpenAtFirst = false,

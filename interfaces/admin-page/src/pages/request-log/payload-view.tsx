@@ -12,7 +12,7 @@ import { More } from './more.tsx';
 import { policyText, whyNoPayload } from './policy.ts';
 import { RawJson } from './raw-json.tsx';
 
-/** What was asked and answered: as a conversation, as raw JSON, and as a command that asks it again. */
+/** Request and answer: as a conversation, as raw JSON, and as a command that repeats the request. */
 export function PayloadView({ detail }: { readonly detail: LoadedDetail }) {
   const { log, payload } = detail;
   const policy = policyText(log);

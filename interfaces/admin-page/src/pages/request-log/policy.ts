@@ -22,7 +22,7 @@ function boundText(what: string, bound: unknown, unit: string): string | undefin
   return most === undefined ? undefined : `${what} ${most.toLocaleString('en')} ${unit}`;
 }
 
-/** Why the bodies of a request are not there. */
+/** Why the bodies of a request are missing. */
 export function whyNoPayload({ metadata, has_payload: isKept }: Kept): string {
   const mode = asText(fieldsOf(fieldsOf(metadata)['payload_policy'])['capture_mode']);
   if (mode === 'summary_only')

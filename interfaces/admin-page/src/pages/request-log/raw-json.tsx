@@ -6,7 +6,7 @@ import { maxFound, placesOf } from './search-text.ts';
 
 const shownChars = 100_000;
 
-/** Stored JSON as it is, a line for each member: searched and copied. */
+/** Stored JSON as it is, with a line for each member, to search and copy. */
 export function RawJson({ text, label }: { readonly text: string; readonly label: string }) {
   const pretty = useMemo(() => prettyJson(text), [text]);
   const [words, setWords] = useState('');
@@ -86,7 +86,7 @@ function Highlighted({
   mark,
 }: {
   readonly text: string;
-  /** What comes behind it is not shown. */
+  /** The text after this is not shown. */
   readonly until: number;
   readonly places: readonly number[];
   readonly chars: number;

@@ -2,7 +2,7 @@ import { contentPieces, plainText } from './chat-turns.ts';
 import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from '../../api/loose-json.ts';
 import { type Answered, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
-/** Instructions and input of a responses request. */
+/** The instructions and the input of a responses request. */
 export function responsesTurns(body: Fields): readonly Turn[] {
   const instructions = textPiece(asText(body['instructions']) ?? '');
   const text = asText(body['input']);
@@ -56,14 +56,14 @@ function reasoningPieces(fields: Fields): readonly Piece[] {
     : textPiece('Encrypted by the provider.', 'reasoning');
 }
 
-/** What the model said: each item a turn of its own. */
+/** What the model said, with one turn per item. */
 export function responsesAnswer({ body, events }: Answered): readonly Turn[] {
   const items = events === undefined ? itemsOf(body['output']) : streamedItems(events);
   const turns = items.map((item) => itemTurn(item, 'answer')).filter(({ pieces }) => pieces.length > 0);
   return merged(turns);
 }
 
-/** Reasoning, words and calls of one answer stand together. */
+/** Joins the reasoning, words and calls of one answer into one turn. */
 function merged(turns: readonly Turn[]): readonly Turn[] {
   if (!turns.every(({ role }) => role === 'assistant')) return turns;
   const pieces = turns.flatMap((turn) => turn.pieces);
@@ -76,7 +76,7 @@ interface ItemSoFar {
   readonly texts: string[];
 }
 
-/** Items as the stream ended them; of one that did not end, as far as it came. */
+/** Items as completed by the stream; an incomplete one as far as it came. */
 function streamedItems(events: readonly unknown[]): readonly unknown[] {
   const items = new Map<number, ItemSoFar>();
   for (const event of events) {

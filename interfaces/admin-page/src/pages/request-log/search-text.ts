@@ -1,10 +1,10 @@
-/** Places at most that are found: beyond it a search says that there are more. */
+/** The maximum number of places found. Beyond it a search says that there are more. */
 export const maxFound = 1_000;
 
-/** Where a text holds the words, in any case; nothing for no words. Linear. */
+/** Where a text contains the words, ignoring case; empty for no words. Linear. */
 export function placesOf(text: string, words: string): readonly number[] {
   if (words === '') return [];
-  // As it is where lower case is longer: places must be those of the text.
+  // If lower case has another length, case matters after all: places must be those of the text.
   const lower = text.toLowerCase();
   const [within, sought] = lower.length === text.length ? [lower, words.toLowerCase()] : [text, words];
   const places: number[] = [];

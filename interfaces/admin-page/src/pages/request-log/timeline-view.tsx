@@ -2,7 +2,7 @@ import { durationText, Time } from '../../ui/values.tsx';
 import type { LoggedDetail } from '../request-logs/request-log.ts';
 import { timelineOf, type TimelineStep } from './timeline.ts';
 
-/** When what happened, on one scale. */
+/** What happened when, on one scale. */
 export function TimelineView({ detail }: { readonly detail: Pick<LoggedDetail, 'log' | 'attempts'> }) {
   const { receivedAt, totalMs, steps } = timelineOf(detail);
   return (
@@ -12,7 +12,7 @@ export function TimelineView({ detail }: { readonly detail: Pick<LoggedDetail, '
       </p>
       <ol className="timeline">
         {steps.map((step, index) => (
-          // Steps of one request stay in their places.
+          // An index is a stable key here, because the steps of a request do not change.
           <Step key={index} step={step} totalMs={totalMs} />
         ))}
       </ol>

@@ -1,26 +1,26 @@
 import type { LoggedDetail } from '../request-logs/request-log.ts';
 
-/** Something that took time, or happened at once, in the life of a request. */
+/** A period or an instant in the life of a request. */
 export interface TimelineStep {
   readonly what: string;
   readonly tone: 'good' | 'bad' | 'plain';
-  /** Milliseconds since the request came. */
+  /** Milliseconds since the request was received. */
   readonly fromMs: number;
-  /** The same as `fromMs` where it happened at once. */
+  /** Equals `fromMs` for an instant. */
   readonly untilMs: number;
   readonly detail: string | undefined;
 }
 
 export interface Timeline {
-  /** When the request came, RFC 3339. */
+  /** When the request was received, RFC 3339. */
   readonly receivedAt: string;
   readonly totalMs: number;
   readonly steps: readonly TimelineStep[];
 }
 
 /**
- * What the row tells: when the request came, its attempts, when its caller had the first of a stream, when its answer
- * ended, and when that was recorded.
+ * What the row shows: when the request was received, its attempts, when the caller got the first part of a stream, when
+ * the answer ended, and when that was recorded.
  */
 export function timelineOf({ log, attempts }: Pick<LoggedDetail, 'log' | 'attempts'>): Timeline {
   const recordedAt = Date.parse(log.occurred_at);
@@ -72,7 +72,7 @@ export function timelineOf({ log, attempts }: Pick<LoggedDetail, 'log' | 'attemp
 const settlementOf = (status: LoggedDetail['log']['pricing_status']): string =>
   status === null ? 'Recorded, not in the ledger' : 'Settled in the ledger and recorded';
 
-/** The id is a UUIDv7, made when the request came: it begins with that time in milliseconds. */
+/** The id is a UUIDv7 that was made when the request was received. It begins with that time in milliseconds. */
 function receivedAt(requestLogId: string): number | undefined {
   const hex = /^([\da-f]{8})-([\da-f]{4})-7/i.exec(requestLogId);
   return hex === null ? undefined : Number.parseInt(`${hex[1]}${hex[2]}`, 16);

@@ -7,7 +7,7 @@ export type Piece =
       readonly kind: 'call';
       readonly id: string | undefined;
       readonly name: string;
-      /** JSON text as the model wrote it, which may be none. */
+      /** JSON text as the model wrote it, which may be invalid. */
       readonly args: string;
       readonly result?: Extract<Piece, { kind: 'result' }> | undefined;
     }
@@ -17,9 +17,9 @@ export type Piece =
       readonly text: string;
       readonly failed: boolean;
     }
-  /** An image, audio, a file; `text` is its URL, its name, or the mark that stands for its data. */
+  /** An image, audio or a file. `text` is its URL, its name, or the mark that replaces its data. */
   | { readonly kind: 'media'; readonly what: string; readonly text: string }
-  /** Of a shape that is not known here: its JSON. */
+  /** The JSON of an unknown shape. */
   | { readonly kind: 'other'; readonly what: string; readonly text: string };
 
 export interface Turn {
@@ -28,17 +28,17 @@ export interface Turn {
   readonly pieces: readonly Piece[];
 }
 
-/** What was answered. */
+/** The answer to a request. */
 export interface Answered {
   readonly body: Fields;
-  /** Of a stream, as they were sent to the caller. */
+  /** The events of a stream, as they were sent to the caller. */
   readonly events: readonly unknown[] | undefined;
 }
 
 export const textPiece = (text: string, kind: 'text' | 'reasoning' | 'refusal' = 'text'): readonly Piece[] =>
   text === '' ? [] : [{ kind, text }];
 
-/** What is not known is shown as it is. */
+/** An unknown item is shown as it is. */
 export const otherPiece = (value: unknown): Piece => ({
   kind: 'other',
   what: asText(fieldsOf(value)['type']) ?? 'item',
@@ -47,7 +47,7 @@ export const otherPiece = (value: unknown): Piece => ({
 
 const mediaType = /image|audio|video|file|document/;
 
-/** Media of any family: its URL, name or data stands in one of a few fields. */
+/** Media of any family. Its URL, name or data is in one of a few fields. */
 export function mediaPiece(value: unknown): Piece | undefined {
   const fields = fieldsOf(value);
   const type = asText(fields['type']) ?? '';

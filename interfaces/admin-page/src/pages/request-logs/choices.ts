@@ -4,7 +4,7 @@ import { flagOf, wordOf } from '../../app/words.ts';
 
 type Query = QueryOf<'/api/v1/admin/observability/request-logs'>;
 
-/** What the ledger says of the price of a request, in words. */
+/** The pricing state of a request in the ledger, in words. */
 export const pricingWords = {
   priced: 'priced',
   legacy_estimated: 'estimated',
@@ -14,7 +14,7 @@ export const pricingWords = {
 
 const yesOrNo = { true: 'yes', false: 'no' };
 
-/** Filters with a few values, each as people call it. */
+/** Filters with a few values, each with its label. */
 export const choiceWords: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   failed: yesOrNo,
   in_ledger: yesOrNo,
@@ -29,7 +29,7 @@ const pricingStates = [
   'usage_missing',
 ] as const satisfies readonly Query['pricing_status'][];
 
-/** What the API is asked for by those filters; a word that there is not is refused. */
+/** The query of the API for those filters. An unknown word is rejected. */
 export function choicesOf(
   filters: Filters,
 ): Pick<Query, 'failed' | 'in_ledger' | 'pricing_status' | 'owner_kind'> {

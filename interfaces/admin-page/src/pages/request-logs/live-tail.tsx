@@ -6,12 +6,12 @@ const everyMs = 2_000;
 export interface LiveTail {
   readonly isOn: boolean;
   readonly isPaused: boolean;
-  /** Why it waits, although nobody paused it. */
+  /** Why it waits although nobody paused it. */
   readonly waitsFor: string | undefined;
-  /** Seconds since the list was read. */
+  /** Seconds since the list was loaded. */
   readonly behindSecs: number;
   readonly pause: (isPaused: boolean) => void;
-  /** Of the element that holds the list. */
+  /** For the element that contains the list. */
   readonly listProps: {
     readonly onPointerEnter: () => void;
     readonly onPointerLeave: () => void;
@@ -20,7 +20,7 @@ export interface LiveTail {
   };
 }
 
-/** Reads the list again every 2 seconds, unless somebody is about to read or open a row of it. */
+/** Reloads the list every 2 seconds, unless somebody is about to read or open a row of it. */
 export function useLiveTail({
   isOn,
   isFirstPage,
@@ -30,9 +30,9 @@ export function useLiveTail({
 }: {
   readonly isOn: boolean;
   readonly isFirstPage: boolean;
-  /** A row's detail is open. */
+  /** The details of a row are open. */
   readonly isOpen: boolean;
-  /** When the list was read, in milliseconds since the epoch. */
+  /** When the list was loaded, in milliseconds since the epoch. */
   readonly readAt: number;
   readonly readAgain: () => void;
 }): LiveTail {
@@ -78,7 +78,7 @@ function whatHolds({
   return isFocused ? 'waits while a row has the focus' : undefined;
 }
 
-/** The time, each second, while it is wanted. */
+/** The time, updated each second while it is wanted. */
 function useNow(isWanted: boolean): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -90,7 +90,7 @@ function useNow(isWanted: boolean): number {
   return now;
 }
 
-/** Starts, pauses and ends it, and says how far behind the list is. */
+/** Starts, pauses and ends the live tail, and shows how far behind the list is. */
 export function LiveTailControls({
   tail,
   turn,

@@ -18,14 +18,14 @@ const shownOnDemand = [
   'request_id_sha256',
 ] as const;
 const chosenOnDemand = ['pricing_status', 'in_ledger', 'owner_kind'] as const;
-/** A caller who left is no failure: the API draws the line as the overview does. */
+/** A client disconnect is no failure. The API makes this distinction as the overview does. */
 const failedOrNot = [
   ['true', 'Failed'],
   ['false', 'Not failed'],
 ] as const;
 const wide: ReadonlySet<FilterName> = new Set(['request_id', 'user_id', 'api_key_id', 'request_id_sha256']);
 
-/** Filters that are typed; what is known of their values is what the rows on the screen have. */
+/** Typed filters. Their suggestions are the values in the rows on the screen. */
 export function RequestFilters({
   rows,
   error,

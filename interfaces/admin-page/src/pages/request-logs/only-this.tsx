@@ -4,9 +4,9 @@ import { Icon, type IconName } from '../../ui/icons.tsx';
 import { type FilterName, turnedRound } from './request-filters.ts';
 
 /**
- * A value of a row, with a button that selects the rows which have it, and one for all others. They are no stops of the
- * tab key, which would make hundreds of a list; the detail of a row has links that do the same, and the chip of a filter
- * turns it round.
+ * A value of a row, with a button that selects the rows that have it, and one for all others. The tab key skips these
+ * buttons, of which a list has hundreds. The details of a row have links that do the same, and a filter's chip inverts
+ * it.
  */
 export function OnlyThis({
   name,

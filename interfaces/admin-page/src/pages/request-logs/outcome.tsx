@@ -5,13 +5,13 @@ import { isStream, type LoggedRow } from './request-log.ts';
 
 type Ended = Pick<LoggedRow, 'status_code' | 'error_code'>;
 
-/** The status and how it came to it, in words. */
+/** The status and its cause, in words. */
 export function outcomeText({ status_code: status, error_code: code }: Ended): string {
   if (code !== null) return `${status} ${code}`;
   return status < 400 ? `${status} success` : String(status);
 }
 
-/** A caller who left is no error. */
+/** A client disconnect is no error. */
 export function OutcomeBadge({ of }: { readonly of: Ended }) {
   return <Badge tone={toneOf(of.status_code)}>{outcomeText(of)}</Badge>;
 }
@@ -22,17 +22,17 @@ function toneOf(status: number): 'good' | 'warn' | 'bad' | 'plain' {
   return status < 500 ? 'warn' : 'bad';
 }
 
-/** What is no stream has none. */
+/** Only streams have a first token. */
 export const FirstToken = ({ of }: { readonly of: Pick<LoggedRow, 'first_token_ms' | 'metadata'> }) =>
   isStream(of) === false ? <Dash /> : <Duration ms={of.first_token_ms} />;
 
 type Accounted = Pick<LoggedRow, 'pricing_status' | 'cost_usd'>;
 
-/** What the ledger says of its price; a request that is not in the ledger has none. */
+/** The pricing state in the ledger; `undefined` for a request that is not in the ledger. */
 export const pricingText = ({ pricing_status: status }: Accounted): string | undefined =>
   status === null ? undefined : pricingWords[status];
 
-/** The exact cost, and a state that is not `priced`. */
+/** The exact cost, and any state other than `priced`. */
 export function Cost({ of }: { readonly of: Accounted }) {
   const words = pricingText(of);
   if (words === undefined) return <Dash />;
@@ -49,7 +49,7 @@ export function Cost({ of }: { readonly of: Accounted }) {
   );
 }
 
-/** Money that a request without a ledger row was seen to cost, and why it has none. */
+/** The cost that was seen of a request without a ledger row, and why it has no row. */
 export function accountingNotes({ metadata }: Pick<LoggedRow, 'metadata'>): readonly string[] {
   const accounting = fieldsOf(fieldsOf(metadata)['accounting']);
   const blocked = asText(accounting['blocked_cost_usd']);

@@ -1,7 +1,7 @@
 import type { Filters } from '../../app/address.ts';
 import { wordOf } from '../../app/words.ts';
 
-/** Times that are counted back from now; `range` in the address. */
+/** Ranges that end now; `range` in the address. */
 export const ranges = [
   { key: '1h', label: 'Last hour', ms: 3_600_000 },
   { key: '24h', label: 'Last day', ms: 24 * 3_600_000 },
@@ -11,7 +11,7 @@ export const ranges = [
 
 export type RangeChoice = (typeof ranges)[number]['key'] | 'all' | 'custom';
 
-/** What the address chooses: instants of its own go before a range. */
+/** The choice in the address. Explicit instants take precedence over a range. */
 export function rangeOf(filters: Filters): RangeChoice {
   if (filters['from'] !== undefined || filters['to'] !== undefined) return 'custom';
   const range = ranges.find(({ key }) => key === filters['range'])?.key;
@@ -21,8 +21,8 @@ export function rangeOf(filters: Filters): RangeChoice {
 const rangeWords = [...ranges.map(({ key }) => key), 'custom'];
 
 /**
- * From when and until when the address asks, as RFC 3339; `now` in milliseconds since the epoch. A range that there is
- * not is refused: all times would stand there as if they had been asked for.
+ * The start and the end that the address asks for, as RFC 3339; `now` in milliseconds since the epoch. An unknown range
+ * is rejected: otherwise all times would be shown as if they had been asked for.
  */
 export function instantsOf(filters: Filters, now: number): { from?: string; to?: string } {
   wordOf('range', rangeWords, filters['range']);

@@ -3,7 +3,7 @@ import type { Filters } from '../../app/address.ts';
 import { choicesOf, choiceWords } from './choices.ts';
 import { instantsOf } from './ranges.ts';
 
-/** Filters that can be turned round: with `not_` before its name, each selects all but its value. */
+/** Filters that can be inverted: with the prefix `not_`, each selects everything except its value. */
 const turnableNames = {
   model_key: 'Model',
   provider_key: 'Provider',
@@ -19,7 +19,7 @@ const turnableNames = {
   agent_harness_key: 'Harness',
 } as const;
 
-/** Every filter of request logs that is typed or chosen, as the API and the address call it, and as people do. */
+/** Every typed or chosen filter of request logs: the name in the API and the address, and the name for people. */
 export const requestFilterNames = {
   ...turnableNames,
   request_id: 'Request id',
@@ -34,7 +34,7 @@ export const requestFilterNames = {
 
 const turned = 'not_';
 
-/** The same filter the other way round; undefined: it has no other way. */
+/** The inverse of a filter; `undefined` when it has none. */
 export function turnedRound(name: string): string | undefined {
   if (name.startsWith(turned)) return straight(name);
   return Object.hasOwn(turnableNames, name) ? `${turned}${name}` : undefined;
@@ -44,7 +44,7 @@ export function turnedRound(name: string): string | undefined {
 export const straight = (name: string): string =>
   name.startsWith(turned) ? name.slice(turned.length) : name;
 
-/** What every filter is called where it is in force. */
+/** The title of every active filter. */
 export const chipTitles: Readonly<Record<string, string>> = {
   ...requestFilterNames,
   ...Object.fromEntries(
@@ -56,7 +56,7 @@ export type FilterName = keyof typeof requestFilterNames;
 
 const isFilterName = (name: string): boolean => Object.hasOwn(chipTitles, name);
 
-/** Those filters of the address that select requests; the time is one of them. */
+/** The filters of the address that select requests, including those of the time. */
 export const requestFilters = (filters: Filters): Filters =>
   Object.fromEntries(
     Object.entries(filters).filter(([name]) => isFilterName(name) || ['range', 'from', 'to'].includes(name)),
@@ -64,7 +64,7 @@ export const requestFilters = (filters: Filters): Filters =>
 
 type Query = QueryOf<'/api/v1/admin/observability/request-logs'>;
 
-/** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
+/** The query of the API, without half a tag. `now` in milliseconds since the epoch. */
 export function requestQuery(filters: Filters, now: number): Query {
   const { status_code: status, not_status_code: notStatus, tag_key: key, tag_value: value } = filters;
   return {
@@ -92,5 +92,5 @@ const textQuery = (
   'status_code' | 'not_status_code' | keyof ReturnType<typeof choicesOf> | 'page' | 'page_size'
 > => Object.fromEntries(Object.entries(filters).filter(([name]) => isFilterName(name) && !others.has(name)));
 
-/** No number is 0, which no filter takes: the API says so, and names the field. */
+/** Anything that is not a number becomes 0, which no filter accepts: the API then names the field in its error. */
 const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : 0);

@@ -1,11 +1,11 @@
 import type { Got } from '../../api/client.ts';
 import { fieldsOf } from '../../api/loose-json.ts';
 
-/** A request log, as its list and its detail have it. */
+/** A request log in its list, and in its details. */
 export type LoggedRow = Got<'/api/v1/admin/observability/request-logs'>['items'][number];
 export type LoggedDetail = Got<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
 
-/** Whose request it was: the service account, else the team, else the person. */
+/** The requester: the service account, else the person, else the team. */
 export function requesterOf(log: LoggedRow):
   | {
       readonly filter: 'service_account_id' | 'team_id' | 'user_id';
@@ -24,7 +24,7 @@ export function requesterOf(log: LoggedRow):
   return { filter: 'team_id', id: log.team_id, name: log.team_name ?? log.team_id };
 }
 
-/** Whether its caller asked for a stream; undefined where the row does not say. */
+/** Whether the caller asked for a stream; `undefined` when the row does not say. */
 export function isStream(log: Pick<LoggedRow, 'metadata'>): boolean | undefined {
   const { stream } = fieldsOf(log.metadata);
   return typeof stream === 'boolean' ? stream : undefined;

@@ -1,7 +1,7 @@
 import { fieldsOf, itemsOf, parsedJson } from '../../api/loose-json.ts';
 import type { Filters } from '../../app/address.ts';
 
-/** A name for a set of filters. */
+/** A named set of filters. */
 export interface SavedView {
   readonly name: string;
   readonly filters: Filters;
@@ -10,7 +10,7 @@ export interface SavedView {
 const maxViews = 30;
 export const maxViewNameChars = 60;
 
-/** Views as the browser keeps them; what is no view is left out. */
+/** The views stored in the browser. Anything that is not a view is left out. */
 export const viewsOf = (kept: string | null): readonly SavedView[] =>
   itemsOf(parsedJson(kept ?? ''))
     .flatMap(viewOf)
@@ -25,7 +25,7 @@ function viewOf(value: unknown): readonly SavedView[] {
   return [{ name, filters: Object.fromEntries(texts) }];
 }
 
-/** With this view; it takes the place of one of the same name. The oldest makes room. */
+/** Adds a view, which replaces one of the same name. At the limit the oldest is dropped. */
 export const withView = (views: readonly SavedView[], view: SavedView): readonly SavedView[] =>
   [...views.filter(({ name }) => name !== view.name), view].slice(-maxViews);
 

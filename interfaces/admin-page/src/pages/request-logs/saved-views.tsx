@@ -9,7 +9,7 @@ import { maxViewNameChars, type SavedView, viewsOf, withoutView, withView } from
 
 const keptAs = 'gateway.views.request-logs';
 
-/** Sets of filters under names, kept in this browser. */
+/** Named sets of filters, stored in this browser. */
 export function SavedViews({ filters }: { readonly filters: Filters }) {
   const [views, setViews] = useState(() => viewsOf(localStorage.getItem(keptAs)));
   const [name, setName] = useState('');

@@ -4,8 +4,8 @@ import { straight } from './request-filters.ts';
 import type { LoggedRow } from './request-log.ts';
 
 /**
- * How the value of a filter is called: owners and keys by the names that rows on the screen told, also where the filter
- * has taken these rows away.
+ * How the value of a filter is shown. Owners and keys have the names from rows that were on the screen, even if the
+ * filter has removed those rows.
  */
 export function useNames(rows: readonly LoggedRow[]): (filter: string, value: string) => string {
   const seen = useRef<ReadonlyMap<string, string>>(new Map());

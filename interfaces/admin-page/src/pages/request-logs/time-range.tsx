@@ -4,10 +4,10 @@ import { FieldError } from '../../ui/fields.tsx';
 import { InstantFilter } from '../../ui/instant-filter.tsx';
 import { rangeOf, ranges } from './ranges.ts';
 
-/** Without a range of its own the address would fall back to all times where both instants go. */
+/** Keeps the choice at `custom`: without it, clearing both instants would fall back to all times. */
 const custom = { range: 'custom' };
 
-/** From when the list begins: a range that goes with the clock, or two instants. */
+/** The time range of the list: one that ends now, or two instants. */
 export function TimeFilter({ error }: { readonly error: Error | null }) {
   const { filters, set } = useAddress();
   const choice = rangeOf(filters);

@@ -24,7 +24,7 @@ export function CreateServiceAccount({
   onMade,
   onClose,
 }: {
-  /** Whose service accounts the list is of. */
+  /** The team whose service accounts the list shows. */
   readonly team: OwnerChoice | undefined;
   readonly onMade: (made: ServiceAccount) => void;
   readonly onClose: () => void;

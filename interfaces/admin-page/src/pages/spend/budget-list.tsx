@@ -64,7 +64,7 @@ const columns: readonly Column<Budgeted>[] = [
   },
 ];
 
-/** Every budget in force, the one that is nearest to its amount first. */
+/** Every budget in force, nearest to its amount first. */
 export function BudgetList({ kind }: { readonly kind: string }) {
   const owners = useOwners();
   return (

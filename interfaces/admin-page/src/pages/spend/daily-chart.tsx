@@ -7,7 +7,7 @@ import { Empty, Failed, StaleSign, Waiting } from '../../ui/states.tsx';
 import { inLedger, RequestsLink } from '../../ui/things.tsx';
 import { ofDay, ofOwners, spendQuery } from './window.ts';
 
-/** Each day as a bar, cut by the five who spend most, or by the five models. */
+/** A bar for each day, split by the five owners or the five models with the highest spend. */
 export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'owner' | 'model' }) {
   const {
     data,

@@ -5,10 +5,10 @@ import type { pricingWords } from '../request-logs/choices.ts';
 
 export type SpendReport = Got<'/api/v1/admin/spend/report'>;
 
-/** A state of rows of the ledger, as the list of requests is asked for it. */
+/** A pricing state of ledger rows, as a filter of the list of requests. */
 export type PricingState = keyof typeof pricingWords;
 
-/** So many of some requests are in this state, as a link to them. */
+/** The number of requests in this state, as a link to them. */
 export const Priced = ({
   state,
   of,

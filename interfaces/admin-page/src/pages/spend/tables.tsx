@@ -8,7 +8,7 @@ import { ofOwners } from './window.ts';
 
 type Tally = SpendReport['totals'];
 
-/** How many are in this state, as a link to them. */
+/** The number in this state, as a link to them. */
 const pricedColumn = <R,>(
   state: PricingState,
   key: string,
@@ -23,7 +23,7 @@ const pricedColumn = <R,>(
   text: countOf,
 });
 
-/** Why requests cost nothing, and how many did; hidden where there are seldom any. */
+/** How many requests cost nothing, and why. Rare states are hidden. */
 const tallyColumns = <R extends Tally>(
   where: (row: R) => Readonly<Record<string, string>>,
 ): readonly Column<R>[] => [

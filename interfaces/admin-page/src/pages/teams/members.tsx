@@ -17,7 +17,7 @@ const roles = ['owner', 'admin', 'member'] as const;
 type Role = (typeof roles)[number];
 const roleOptions = roles.map((value) => ({ value, label: value }));
 
-/** How many members a team's page shows; the people page has them all. */
+/** How many members a team shows. The people page shows all of them. */
 const shownMembers = 200;
 
 const putMember = (teamId: string, userId: string, role: Role) =>
@@ -28,7 +28,7 @@ const putMember = (teamId: string, userId: string, role: Role) =>
     }),
   );
 
-/** Says what became of a membership, and reads again what shows it. */
+/** Announces a change of a membership, and reloads what shows it. */
 function useMemberships(teamId: string) {
   const client = useQueryClient();
   return (text: string): void => {
@@ -145,7 +145,7 @@ const MemberTable = ({
   </div>
 );
 
-/** A role takes effect when it is chosen; the one before can be chosen again. */
+/** A role takes effect when it is chosen. The previous one can be chosen again. */
 function RoleSelect({ team, person }: { readonly team: Team; readonly person: Person }) {
   const say = useMemberships(team.team_id);
   const set = useMutation({
