@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { writeSite } from './site.ts';
 
-// The documentation as a site, in `dist-docs`; `build.ts FOLDER` writes into another folder.
+// Builds the documentation site in `dist-docs`. `build.ts FOLDER` writes into another folder.
 
 const root = path.join(import.meta.dirname, '..', '..');
 const out = path.resolve(process.argv[2] ?? path.join(root, 'dist-docs'));

@@ -4,20 +4,20 @@ import { Marked, type Token, type Tokens } from 'marked';
 export interface Heading {
   readonly depth: number;
   readonly text: string;
-  /** What a link names it by, as GitHub makes it. */
+  /** The anchor that links use, made as GitHub makes it. */
   readonly slug: string;
 }
 
-/** What a page has that others lead to, and where it leads itself. */
+/** The anchors that a page offers and the links that it contains. */
 export interface Outline {
   readonly headings: readonly Heading[];
-  /** In their order, images too. */
+  /** In order, images included. */
   readonly links: readonly string[];
 }
 
 const reader = new Marked();
 
-/** The headings and links of a page; what stands in code is neither. */
+/** The headings and links of a page. Code is ignored. */
 export function outlineOf(markdown: string): Outline {
   const texts: { readonly depth: number; readonly text: string }[] = [];
   const links: string[] = [];
@@ -29,7 +29,7 @@ export function outlineOf(markdown: string): Outline {
   return { headings: withSlugs(texts), links };
 }
 
-/** The page as HTML; `hrefOf` says where each of its links leads in the site. */
+/** The page as HTML. `hrefOf` maps each of its links to a place in the site. */
 export function htmlOf(markdown: string, hrefOf: (link: string) => string): string {
   const { headings } = outlineOf(markdown);
   let at = 0;
@@ -47,7 +47,7 @@ export function htmlOf(markdown: string, hrefOf: (link: string) => string): stri
       },
     },
   });
-  // What is wider than the window scrolls by itself, with the keyboard too.
+  // Content wider than the window scrolls by itself, with the keyboard too.
   return renderer
     .parse(markdown, { async: false })
     .replaceAll('<table>', '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>')
@@ -78,7 +78,7 @@ function plainText(token: Token): string {
   return 'text' in token ? unescaped(String(token['text'])) : '';
 }
 
-/** As it stands in HTML, in attributes too. */
+/** Escaped for HTML, attributes included. */
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 

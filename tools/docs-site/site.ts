@@ -7,7 +7,10 @@ import { indexPage, type Section, type SourcePage, sectionsOf, sourcePages, targ
 const styles = path.join(import.meta.dirname, 'style.css');
 const isImage = (file: string): boolean => /\.(?:png|svg|jpe?g|webp)$/.test(file);
 
-/** Where a source stands in the site: a page as HTML, a file that it names as HTML too, a folder as a list. */
+/**
+ * The place of a source in the site: a page becomes HTML, a linked file too unless it is an image, and a folder becomes
+ * a list.
+ */
 function placeOf(file: string, kind: 'page' | 'file' | 'folder'): string {
   if (kind === 'page') return file.replace(/\.md$/, '.html');
   if (kind === 'folder') return `${file}/index.html`;
@@ -15,8 +18,8 @@ function placeOf(file: string, kind: 'page' | 'file' | 'folder'): string {
 }
 
 /**
- * Writes the documentation as a site into an empty folder `out`: pages at the paths of their sources, with what they
- * link to. It needs no server, no script and nothing from elsewhere. Throws on a link that leads nowhere.
+ * Writes the documentation as a site into an empty folder `out`: pages at the paths of their sources, with the files
+ * that they link to. The site needs no server, no scripts and nothing from elsewhere. Throws on a broken link.
  */
 export async function writeSite(root: string, out: string): Promise<void> {
   const pages = sourcePages(root);
@@ -79,7 +82,7 @@ interface Framed {
   readonly pages: readonly SourcePage[];
 }
 
-/** A page with the navigation behind it, which wide windows show beside it. */
+/** A page followed by the navigation, which wide windows show at its side. */
 function frame({ at, title, body, source, sections, pages }: Framed): string {
   const toRoot = relative(at, '.') || '.';
   const item = (file: string): string => {

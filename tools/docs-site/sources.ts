@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { outlineOf, type Outline } from './markdown.ts';
 
-/** The pages beside those of `docs`. */
+/** The pages outside of `docs`. */
 const atTheRoot = [
   'README.md',
   'ARCHITECTURE.md',
@@ -13,12 +13,12 @@ const atTheRoot = [
   'test/samples/README.md',
 ];
 
-/** The page that names the others, in the order and under the headings of the navigation. */
+/** The page that defines the order and the headings of the navigation. */
 export const indexPage = 'docs/README.md';
 
 /** A page of the documentation. */
 export interface SourcePage extends Outline {
-  /** From the root of the repository, with slashes. */
+  /** The path from the root of the repository, with slashes. */
   readonly file: string;
   readonly text: string;
 }
@@ -42,7 +42,7 @@ export type Target =
   | { readonly kind: 'file' | 'folder'; readonly file: string }
   | { readonly kind: 'nowhere'; readonly why: string };
 
-/** What a link says, by the pages and files that there are. */
+/** The target of a link, resolved against the existing pages and files. */
 export function targetOf(root: string, pages: readonly SourcePage[], from: string, link: string): Target {
   if (/^[a-z][a-z0-9+.-]*:/i.test(link)) return { kind: 'elsewhere' };
   const [name = '', anchor] = link.split('#', 2);
@@ -58,14 +58,14 @@ export function targetOf(root: string, pages: readonly SourcePage[], from: strin
   return { kind: statSync(at).isDirectory() ? 'folder' : 'file', file: file.replace(/\/$/, '') };
 }
 
-/** One heading of the navigation. */
+/** A section of the navigation. */
 export interface Section {
   readonly title: string;
-  /** Pages by their files, in the order of the index. */
+  /** The files of its pages, in the order of the index. */
   readonly files: readonly string[];
 }
 
-/** The navigation: what stands in lists and tables of the index below each of its headings. */
+/** The navigation: the pages that the index links to below each of its headings. */
 export function sectionsOf(root: string, pages: readonly SourcePage[]): readonly Section[] {
   const index = pages.find(({ file }) => file === indexPage);
   if (index === undefined) throw new Error(`There is no ${indexPage}.`);

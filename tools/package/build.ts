@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-// What `npm pack` puts into the tarball: the service as JavaScript in `dist`, because Node strips no types of files
-// below node_modules, and beside it the files that the service reads, where it looks for them. `build.ts FOLDER` builds
-// into another folder.
+// The contents of the tarball of `npm pack`: the service as JavaScript in `dist`, because Node strips no types of files
+// below node_modules, and the files that the service reads, at the paths where it looks for them. `build.ts FOLDER`
+// builds into another folder.
 
 const root = path.join(import.meta.dirname, '..', '..');
 const dist = path.resolve(process.argv[2] ?? path.join(root, 'dist'));
@@ -19,7 +19,7 @@ const read = [
   'infrastructure/pricing/output-limits.json',
 ];
 
-/** The admin page, which `npm run build:page` has built before; the service says so where it is missing. */
+/** The admin page, built beforehand by `npm run build:page`. The service reports it when it is missing. */
 const page = 'interfaces/admin-page/dist';
 
 await rm(dist, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * What a frame of a stream is, so that directives can name places between frames. `reasoning` and `part` have no
- * place of their own: `part` is scaffolding, such as the events that open and close an item.
+ * The role of a frame in a stream, by which directives name places between frames. `reasoning` and `part` have no place
+ * of their own: `part` is scaffolding, such as the events that open and close an item.
  */
 export type FrameMark = 'role' | 'reasoning' | 'part' | 'delta' | 'finish' | 'usage' | 'done';
 
@@ -15,7 +15,7 @@ export interface Frame extends ServerSentEvent {
   readonly mark: FrameMark;
 }
 
-/** What a family answers, before directives spoil it: one JSON text, or frames of which `deltaCount` carry content. */
+/** The answer of a family before directives alter it: one JSON text, or frames of which `deltaCount` carry content. */
 export type Answer =
   | { readonly kind: 'whole'; readonly json: string }
   | { readonly kind: 'stream'; readonly frames: Iterable<Frame>; readonly deltaCount: number };

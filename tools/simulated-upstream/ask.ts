@@ -7,7 +7,7 @@ import { badRequest, type ErrorAnswer, missingParameter } from './error-answer.t
 import { isJsonObject, type JsonObject } from './json-object.ts';
 import { type Body, bytesOf } from './request-body.ts';
 
-/** A request that is understood, and what it asks of the simulation. */
+/** A valid request, with its directives for the simulation. */
 export interface Asked<R> {
   readonly request: R;
   readonly directives: Directives;
@@ -24,8 +24,8 @@ const objectIn = (body: Body): Either<ErrorAnswer, JsonObject> => {
 };
 
 /**
- * Reads the body of a call with its family's reader. The directives are read before the rest is checked, so that a
- * misspelt one is never hidden by another fault.
+ * Reads the body of a call with its family's reader. Directives are read before anything else is checked, so that
+ * another error never hides a misspelt one.
  */
 export function ask<R>(
   { body, headers }: Call,

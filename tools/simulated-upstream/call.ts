@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Dialect } from './dialect.ts';
 import type { Body } from './request-body.ts';
 
-/** Milliseconds that answers take when no directive says otherwise. */
+/** The delays of answers in milliseconds, unless a directive sets others. */
 export interface Pace {
   readonly latencyMs: number;
   readonly chunkDelayMs: number;
 }
 
-/** One request to answer, its body already read. */
+/** A request to answer, with its body read. */
 export interface Call {
   readonly headers: IncomingHttpHeaders;
   readonly body: Body;
@@ -21,5 +21,5 @@ export interface Call {
   readonly breakOff: () => void;
 }
 
-/** Answers a call; settles when nothing more will be written. */
+/** Answers a call. Settles when nothing more will be written. */
 export type Family = (call: Call) => void | Promise<void>;

@@ -7,7 +7,7 @@ import { argumentPieces, type ToolCall } from './tool-calls.ts';
 import { planTurn, type Turn } from './turn.ts';
 import { chatUsageJson } from './usage.ts';
 
-/** Everything about a chat answer but its id and time; the members that end in `Json` are JSON text. */
+/** Everything about a chat answer except its id and time. Members that end in `Json` are JSON text. */
 export interface ChatPlan extends Turn {
   readonly modelJson: string;
   readonly finishJson: string;
@@ -15,14 +15,14 @@ export interface ChatPlan extends Turn {
   readonly usagePlace: UsagePlace;
   /** Whether chunks before the usage-only one carry `"usage":null`, as they do when the caller asked for usage. */
   readonly nullUsage: boolean;
-  /** Members for the end of every chunk, each with the comma before it. */
+  /** Members for the end of every chunk, each with its leading comma. */
   readonly digitsJson: string;
 }
 
 const placeOf = (request: ChatRequest, directives: Directives): UsagePlace =>
   directives.usage ?? (request.includeUsage || !request.stream ? 'last' : 'none');
 
-/** Decides what a chat request is answered with; `serial` is the number of the request. */
+/** Plans the answer to a chat request. `serial` is the number of the request. */
 export function planChat(request: ChatRequest, directives: Directives, serial: number): ChatPlan {
   const turn = planTurn(request, directives, `call_sim_${serial.toString(36)}`);
   const usagePlace = placeOf(request, directives);
@@ -84,7 +84,10 @@ function* contentDeltas({ toolCalls, content }: ChatPlan): Generator<string> {
       yield `{"content":${JSON.stringify(content.at(index))}}`;
 }
 
-/** The frames of a streamed answer; `head` starts each chunk. Without `no-finish` a finish chunk comes before usage. */
+/**
+ * The frames of a streamed answer. `head` starts each chunk. Unless `no-finish` is set, a finish chunk comes before
+ * usage.
+ */
 export function* chatFrames(plan: ChatPlan, head: string): Generator<Frame> {
   const { usagePlace: place, reasoning } = plan;
   const start = `${head},"model":${plan.modelJson},"choices":[`;

@@ -12,7 +12,7 @@ import {
 import type { ErrorAnswer } from './error-answer.ts';
 import { isJsonObject, type JsonObject } from './json-object.ts';
 
-/** What the simulation looks at in a chat-completions request. */
+/** The parts of a chat-completions request that the simulation reads. */
 export interface ChatRequest extends Conversation {
   readonly includeUsage: boolean;
 }
@@ -29,7 +29,9 @@ const toolChoiceOf = (choice: unknown): ChatRequest['toolChoice'] => {
   return isJsonObject(named) && typeof named['name'] === 'string' ? { name: named['name'] } : 'auto';
 };
 
-/** Reads the parts of a chat-completions body that the simulation needs; left is the 400 a provider would give. */
+/**
+ * Reads the parts of a chat-completions body that the simulation needs. Left is the 400 that a provider would answer.
+ */
 export function readChatRequest(body: JsonObject, model: string): Either<ErrorAnswer, ChatRequest> {
   const messages = messagesIn(body);
   if (E.isLeft(messages)) return messages;

@@ -24,7 +24,7 @@ const serialId = (serial: number): string => `chatcmpl-sim-${serial.toString(36)
 const withoutDelay = ({ headers, pace }: Call): boolean =>
   pace.latencyMs === 0 && pace.chunkDelayMs === 0 && headers['x-simulate'] === undefined;
 
-/** An answer to keep: only without directives, and without tool calls, whose ids differ each time. */
+/** An answer to cache: only without directives, and without tool calls, whose ids differ each time. */
 function prepare({ request, directives }: Asked<ChatRequest>, plan: ChatPlan): Prepared | undefined {
   const plain = Object.keys(directives).length === 0 && plan.toolCalls.length === 0;
   if (!plain || plan.content.count > preparedDeltasMax) return undefined;

@@ -7,28 +7,30 @@ import { isJsonObject, type JsonObject } from './json-object.ts';
 export interface FunctionTool {
   readonly name: string;
   readonly parameters: JsonObject;
-  /** The namespace that it is offered in, of a responses request. */
+  /** The namespace that contains it, in a responses request. */
   readonly namespace?: string;
 }
 
-/** What the simulation looks at in a request for text, whatever the family. */
+/** The parts of a request for text that the simulation reads, in any family. */
 export interface Conversation {
   readonly model: string;
   readonly stream: boolean;
-  /** Who spoke last; `tool` for the result of a tool. */
+  /** The role of the last message; `tool` for the result of a tool. */
   readonly lastRole: string;
-  /** Text of the last message; of several parts the last text, because agents put reminders before what they ask. */
+  /**
+   * Text of the last message. Of several parts it is the last text, because agents put reminders before their question.
+   */
   readonly lastText: string;
-  /** Characters of all messages together. */
+  /** Total characters of all messages. */
   readonly promptChars: number;
   readonly messageCount: number;
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: 'none' | 'auto' | 'required' | { readonly name: string };
-  /** What the answer must follow, where the caller says so. */
+  /** The schema that the answer must follow, if the caller gives one. */
   readonly schema: JsonObject | undefined;
 }
 
-/** One message, or what stands in its place. */
+/** A message, or an item that counts as one. */
 export interface Said {
   readonly role: string;
   readonly texts: readonly string[];
@@ -53,11 +55,11 @@ export function messagesIn({ messages }: JsonObject): Either<ErrorAnswer, readon
       );
 }
 
-/** A tool, when it has a name. */
+/** A tool, if it has a name. */
 export const namedTool = (name: unknown, parameters: unknown): readonly FunctionTool[] =>
   typeof name === 'string' ? [{ name, parameters: isJsonObject(parameters) ? parameters : {} }] : [];
 
-/** The schema in a format, which stands there under `json_schema` or by itself. */
+/** The schema of a format, either under `json_schema` or directly in it. */
 export const schemaIn = (format: unknown): JsonObject | undefined => {
   if (!isJsonObject(format) || format['type'] !== 'json_schema') return undefined;
   const { schema } = isJsonObject(format['json_schema']) ? format['json_schema'] : format;
@@ -68,13 +70,16 @@ const speakers = ['user', 'assistant', 'tool'];
 
 type Spoken = Pick<Conversation, 'lastRole' | 'lastText' | 'promptChars' | 'messageCount'>;
 
-/** All texts of a tool's result count, of a message only the last. */
+/** All texts of a tool's result count, but only the last one of a message. */
 const heard = ({ role, texts }: Said): string =>
   role === 'tool' ? texts.join(' ') : (texts.findLast((text) => text !== '') ?? '');
 
 const charsIn = (texts: readonly string[]): number => texts.reduce((chars, text) => chars + text.length, 0);
 
-/** What was said, with instructions apart: agents send some after the message that they want answered. */
+/**
+ * What was said. System messages and instructions are not the last message: agents send some after the message that
+ * they want answered.
+ */
 export function spoken(said: readonly Said[], instructions: readonly string[] = []): Spoken {
   const last = said.findLast(({ role }) => speakers.includes(role)) ?? said.at(-1);
   return {

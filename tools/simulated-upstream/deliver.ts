@@ -20,7 +20,7 @@ interface Reply {
   readonly steps: Iterable<Step>;
 }
 
-/** The body that directives put in the place of the answer. */
+/** The body that directives substitute for the answer. */
 function substitute(
   { dialect, serial }: Call,
   d: Directives,
@@ -44,7 +44,7 @@ function replyOf(call: Call, d: Directives, answer: Answer): Reply {
     : { contentType: eventStreamType, steps: streamSteps(answer, d, call) };
 }
 
-/** The length of a body that is one write and a clean end; undefined for every other. */
+/** The length of a body that is one write and a clean end; `undefined` for any other. */
 function knownLength(steps: Iterable<Step>): number | undefined {
   if (!Array.isArray(steps)) return undefined;
   const [first, second] = steps as readonly Step[];
@@ -63,7 +63,7 @@ function headersOf(d: Directives, { contentType, steps }: Reply): OutgoingHttpHe
   };
 }
 
-/** Sends an error that the simulation itself finds in a request. */
+/** Sends an error that the simulation itself detects in a request. */
 export function sendError(
   { response, dialect, serial }: Pick<Call, 'response' | 'dialect' | 'serial'>,
   error: ErrorAnswer,
@@ -73,7 +73,7 @@ export function sendError(
   response.end(text);
 }
 
-/** Sends an answer as the directives want it; settles when it is sent, given up, or the client has left. */
+/** Sends an answer as the directives demand. Settles when it is sent or broken off, or after a client disconnect. */
 export async function deliver(call: Call, d: Directives, answer: Answer): Promise<void> {
   const { response, pace } = call;
   if (d.hang === 'headers') {

@@ -1,15 +1,15 @@
 import type { ServerSentEvent } from './answer.ts';
 import type { ErrorAnswer } from './error-answer.ts';
 
-/** How a family words what is not an answer. */
+/** How a family writes errors and other things that are not answers. */
 export interface Dialect {
   /** The JSON text of an error; `serial` is the number of the request. */
   readonly errorBody: (error: ErrorAnswer, serial: number) => string;
-  /** The event that ends a stream with an error; `sequence` is the number of events before it. */
+  /** The event that ends a stream with an error. `sequence` is the number of events before it. */
   readonly errorEvent: (error: ErrorAnswer, serial: number, sequence: number) => ServerSentEvent;
   /** The beginning of a JSON text of this family, without its end. */
   readonly malformed: ServerSentEvent;
-  /** An event of another family, which has no business in a stream of this one. */
+  /** An event of another family, which does not belong in a stream of this one. */
   readonly foreign: ServerSentEvent;
 }
 
@@ -36,7 +36,7 @@ const chatChunk: ServerSentEvent = {
   data: '{"id":"simulated","object":"chat.completion.chunk","created":0,"model":"simulated","choices":[{"index":0,"delta":{"content":"foreign"},"finish_reason":null}]}',
 };
 
-/** The words of chat completions and embeddings. */
+/** The dialect of chat completions and embeddings. */
 export const chatDialect: Dialect = {
   errorBody: openAiErrorBody,
   errorEvent: (error) => ({ data: openAiErrorBody(error) }),
@@ -47,7 +47,10 @@ export const chatDialect: Dialect = {
   },
 };
 
-/** The words of responses; the error of a stream is nested, as providers send it, though documented flat. */
+/**
+ * The dialect of responses. The error in a stream is nested, as providers send it, although the documentation has it
+ * flat.
+ */
 export const responsesDialect: Dialect = {
   errorBody: openAiErrorBody,
   errorEvent: (error, _, sequence) => ({
@@ -79,7 +82,7 @@ const messagesErrorBody = ({ status, message }: ErrorAnswer, serial: number): st
     request_id: `req_sim_${serial.toString(36)}`,
   });
 
-/** The words of messages. */
+/** The dialect of messages. */
 export const messagesDialect: Dialect = {
   errorBody: messagesErrorBody,
   errorEvent: (error, serial) => ({ name: 'error', data: messagesErrorBody(error, serial) }),

@@ -5,7 +5,7 @@ import { isJsonObject } from './json-object.ts';
 
 type Pair = readonly [name: string, text: string | undefined];
 
-/** Words of a model name such as `simulated-slow` or `sim-parallel-tools`, and what each stands for. */
+/** Words in a model name such as `simulated-slow` or `sim-parallel-tools`, with the directives that they stand for. */
 const modelWords: ReadonlyMap<string, readonly Pair[]> = new Map<
   string,
   readonly (readonly [DirectiveName, string])[]
@@ -23,8 +23,8 @@ const modelWords: ReadonlyMap<string, readonly Pair[]> = new Map<
 ]);
 
 /**
- * Directives of a model name: its words, when the first one is `sim` or `simulated` (other words mean nothing), then
- * whatever follows the first `?`, read as a query string (so a `+` is a space, and `%2B` a plus sign).
+ * The directives in a model name: its words if the first one is `sim` or `simulated` (unknown words are ignored), then
+ * everything after the first `?`, read as a query string (so `+` is a space, and `%2B` a plus sign).
  */
 function fromModel(model: string): readonly Pair[] {
   const mark = model.indexOf('?');
@@ -38,7 +38,7 @@ function fromModel(model: string): readonly Pair[] {
 
 const fromQuery = (query: string): readonly Pair[] => [...new URLSearchParams(query)];
 
-/** A member of the body's `simulate` object: true stands for no text, false and null take the directive back. */
+/** A member of the body's `simulate` object: true stands for an empty text, false and null remove the directive. */
 const textOf = (value: unknown): string | undefined => {
   if (value === true) return '';
   if (value === false || value === null) return undefined;
@@ -46,8 +46,8 @@ const textOf = (value: unknown): string | undefined => {
 };
 
 /**
- * The directives of one request, read from the model name, the `x-simulate` header and the body's `simulate` object,
- * in this order: the later one wins. Left is a sentence that says what is not understood.
+ * The directives of a request, read from the model name, the `x-simulate` header and the body's `simulate` object, in
+ * this order: the later one wins. Left is a sentence that says what is not understood.
  */
 export function directivesOf(
   model: string,

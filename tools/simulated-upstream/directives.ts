@@ -19,10 +19,13 @@ export type FrameName = number | 'finish' | 'usage' | 'done';
  */
 export type UsagePlace = 'none' | 'finish' | 'choices' | 'last';
 
-/** How a response ends: its status; `error-failed` is an `error` event and then the failure, as quota faults come. */
+/**
+ * How a response ends: its status. `error-failed` is an `error` event and then the failure, as providers send quota
+ * errors.
+ */
 export type Terminal = 'completed' | 'incomplete' | 'failed' | 'error-failed' | 'cancelled';
 
-/** Reads the text of one directive; undefined means that the text is not understood. */
+/** Reads the text of a directive; `undefined` when it is not understood. */
 type Reader<T> = (text: string) => T | undefined;
 
 const whole =
@@ -37,7 +40,7 @@ const flag: Reader<boolean> = (text) => {
 
 const anyText: Reader<string> = (text) => text;
 
-/** Text that may stand in a response header. */
+/** Text that a response header may contain. */
 const headerText: Reader<string> = (text) => (/^[\x20-\x7e]+$/.test(text) ? text : undefined);
 
 const word =
@@ -45,7 +48,7 @@ const word =
   (text) =>
     words.find((known) => known === text);
 
-/** A number or one of some words; `bare` is meant when the directive stands without a value. */
+/** A number or one of some words. `bare` is the value of a directive without text. */
 const place =
   <T extends string>(bare: number | T, ...words: readonly T[]): Reader<number | T> =>
   (text) =>
@@ -56,13 +59,13 @@ const readers = {
   'latency-ms': whole(0, delayMaxMs),
   /** Milliseconds before each content and reasoning delta. */
   'chunk-delay-ms': whole(0, delayMaxMs),
-  /** How many content deltas the text is cut into; the text is repeated when it has fewer words. */
+  /** How many content deltas the text is split into. It is repeated when it has fewer words. */
   chunks: whole(0, chunksMax),
-  /** Each content delta is exactly that many bytes of filler text. */
+  /** Each content delta is exactly this many bytes of filler text. */
   'chunk-bytes': whole(1, chunkMaxBytes),
-  /** Streams are written in pieces of that many bytes, whatever the frames. */
+  /** Streams are written in pieces of this many bytes, whatever the frames. */
   'write-bytes': whole(1, chunkMaxBytes),
-  /** Token counts: any text, put into the answer as it is; without text the field is left out. */
+  /** Token counts: any text, which is put into the answer as it is. An empty text leaves the field out. */
   'prompt-tokens': anyText,
   'completion-tokens': anyText,
   'total-tokens': anyText,
@@ -72,31 +75,31 @@ const readers = {
   usage: word<UsagePlace>('none', 'finish', 'choices', 'last'),
   /** Reasoning before the content: `reasoning_content`, a reasoning item or a thinking block. */
   reasoning: flag,
-  /** A tool call, when the request has function tools and its last message is the user's. */
+  /** A tool call, if the request has function tools and its last message is the user's. */
   tools: flag,
-  /** Two tool calls, likewise. */
+  /** Two tool calls, under the same conditions. */
   'parallel-tools': flag,
-  /** The id of every tool call of the answer, instead of a made-up one. */
+  /** The id of every tool call in the answer, instead of a generated one. */
   'tool-id': anyText,
-  /** Which of the offered tools is called when the request leaves the choice open. */
+  /** The offered tool that is called when the request leaves the choice open. */
   'tool-name': anyText,
-  /** The arguments of every tool call of the answer: any text, as it is. */
+  /** The arguments of every tool call in the answer: any text, as it is. */
   'tool-arguments': anyText,
   /** The id of the answer. */
   id: anyText,
-  /** The finish reason; the stop reason of a message; the status of a response, whatever its terminal event says. */
+  /** The finish reason, the stop reason of a message, or the status of a response, whatever its terminal event is. */
   finish: anyText,
   /** How a response ends. */
   terminal: word<Terminal>('completed', 'incomplete', 'failed', 'error-failed', 'cancelled'),
-  /** `"digits":[9007199254740993,0.10]` in every chunk: numbers that a second printing would change. */
+  /** `"digits":[9007199254740993,0.10]` in every chunk: numbers that parsing and printing again would change. */
   digits: flag,
-  /** Status of an error answer in the family's envelope. */
+  /** The status of an error answer in the family's envelope. */
   status: whole(300, 599),
   /** The `retry-after` header. */
   'retry-after': headerText,
   /** The code of `status`, `json-error` and `error-at`. */
   code: anyText,
-  /** The message of `status`, `json-error`, `error-at` and of a response that failed. */
+  /** The message of `status`, `json-error`, `error-at` and of a failed response. */
   message: anyText,
   /** Status 200 with a JSON error body, streamed or not. */
   'json-error': flag,
@@ -114,7 +117,7 @@ const readers = {
   'no-event-lines': flag,
   /** Puts the `data:` line of an event before its `event:` line. */
   'data-first': flag,
-  /** One line without end, of that many bytes, then the end of the body. */
+  /** A line that does not end, of this many bytes, then the end of the body. */
   'long-line': whole(1, lineMaxBytes),
   /** Close the socket at the gap; 0 is before the response head. */
   break: place<'role' | 'finish' | 'end'>(0, 'role', 'finish', 'end'),
@@ -124,11 +127,11 @@ const readers = {
   eof: place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
   /** An error chunk at the gap, then the end without `[DONE]`. */
   'error-at': place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
-  /** A frame of malformed JSON at the gap; the stream goes on after it. */
+  /** A frame of malformed JSON at the gap, after which the stream continues. */
   garbage: place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
-  /** A frame of another family at the gap; the stream goes on after it. */
+  /** A frame of another family at the gap, after which the stream continues. */
   foreign: place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
-  /** Silence from the gap on, the socket stays open; `headers`: not even a response head. */
+  /** Silence from the gap on, with the socket open; `headers`: not even a response head. */
   hang: place<'role' | 'finish' | 'end' | 'headers'>('end', 'role', 'finish', 'end', 'headers'),
   /** `[DONE]` at the end of a responses stream, where the real one has none. */
   done: flag,
@@ -138,17 +141,17 @@ const readers = {
 
 type Readers = typeof readers;
 
-/** The name of a directive, as it is written in a request. */
+/** The name of a directive in a request. */
 export type DirectiveName = keyof Readers;
 
-/** What one request asks of the simulation; nothing set means an ordinary answer. */
+/** The directives of a request. Without any, the answer is ordinary. */
 export type Directives = { readonly [K in DirectiveName]?: NonNullable<ReturnType<Readers[K]>> };
 
 const isDirectiveName = (name: string): name is DirectiveName => Object.hasOwn(readers, name);
 
 /**
- * Reads named texts into directives. Of a name that comes more than once the last text counts; `_` in a name equals
- * `-`; undefined takes the directive back. Left is a sentence that names the directive that is not understood.
+ * Reads named texts into directives. The last text of a name counts, `_` in a name equals `-`, and `undefined` removes
+ * the directive. Left is a sentence that names the directive that is not understood.
  */
 export function readDirectives(
   pairs: Iterable<readonly [name: string, text: string | undefined]>,

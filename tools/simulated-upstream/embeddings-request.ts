@@ -7,7 +7,7 @@ import type { JsonObject } from './json-object.ts';
 /** A text to embed, or its tokens. */
 export type EmbeddingInput = string | readonly number[];
 
-/** What the simulation looks at in an embeddings request. */
+/** The parts of an embeddings request that the simulation reads. */
 export interface EmbeddingsRequest {
   readonly model: string;
   readonly inputs: readonly EmbeddingInput[];
@@ -15,7 +15,7 @@ export interface EmbeddingsRequest {
   readonly base64: boolean;
 }
 
-/** Numbers of a vector when the caller does not say: few enough to read. */
+/** The size of a vector by default: small enough to read. */
 const dimensionsByDefault = 8;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -25,7 +25,7 @@ const isTokens = (value: unknown): value is readonly number[] =>
   value.length > 0 &&
   value.every((token) => Number.isSafeInteger(token) && token >= 0);
 
-/** A string, tokens, or a list of either; undefined for anything else, and for whatever is empty. */
+/** A string, tokens, or a list of either; `undefined` for anything else, and for anything empty. */
 function inputsIn(input: unknown): readonly EmbeddingInput[] | undefined {
   if (isText(input) || isTokens(input)) return [input];
   if (!Array.isArray(input) || input.length === 0) return undefined;
@@ -38,7 +38,7 @@ const isWidth = (value: unknown): value is number =>
 const invalid = (param: string, expected: string): Either<ErrorAnswer, never> =>
   E.left(badRequest(`Invalid '${param}': expected ${expected}.`, param, 'invalid_value'));
 
-/** Reads the parts of an embeddings body that the simulation needs; left is the 400 a provider would give. */
+/** Reads the parts of an embeddings body that the simulation needs. Left is the 400 that a provider would answer. */
 export function readEmbeddingsRequest(
   body: JsonObject,
   model: string,

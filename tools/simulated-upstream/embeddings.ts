@@ -9,7 +9,7 @@ import { digitsJson, membersJson } from './raw-json.ts';
 import { tokensIn } from './text.ts';
 import { embeddingsUsageJson } from './usage.ts';
 
-/** The vector of an input: of length 1, the same for the same input, and of 32-bit numbers in either encoding. */
+/** The vector of an input: of length 1, the same for equal inputs, and of 32-bit numbers in either encoding. */
 function vectorOf(input: EmbeddingInput, dimensions: number): Float32Array {
   const text = typeof input === 'string' ? input : input.join(' ');
   const bytes = createHash('shake256', { outputLength: 4 * dimensions })
@@ -20,7 +20,7 @@ function vectorOf(input: EmbeddingInput, dimensions: number): Float32Array {
   return Float32Array.from(numbers, (number) => number / length);
 }
 
-/** The numbers as the real API encodes them: 32 bits each, the lowest byte first. */
+/** The numbers as the real API encodes them: 32 bits each, little-endian. */
 function base64Of(vector: Float32Array): string {
   const bytes = Buffer.alloc(4 * vector.length);
   for (const [index, number] of vector.entries()) bytes.writeFloatLE(number, 4 * index);

@@ -1,4 +1,4 @@
-/** An error before a family words it, with the HTTP status it is sent with. */
+/** An error before a family encodes it, with its HTTP status. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
@@ -6,7 +6,7 @@ export interface ErrorAnswer {
   readonly code: string | null;
 }
 
-/** A 400 that names the part of the request it is about. */
+/** A 400 that names the part of the request that is wrong. */
 export const badRequest = (
   message: string,
   param: string | null,
@@ -18,11 +18,11 @@ export const badRequest = (
   code,
 });
 
-/** The 400 for a part of the request that is not there. */
+/** The 400 for a missing part of the request. */
 export const missingParameter = (param: string): ErrorAnswer =>
   badRequest(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
 
-/** The error a `status` directive asks for. */
+/** The error that a `status` directive asks for. */
 export const simulatedError = (
   status: number,
   { message, code }: { readonly message?: string; readonly code?: string },

@@ -1,4 +1,4 @@
-/** A JSON object whose members are still to be looked at. */
+/** A JSON object with unchecked members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** True for a JSON object; false for arrays, null and every other value. */

@@ -8,29 +8,29 @@ import { argumentPieces, type ToolCall } from './tool-calls.ts';
 import { planTurn, type Turn } from './turn.ts';
 import { messagesUsageJson } from './usage.ts';
 
-/** Everything about a message; the members that end in `Json` are JSON text. */
+/** Everything about a message. Members that end in `Json` are JSON text. */
 export interface MessagesPlan extends Turn {
   readonly id: string;
   readonly model: string;
   readonly stopReason: string | null;
-  /** Whether a streamed message says how it stopped. */
+  /** Whether a streamed message says why it stopped. */
   readonly finish: boolean;
-  /** Usage as it is known at the beginning, and at the end, each a member with the comma before it. */
+  /** Usage as known at the start, and at the end, each as a member with its leading comma. */
   readonly begunUsageJson: string;
   readonly usageJson: string;
   readonly digitsJson: string;
 }
 
-/** What stands for the signature of a thinking block. */
+/** The signature of a thinking block. */
 const signature = 'c2ltdWxhdGVkIHNpZ25hdHVyZQ==';
 
-/** Thinking with nothing of it shown. */
+/** Thinking of which nothing is shown. */
 const omitted = inPieces('', 0);
 
 const reasoningOf = ({ thinkingOmitted }: MessagesRequest, reasoning: Pieces | undefined) =>
   reasoning !== undefined && thinkingOmitted ? omitted : reasoning;
 
-/** Decides what a messages request is answered with; `serial` is the number of the request. */
+/** Plans the answer to a messages request. `serial` is the number of the request. */
 export function planMessage(request: MessagesRequest, directives: Directives, serial: number): MessagesPlan {
   const stem = `sim_${serial.toString(36)}`;
   const reasoning = directives.reasoning ?? request.thinking;
@@ -97,7 +97,7 @@ function* thinkingDeltas(reasoning: Pieces): Generator<JsonObject> {
   yield { type: 'signature_delta', signature };
 }
 
-/** The first piece is empty, and for a tool without arguments the only one: that stands for `{}`. */
+/** The first piece is empty. For a tool without arguments it is the only one, and stands for `{}`. */
 const inputPieces = (call: ToolCall): readonly string[] =>
   call.arguments === '{}' ? [''] : ['', ...argumentPieces(call)];
 

@@ -13,15 +13,15 @@ import {
 import { badRequest, type ErrorAnswer, missingParameter } from './error-answer.ts';
 import { isJsonObject, type JsonObject } from './json-object.ts';
 
-/** What the simulation looks at in a messages request. */
+/** The parts of a messages request that the simulation reads. */
 export interface MessagesRequest extends Conversation {
-  /** Whether the caller asks for thinking by itself. */
+  /** Whether the caller itself asks for thinking. */
   readonly thinking: boolean;
-  /** Whether thinking blocks come without their text. */
+  /** Whether thinking blocks are sent without their text. */
   readonly thinkingOmitted: boolean;
 }
 
-/** A message as something that was said; one with tool results says nothing else of interest. */
+/** A message as something that was said. Of one with tool results, only the results count. */
 const saidIn = ({ role, content }: JsonObject): Said => {
   const results = (Array.isArray(content) ? content : []).filter(
     (block: unknown): block is JsonObject => isJsonObject(block) && block['type'] === 'tool_result',
@@ -31,7 +31,7 @@ const saidIn = ({ role, content }: JsonObject): Said => {
     : { role: String(role), texts: textsIn(content) };
 };
 
-/** Tools of the caller's own: hosted tools have a type with a date in it, and no schema. */
+/** The caller's own tools: hosted tools have a type that contains a date, and no schema. */
 const toolsOf = (tools: unknown): readonly FunctionTool[] =>
   (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) =>
     isJsonObject(tool) && (tool['type'] ?? 'custom') === 'custom'
@@ -48,7 +48,7 @@ const toolChoiceOf = (choice: unknown): MessagesRequest['toolChoice'] => {
 
 const positive = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
 
-/** Reads the parts of a messages body that the simulation needs; left is the 400 a provider would give. */
+/** Reads the parts of a messages body that the simulation needs. Left is the 400 that a provider would answer. */
 export function readMessagesRequest(body: JsonObject, model: string): Either<ErrorAnswer, MessagesRequest> {
   const { thinking, max_tokens: maxTokens, output_config: output } = body;
   const messages = messagesIn(body);

@@ -11,7 +11,7 @@ const names = [
   'simulated-embedding',
 ];
 
-/** The list of model names that mean something; every other name is answered too. */
+/** The list of model names with a meaning. Every other name is answered too. */
 export const simulatedModels = (): Family => {
   const data = names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'simulated' }));
   const text = JSON.stringify({ object: 'list', data });

@@ -3,19 +3,21 @@ import { preparedBodyMaxBytes, preparedMax } from './bounds.ts';
 import { eventStreamType, jsonType } from './deliver.ts';
 import { type Body, bytesOf, sameBytes } from './request-body.ts';
 
-/** An answer of which only the head (id and time) is missing: one tail for a whole answer, one per frame of a stream. */
+/** An answer that lacks only its head (id and time): one tail for a whole answer, one per frame of a stream. */
 export interface Prepared {
   readonly kind: 'whole' | 'stream';
   readonly tails: readonly string[];
 }
 
-/** Answers kept by the exact bytes of the body they answer, the oldest dropped first. */
+/** A cache of answers by the exact bytes of the request body. The oldest is evicted first. */
 export interface PreparedAnswers {
   readonly find: (body: Body) => Prepared | undefined;
   readonly keep: (body: Body, prepared: Prepared) => void;
 }
 
-/** An empty store. A benchmark sends the same few bodies again and again: comparing bytes is cheaper than parsing. */
+/**
+ * An empty cache. A benchmark sends the same few bodies again and again, and comparing bytes is cheaper than parsing.
+ */
 export function preparedAnswers(): PreparedAnswers {
   const kept: { readonly bytes: Buffer; readonly prepared: Prepared }[] = [];
   return {
@@ -37,7 +39,7 @@ export function sendWhole(response: ServerResponse, head: string, { tails }: Pre
   response.end(text);
 }
 
-/** Sends a prepared stream: one write per frame, each in a turn of its own so that frames leave in separate packets. */
+/** Sends a prepared stream: one write per frame, each in its own turn, so that frames leave in separate packets. */
 export function sendFrames(response: ServerResponse, head: string, { tails }: Prepared): void {
   const start = `data: ${head}`;
   let next = 0;

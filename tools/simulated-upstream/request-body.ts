@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { bodyMaxBytes } from './bounds.ts';
 
-/** A request body in the pieces in which it came; most are only compared, so joining them waits until somebody asks. */
+/** A request body in chunks as received. Most bodies are only compared, so the chunks are joined only on demand. */
 export interface Body {
   readonly length: number;
   readonly pieces: readonly Buffer[];
 }
 
-/** A request body, or why there is none. */
+/** A request body, or why it could not be read. */
 export type ReadBody =
   | { readonly kind: 'read'; readonly body: Body }
   | { readonly kind: 'too_large' }
   | { readonly kind: 'gone' };
 
-/** Reads a body up to the bound, and throws the rest away as it comes; `gone` when the client leaves first. */
+/** Reads a body up to the limit, and discards the rest as it arrives. `gone` after a client disconnect. */
 export const readBody = (request: IncomingMessage): Promise<ReadBody> =>
   new Promise((resolve) => {
     const pieces: Buffer[] = [];

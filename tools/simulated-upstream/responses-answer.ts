@@ -8,16 +8,16 @@ import type { ToolCall } from './tool-calls.ts';
 import { planTurn, type Turn } from './turn.ts';
 import { responsesUsageJson } from './usage.ts';
 
-/** Everything about a response but its time; the members that end in `Json` are JSON text. */
+/** Everything about a response except its time. Members that end in `Json` are JSON text. */
 export interface ResponsesPlan extends Turn {
   readonly id: string;
-  /** What the ids of items are made of. */
+  /** The stem of the ids of items. */
   readonly stem: string;
   readonly request: ResponsesRequest;
-  /** How the response ends; undefined when it never does. */
+  /** How the response ends; `undefined` when it never does. */
   readonly terminal: Terminal | undefined;
   readonly status: string;
-  /** What went wrong, in a response that failed. */
+  /** The error in a failed response. */
   readonly error: ErrorAnswer;
   readonly usageJson: string;
   readonly digitsJson: string;
@@ -27,10 +27,10 @@ export interface ResponsesPlan extends Turn {
 
 const failures: readonly (Terminal | undefined)[] = ['failed', 'error-failed'];
 
-/** Whether a response says of itself that it failed. */
+/** Whether a response reports itself as failed. */
 const hasFailed = ({ terminal }: Pick<ResponsesPlan, 'terminal'>): boolean => failures.includes(terminal);
 
-/** Decides what a responses request is answered with; `serial` is the number of the request. */
+/** Plans the answer to a responses request. `serial` is the number of the request. */
 export function planResponse(
   request: ResponsesRequest,
   directives: Directives,
@@ -78,7 +78,7 @@ export const reasoningItem = (plan: ResponsesPlan, summary: readonly JsonObject[
   summary,
 });
 
-/** A message item; without text it has just begun. */
+/** A message item. Without text it has just started. */
 export const messageItem = (plan: ResponsesPlan, text?: string): JsonObject => ({
   id: `msg_${plan.stem}`,
   type: 'message',
@@ -87,7 +87,7 @@ export const messageItem = (plan: ResponsesPlan, text?: string): JsonObject => (
   role: 'assistant',
 });
 
-/** A function-call item; without arguments it has just begun. */
+/** A function-call item. Without arguments it has just started. */
 export const callItem = (
   plan: ResponsesPlan,
   index: number,
@@ -141,7 +141,7 @@ const responseJson = (plan: ResponsesPlan, createdSecs: number, stage: Stage): s
   return `${members.slice(0, -1)},"usage":${stage.usageJson}${plan.digitsJson}}`;
 };
 
-/** The JSON text of a response that has just begun. */
+/** The JSON text of a response that has just started. */
 export const begunResponseJson = (plan: ResponsesPlan, createdSecs: number): string =>
   responseJson(plan, createdSecs, {
     status: 'in_progress',
@@ -152,7 +152,7 @@ export const begunResponseJson = (plan: ResponsesPlan, createdSecs: number): str
     usageJson: 'null',
   });
 
-/** The JSON text of a response at its end; one that failed has no output. */
+/** The JSON text of a response at its end. A failed one has no output. */
 export const endedResponseJson = (plan: ResponsesPlan, createdSecs: number): string =>
   responseJson(plan, createdSecs, {
     status: plan.status,

@@ -12,15 +12,17 @@ import {
 import { badRequest, type ErrorAnswer, missingParameter } from './error-answer.ts';
 import { isJsonObject, type JsonObject } from './json-object.ts';
 
-/** What the simulation looks at in a responses request. */
+/** The parts of a responses request that the simulation reads. */
 export interface ResponsesRequest extends Conversation {
   /** Members of the answer that repeat the request. */
   readonly echoed: JsonObject;
-  /** Whether reasoning items carry `encrypted_content`, as callers ask who keep the conversation themselves. */
+  /**
+   * Whether reasoning items carry `encrypted_content`, which callers ask for if they keep the conversation themselves.
+   */
   readonly encryptedReasoning: boolean;
 }
 
-/** What a response says of members that the request leaves out. */
+/** The members of a response for what the request leaves out. */
 const defaults: JsonObject = {
   instructions: null,
   max_output_tokens: null,
@@ -44,7 +46,7 @@ const defaults: JsonObject = {
 
 const modelItems: readonly unknown[] = ['function_call', 'custom_tool_call', 'reasoning'];
 
-/** An input item as something that was said; items of unknown types are nobody's words. */
+/** An input item as something that was said. Items of unknown types were said by nobody. */
 const saidIn = (item: JsonObject): Said => {
   const type = item['type'] ?? 'message';
   if (type === 'message') return { role: String(item['role']), texts: textsIn(item['content']) };
@@ -67,7 +69,7 @@ const inputOf = (input: unknown): Either<ErrorAnswer, readonly Said[]> => {
       );
 };
 
-/** Function tools, also those in a namespace: hosted and custom tools are known to callers, not to the simulation. */
+/** Function tools, including those in a namespace. Hosted and custom tools mean nothing to the simulation. */
 const toolsOf = (tools: unknown): readonly FunctionTool[] =>
   (Array.isArray(tools) ? tools : []).filter(isJsonObject).flatMap((tool) => {
     const { name } = tool;
@@ -89,7 +91,7 @@ const toolChoiceOf = (choice: unknown): ResponsesRequest['toolChoice'] => {
     : 'auto';
 };
 
-/** Reads the parts of a responses body that the simulation needs; left is the 400 a provider would give. */
+/** Reads the parts of a responses body that the simulation needs. Left is the 400 that a provider would answer. */
 export function readResponsesRequest(body: JsonObject, model: string): Either<ErrorAnswer, ResponsesRequest> {
   const { include, instructions, text } = body;
   const said = inputOf(body['input']);

@@ -15,7 +15,7 @@ import {
 import { joined, type Pieces } from './text.ts';
 import { argumentPieces, type ToolCall } from './tool-calls.ts';
 
-/** An event before it has its number; `json` is the text of its members beside type and number. */
+/** An event before it is numbered. `json` is the text of its members other than type and number. */
 interface Event {
   readonly mark: FrameMark;
   readonly type: string;
@@ -28,7 +28,7 @@ const event = (mark: FrameMark, type: string, members: JsonObject): Event => ({
   json: membersJson(members),
 });
 
-/** The events that carry the whole response. */
+/** An event that carries the whole response. */
 const ofResponse = (mark: FrameMark, type: string, responseJson: string): Event => ({
   mark,
   type: `response.${type}`,

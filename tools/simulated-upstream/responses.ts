@@ -7,7 +7,7 @@ import { readResponsesRequest } from './responses-request.ts';
 import { responsesDeltaCount, responsesFrames } from './responses-stream.ts';
 import { tooLongToJoin } from './turn.ts';
 
-/** The responses family. Streams are bounded as whole answers are: their last events repeat the whole text. */
+/** The responses family. Streams have the limits of whole answers, because their last events repeat the whole text. */
 export async function simulatedResponses(call: Call): Promise<void> {
   const asked = ask(call, readResponsesRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);

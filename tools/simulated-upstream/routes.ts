@@ -6,7 +6,7 @@ import { simulatedMessages } from './messages.ts';
 import { simulatedModels } from './models.ts';
 import { simulatedResponses } from './responses.ts';
 
-/** A family and the requests it answers: those whose path ends in `suffix`, whatever comes before. */
+/** A family and the requests that it answers: those whose path ends in `suffix`, whatever precedes it. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly suffix: string;
@@ -14,7 +14,7 @@ export interface Route {
   readonly dialect: Dialect;
 }
 
-/** One line per family; a new family is a file beside `chat.ts` and a line here. */
+/** One line per family. A new family is a file beside `chat.ts` and a line here. */
 export const simulatedRoutes = (): readonly Route[] => [
   { method: 'POST', suffix: '/chat/completions', family: simulatedChat(), dialect: chatDialect },
   { method: 'POST', suffix: '/responses', family: simulatedResponses, dialect: responsesDialect },

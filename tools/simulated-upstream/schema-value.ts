@@ -6,7 +6,7 @@ type Maker = (name: string, schema: JsonObject, depth: number) => unknown;
 const numberIn = (schema: JsonObject, name: string): number | undefined =>
   typeof schema[name] === 'number' ? schema[name] : undefined;
 
-/** One, or the number nearest to it that the schema's limits allow. */
+/** One, or the nearest number that the schema's limits allow. */
 function numberFor(schema: JsonObject): number {
   const above = numberIn(schema, 'exclusiveMinimum') ?? -Infinity;
   const below = numberIn(schema, 'exclusiveMaximum') ?? Infinity;
@@ -46,7 +46,7 @@ const makers: Readonly<Record<string, Maker>> = {
   null: () => null,
 };
 
-/** The first of the schemas that may hold instead of each other, unless it only stands for null. */
+/** The first of a schema's alternatives that is not just null, or else the first. */
 const alternative = ({ anyOf, oneOf }: JsonObject): JsonObject | undefined => {
   const choices: unknown = anyOf ?? oneOf;
   const schemas = Array.isArray(choices) ? choices.filter(isJsonObject) : [];
@@ -68,7 +68,7 @@ const valueFor: Maker = (name, schema, depth) => {
   return (make ?? stringFor)(name, schema, depth);
 };
 
-/** An object with the required properties of a schema filled in, well enough for a tool to be run with it. */
+/** An object with the required properties of a schema, good enough to run a tool with. */
 export function objectFor(schema: JsonObject, depth: number = 0): JsonObject {
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];

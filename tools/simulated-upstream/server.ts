@@ -14,7 +14,7 @@ import { badRequest } from './error-answer.ts';
 import { bytesOf, readBody } from './request-body.ts';
 import { type Route, simulatedRoutes } from './routes.ts';
 
-/** A request as the simulated upstream received it; `path` holds the query string too. */
+/** A request as the simulated upstream received it. `path` includes the query string. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -22,13 +22,13 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** How the simulated upstream is started; port 0 takes any free one, delays are milliseconds and 0 by default. */
+/** How to start the simulated upstream. Port 0 takes any free one. Delays are in milliseconds and 0 by default. */
 export interface SimulatedUpstreamOptions {
   readonly host?: string;
   readonly port: number;
   readonly latencyMs?: number;
   readonly chunkDelayMs?: number;
-  /** Called for each request once its body is there. */
+  /** Called for each request once its body has been read. */
   readonly onRequest?: (seen: SeenRequest) => void;
 }
 
@@ -38,9 +38,11 @@ export interface SimulatedUpstream {
   readonly url: string;
   /** Requests received so far, on any path. */
   readonly requests: () => number;
-  /** Requests received and not yet answered to the end. */
+  /** Requests received whose answer has not ended. */
   readonly inFlight: () => number;
-  /** Requests whose client left before the end of the answer; breaks that a directive asked for do not count. */
+  /**
+   * Requests whose client disconnected before the end of the answer. Breaks that a directive asked for do not count.
+   */
   readonly aborted: () => number;
   /** Stops listening and closes every connection, whatever is in flight. */
   readonly close: () => Promise<void>;
@@ -53,7 +55,7 @@ interface Counts {
   closing: boolean;
 }
 
-/** Starts the simulated upstream; rejects when the address cannot be listened on. */
+/** Starts the simulated upstream. Rejects when it cannot listen on the address. */
 export async function startSimulatedUpstream(options: SimulatedUpstreamOptions): Promise<SimulatedUpstream> {
   const counts: Counts = { requests: 0, inFlight: 0, aborted: 0, closing: false };
   const pace = { latencyMs: options.latencyMs ?? 0, chunkDelayMs: options.chunkDelayMs ?? 0 };
@@ -79,7 +81,7 @@ export async function startSimulatedUpstream(options: SimulatedUpstreamOptions):
   };
 }
 
-/** Counts a request until its response closes; returns what closes the socket on purpose. */
+/** Counts a request until its response closes. Returns a function that closes the socket on purpose. */
 function counted(counts: Counts, response: ServerResponse): () => void {
   let onPurpose = false;
   counts.requests += 1;
@@ -120,7 +122,10 @@ async function answer(
   await route.family({ ...call, headers, body: read.body });
 }
 
-/** A defect of the simulation itself is told to the client as plainly as can be, and breaks an answer already begun. */
+/**
+ * Reports a defect of the simulation itself to the client as plainly as possible, and breaks off an answer that has
+ * begun.
+ */
 function failed(response: ServerResponse, serial: number, defect: unknown): void {
   if (response.headersSent) {
     response.destroy();

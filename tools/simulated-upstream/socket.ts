@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { createGzip, constants, type Gzip } from 'node:zlib';
 
-/** Runs `start` and waits for its `done`, or for the client to leave; false when the client has left. */
+/** Runs `start` and waits for its `done`, or for a client disconnect. False after a disconnect. */
 function unlessGone(
   response: ServerResponse,
   start: (done: () => void) => void | (() => void),
@@ -19,7 +19,7 @@ function unlessGone(
   });
 }
 
-/** Waits some milliseconds; false when the client left meanwhile. */
+/** Waits some milliseconds. False after a client disconnect. */
 export const pause = (response: ServerResponse, ms: number): Promise<boolean> =>
   unlessGone(response, (done) => {
     const timer = setTimeout(done, ms);
@@ -32,11 +32,11 @@ export const nextTurn = (response: ServerResponse): Promise<boolean> =>
     setImmediate(done);
   });
 
-/** Waits until the client leaves. */
+/** Waits for the client to disconnect. */
 export const untilGone = (response: ServerResponse): Promise<boolean> =>
   unlessGone(response, () => undefined);
 
-/** Writes and waits until the kernel (or the compressor) has taken it: no more than one piece is ever held. */
+/** Writes and waits until the kernel (or the compressor) has accepted it, so that at most one piece is buffered. */
 export const written = (
   response: ServerResponse,
   out: ServerResponse | Gzip,
@@ -51,7 +51,7 @@ export const written = (
     (out as Gzip).flush(constants.Z_SYNC_FLUSH, done);
   });
 
-/** A compressor in front of the response; it ends with the response and is dropped when the client leaves. */
+/** A compressor in front of the response. It ends with the response and is dropped when the client disconnects. */
 export function compressed(response: ServerResponse): Gzip {
   const gzip = createGzip();
   gzip.pipe(response);

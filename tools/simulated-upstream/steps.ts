@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import type { Directives, FrameName, Gap } from './directives.ts';
 import { errorInside } from './error-answer.ts';
 
-/** One thing done to a response body; `destroy` closes the socket, `line` writes that many bytes without a line end. */
+/** One operation on a response body. `destroy` closes the socket; `line` writes that many bytes without a line end. */
 export type Step =
   | { readonly kind: 'write'; readonly text: string; readonly paced: boolean }
   | { readonly kind: 'line'; readonly bytes: number }
@@ -18,7 +18,7 @@ const end: Step = { kind: 'end' };
 const write = (text: string, paced = false): Step => ({ kind: 'write', text, paced });
 const half = (text: string): string => text.slice(0, text.length / 2);
 
-/** The text of one server-sent event; `d` says how careless the upstream is about its lines. */
+/** The text of a server-sent event. `d` says how carelessly the upstream writes its lines. */
 function eventText({ name, data }: ServerSentEvent, d: Directives): string {
   const newline = d.crlf === true ? '\r\n' : '\n';
   const comment = d.comments === true ? `: simulated comment${newline}${newline}` : '';
@@ -27,7 +27,7 @@ function eventText({ name, data }: ServerSentEvent, d: Directives): string {
   return `${comment}${lines.join(newline)}${newline}${newline}`;
 }
 
-/** The steps of a whole answer: everything at once, or its first half and then the fault that is asked for. */
+/** The steps of a whole answer: everything at once, or its first half and then the requested fault. */
 export function wholeSteps(text: string, d: Directives, dialect: Dialect): readonly Step[] {
   if (d['long-line'] !== undefined)
     return [write('{"simulated":"'), { kind: 'line', bytes: d['long-line'] }, end];
@@ -41,7 +41,7 @@ export function wholeSteps(text: string, d: Directives, dialect: Dialect): reado
 type StreamedAnswer = Extract<Answer, { readonly kind: 'stream' }>;
 type Speaker = Pick<Call, 'dialect' | 'serial'>;
 
-/** The steps of a streamed answer, with the faults at their places. The last step is never a write. */
+/** The steps of a streamed answer, with faults at their places. The last step is never a write. */
 export function* streamSteps(
   { frames, deltaCount }: StreamedAnswer,
   d: Directives,
@@ -64,7 +64,9 @@ interface NamedFrame extends Frame {
   readonly place: FrameName | undefined;
 }
 
-/** The frames with their places and, between them, the gaps; `end` comes before `[DONE]` and its like, or at the end. */
+/**
+ * The frames with their places and the gaps between them. `end` comes before `[DONE]` or its equivalent, or at the end.
+ */
 function* beats(frames: Iterable<Frame>): Generator<Gap | NamedFrame> {
   yield 0;
   let deltas = 0;
@@ -106,7 +108,7 @@ function frameSteps(frame: NamedFrame, { cut }: Faults, d: Directives): readonly
   return [write(text, frame.mark === 'delta' || frame.mark === 'reasoning')];
 }
 
-/** What happens at a gap; several faults at one gap come in this order, and the first one that stops is the last. */
+/** The steps at a gap. Several faults at one gap come in this order, up to the first one that stops the stream. */
 function gapSteps(
   gap: Gap,
   faults: Faults,

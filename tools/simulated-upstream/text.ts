@@ -1,22 +1,22 @@
 import { quoteMaxChars } from './bounds.ts';
 
-/** A text that is handed out in pieces; pieces are made on demand, because there may be a million of them. */
+/** A text in pieces, which are made on demand because there may be a million of them. */
 export interface Pieces {
   readonly count: number;
-  /** Characters of all pieces together. */
+  /** Total characters of all pieces. */
   readonly chars: number;
   readonly at: (index: number) => string;
 }
 
-/** Words per piece when nothing else is asked for: about what real models send in one delta or two. */
+/** Words per piece by default: about what real models send in one or two deltas. */
 const wordsPerPiece = 3;
 
 const filler = 'All of this is simulated. ';
 
-/** Words with the white space that follows them, so that joining them gives the text back. */
+/** Words with the white space that follows them, so that joining them restores the text. */
 const wordsOf = (text: string): readonly string[] => text.match(/\S+\s*/gu) ?? [];
 
-/** Cuts a text into `count` pieces of whole words; with more pieces than words the words come round again. */
+/** Splits a text into `count` pieces of whole words. With more pieces than words, the words are repeated. */
 export function inPieces(text: string, count?: number): Pieces {
   const words = wordsOf(text);
   const pieces = count ?? Math.ceil(words.length / wordsPerPiece);
@@ -41,14 +41,14 @@ export function fillerPieces(count: number, bytes: number): Pieces {
 export const joined = (pieces: Pieces): string =>
   Array.from({ length: pieces.count }, (_, index) => pieces.at(index)).join('');
 
-/** A deterministic token count, at least one: four characters a token, the usual rule of thumb for English. */
+/** A deterministic token count of at least one, with four characters per token, the usual rule of thumb for English. */
 export const tokensIn = (chars: number): number => Math.max(1, Math.ceil(chars / 4));
 
-/** The start of a text, short enough to quote; never half a character. */
+/** The start of a text, short enough to quote, never ending in half a character. */
 const quoted = (text: string): string =>
   text.length <= quoteMaxChars ? text : `${text.slice(0, quoteMaxChars).replace(/[\uD800-\uDBFF]$/, '')}…`;
 
-/** The answer to a message of the caller. */
+/** The answer to a message from the caller. */
 export const echoText = (said: string): string =>
   `This is a simulated answer; no model was asked. You said: "${quoted(said)}".`;
 

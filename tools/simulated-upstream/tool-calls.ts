@@ -2,7 +2,7 @@ import type { Conversation, FunctionTool } from './conversation.ts';
 import type { Directives } from './directives.ts';
 import { objectFor } from './schema-value.ts';
 
-/** A call that the simulation makes; `arguments` is JSON text. */
+/** A tool call of the simulation. `arguments` is JSON text. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
@@ -13,19 +13,21 @@ export interface ToolCall {
 /** Characters of tool arguments in one delta. */
 const piece = /[\s\S]{1,12}/gu;
 
-/** The arguments of a call in the pieces of a stream. */
+/** The arguments of a call, split for a stream. */
 export const argumentPieces = (call: ToolCall): readonly string[] => call.arguments.match(piece) ?? [];
 
-/** Tools that start agents: each agent would ask this model again, and so on without an end. */
+/** Tools that start agents: each agent would send a request to this model again, and so on without end. */
 const startsAgents = ({ name }: FunctionTool): boolean => /agent|task/i.test(name);
 
-/** The offered tools in the order in which they are called: those that start agents last, else as they come. */
+/** The offered tools in the order in which they are called: those that start agents last, otherwise as offered. */
 const inOrder = (tools: readonly FunctionTool[]): readonly FunctionTool[] => [
   ...tools.filter((tool) => !startsAgents(tool)),
   ...tools.filter(startsAgents),
 ];
 
-/** The tools to call: the named one, else the first ones; one tool serves twice when two calls are asked for. */
+/**
+ * The tools to call: the named one, otherwise the first ones. A single tool is used twice when two calls are needed.
+ */
 function chosen(
   tools: readonly FunctionTool[],
   name: string | undefined,
@@ -39,8 +41,8 @@ function chosen(
 }
 
 /**
- * The tool calls of an answer; none unless the last message is the user's, `tool_choice` is not `none`, and either the
- * choice demands a call or a directive asks for one. `callStem` makes the ids differ from one answer to the next.
+ * The tool calls of an answer. There are none unless the last message is the user's, `tool_choice` is not `none`, and
+ * either the choice demands a call or a directive asks for one. `callStem` makes the ids differ between answers.
  */
 export function toolCallsFor(
   { tools, toolChoice, lastRole }: Conversation,

@@ -15,7 +15,7 @@ import { objectFor } from './schema-value.ts';
 import { type ToolCall, toolCallsFor } from './tool-calls.ts';
 import type { Counts } from './usage.ts';
 
-/** What the simulated model says in its turn, whatever the family; tool calls take the place of the text. */
+/** What the simulated model says in its turn, in any family. Tool calls replace the text. */
 export interface Turn {
   readonly reasoning: Pieces | undefined;
   readonly content: Pieces;
@@ -23,10 +23,10 @@ export interface Turn {
   readonly counts: Counts;
 }
 
-/** Tokens that a message costs beside its text. */
+/** Tokens that a message costs besides its text. */
 const tokensPerMessage = 3;
 
-/** The largest N of the directives that name a delta: a text without `chunks` is made long enough to get there. */
+/** The largest N in directives that name a delta: a text without `chunks` is made long enough to reach it. */
 const farthest = (d: Directives): number =>
   Math.max(
     0,
@@ -49,7 +49,7 @@ function contentOf(conversation: Conversation, directives: Directives): Pieces {
   return count === natural.count ? natural : inPieces(text, count);
 }
 
-/** Decides what is said; the ids of tool calls are `callStem` and a number. */
+/** Plans what is said. The ids of tool calls are `callStem` and a number. */
 export function planTurn(conversation: Conversation, directives: Directives, callStem: string): Turn {
   const toolCalls = toolCallsFor(conversation, directives, callStem);
   const content = toolCalls.length > 0 ? inPieces('', 0) : contentOf(conversation, directives);

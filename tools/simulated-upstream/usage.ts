@@ -1,6 +1,6 @@
 import type { Directives } from './directives.ts';
 
-/** Token counts derived from the texts; `reasoning` is part of `completion` and undefined without reasoning. */
+/** Token counts derived from the texts. `reasoning` is part of `completion`, and `undefined` without reasoning. */
 export interface Counts {
   readonly prompt: number;
   readonly completion: number;
@@ -9,23 +9,23 @@ export interface Counts {
 
 const digitsOnly = /^-?\d+$/;
 
-/** The sum of two JSON numbers as JSON text: exact for whole numbers, `null` when there is none. */
+/** The sum of two JSON numbers as JSON text: exact for whole numbers, `null` when there is no sum. */
 const sum = (a: string, b: string): string =>
   digitsOnly.test(a) && digitsOnly.test(b)
     ? String(BigInt(a) + BigInt(b))
     : JSON.stringify(Number(a) + Number(b));
 
-/** A member as JSON text; an empty value leaves the member out. */
+/** A member as JSON text. An empty value leaves the member out. */
 const member = (name: string, value: string): readonly string[] =>
   value === '' ? [] : [`"${name}":${value}`];
 
 const object = (...members: readonly (readonly string[])[]): string => `{${members.flat().join(',')}}`;
 
-/** An object that holds the members, or nothing when all of them are left out. */
+/** An object with these members, or nothing when all of them are left out. */
 const details = (name: string, ...members: readonly (readonly string[])[]): readonly string[] =>
   members.flat().length === 0 ? [] : member(name, object(...members));
 
-/** The counts as JSON text, except where a directive dictates the text. */
+/** The counts as JSON text, unless a directive dictates the text. */
 interface CountTexts {
   readonly prompt: string;
   readonly completion: string;
@@ -48,7 +48,7 @@ function textsOf(counts: Counts, d: Directives, unknown: string): CountTexts {
   };
 }
 
-/** The usage of a chat completion as JSON text; details only where there are some. */
+/** The usage of a chat completion as JSON text. Details are included only when there are any. */
 export function chatUsageJson(counts: Counts, directives: Directives): string {
   const { prompt, completion, total, reasoning, cached, written } = textsOf(counts, directives, '');
   return object(
@@ -60,7 +60,7 @@ export function chatUsageJson(counts: Counts, directives: Directives): string {
   );
 }
 
-/** The usage of a response as JSON text; the details are always there. */
+/** The usage of a response as JSON text. Details are always included. */
 export function responsesUsageJson(counts: Counts, directives: Directives): string {
   const { prompt, completion, total, reasoning, cached, written } = textsOf(counts, directives, '0');
   return object(
@@ -72,7 +72,7 @@ export function responsesUsageJson(counts: Counts, directives: Directives): stri
   );
 }
 
-/** The usage of a message as JSON text: cached tokens stand beside the input tokens, and there is no total. */
+/** The usage of a message as JSON text: cached tokens are counted besides the input tokens, and there is no total. */
 export function messagesUsageJson(counts: Counts, directives: Directives): string {
   const { prompt, completion, reasoning } = textsOf(counts, directives, '');
   return object(
@@ -84,7 +84,7 @@ export function messagesUsageJson(counts: Counts, directives: Directives): strin
   );
 }
 
-/** The usage of embeddings as JSON text: nothing is completed, so the total is the prompt. */
+/** The usage of embeddings as JSON text: there is no completion, so the total is the prompt. */
 export function embeddingsUsageJson(prompt: number, directives: Directives): string {
   const text = directives['prompt-tokens'] ?? String(prompt);
   return object(member('prompt_tokens', text), member('total_tokens', directives['total-tokens'] ?? text));
