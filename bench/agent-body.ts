@@ -1,6 +1,6 @@
 /**
- * The messages of a coding agent, of about so many bytes: a system prompt, tools, and turns with source code as the
- * results of tools, whose arguments are JSON inside JSON. A few characters of it are beyond ASCII.
+ * The messages of a coding agent, of about this many bytes: a system prompt, tools, and turns with source code as tool
+ * results, whose arguments are JSON inside JSON. A few of its characters are not ASCII.
  */
 export function agentBody(bytes: number): object {
   const messages: object[] = [{ role: 'system', content: paragraph.repeat(8) }];

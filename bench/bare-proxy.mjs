@@ -1,5 +1,5 @@
-// The yardstick: node:http and undici's dispatch, bytes in, bytes out, nothing read, checked or kept. Plain JavaScript:
-// what strips types would count as its memory.
+// The yardstick: node:http and undici's dispatch, bytes in, bytes out, nothing read, checked or stored. Plain
+// JavaScript, because type stripping would count towards its memory.
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
 

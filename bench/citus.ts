@@ -1,9 +1,9 @@
 /**
- * `npm run bench:citus [-- --requests N --rounds R --shards S --upstream-ms M]`: CPU of the database for admission and
- * settlement of a request, over all nodes of a Citus cluster of a coordinator and two workers, beside one server of the
- * same PostgreSQL: with as many requests at once, and with as many for each shard. Between its admission and its
- * settlement a request takes between nothing and twice M milliseconds (5), as upstreams do not answer in step. Both are
- * started here; it needs what `npm run torture:citus` needs.
+ * `npm run bench:citus [-- --requests N --rounds R --shards S --upstream-ms M]`: the database CPU of a request's
+ * admission and settlement, over all nodes of a Citus cluster with a coordinator and two workers, compared with one
+ * server of the same PostgreSQL: with the same number of concurrent requests, and with that number per shard. Between
+ * its admission and its settlement a request takes from 0 to 2 × M milliseconds (M is 5 by default), because upstreams
+ * do not answer in step. This starts both, and needs what `npm run torture:citus` needs.
  */
 import { chmod, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -46,7 +46,7 @@ interface Side {
   readonly name: string;
   readonly ledger: Ledger;
   readonly callers: readonly Caller[];
-  /** CPU so far, in microseconds: of the coordinator, or of the one server, and of all nodes. */
+  /** CPU so far, in microseconds: of the coordinator or the single server, and of all nodes. */
   readonly micros: () => { readonly first: number; readonly all: number };
   readonly close: () => Promise<void>;
 }
@@ -136,7 +136,7 @@ async function main(): Promise<void> {
         { on: sides[1], atOnce },
         { on: sides[1], atOnce: atOnce * shards },
       ].map((load) => ({ ...load, costs: [] as Awaited<ReturnType<typeof measured>>[] }));
-      // The first round is for warmth.
+      // The first round is a warm-up.
       for (let round = 0; round <= rounds; round += 1)
         for (const load of loads) {
           const cost = await measured(load.on, load.atOnce, requests);

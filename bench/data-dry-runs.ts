@@ -3,12 +3,12 @@ import type { Owner } from '../domain/identity/caller.ts';
 import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
 import { quietest } from './quietest.ts';
 
-/** At the 95th percentile. */
+/** For the 95th percentile. */
 const limitMs = 2000;
 const runs = 12;
 const rounds = 2;
 
-/** The dry run of a monthly budget, for the person with the most requests and for one in the middle. */
+/** Measures the dry run of a monthly budget, for the person with the most requests and for one in the middle. */
 export async function measureDryRuns(pool: DatabasePool, out: (line: string) => void): Promise<boolean> {
   const people = (await pool.any(sql.unsafe`
     select user_id, count(*)::integer as requests from usage_cost_events where user_id is not null
@@ -17,7 +17,7 @@ export async function measureDryRuns(pool: DatabasePool, out: (line: string) => 
   let quickEnough = true;
   for (const one of [people[0], people[Math.floor(people.length / 2)]]) {
     if (one === undefined) throw new Error('nobody has asked anything');
-    // Nothing fits, so that everything is walked through; most of it fits, and so its days are not read.
+    // With 0 nothing fits, so everything is read. With the other amount most of it fits, so those days are not read.
     for (const amount10000 of [0n, 500_000n]) {
       const { p50, p95, blocked } = await dryRuns(pool, { kind: 'user', userId: one.user_id }, amount10000);
       quickEnough &&= p95 < limitMs;

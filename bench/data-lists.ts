@@ -3,12 +3,12 @@ import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.
 import { requestLogRoutes } from '../interfaces/http/admin/request-log-routes.ts';
 import { answerOf, quietest } from './quietest.ts';
 
-/** At the 95th percentile. */
+/** For the 95th percentile. */
 const limitMs = 200;
 const runs = 20;
 const rounds = 2;
 
-/** The first page, and the one that is furthest back. */
+/** The first page, and the furthest one. */
 const pages = ['', 'page=500&page_size=200'];
 
 const columns = {
@@ -25,7 +25,7 @@ const columns = {
   agent_harness_key: 'agent_harness_key',
 } as const;
 
-/** A value of a filter that many rows have, one that few have, and one that none has. */
+/** A frequent and a rare value of a filter. */
 interface Values {
   readonly frequent: string;
   readonly rare: string;
@@ -45,11 +45,14 @@ async function valuesOf(pool: DatabasePool, column: string): Promise<Values> {
 const tagOf = (pair: { readonly tag_key: string; readonly tag_value: string }): string =>
   `tag_key=${pair.tag_key}&tag_value=${pair.tag_value}`;
 
-/** What is asked of the list. */
+/** Queries of the list. */
 interface Queries {
-  /** No filter, each filter alone, and those that people ask for together. */
+  /** No filter, each filter alone, and the combinations that people use. */
   readonly usual: readonly string[];
-  /** Together in no index: the rows of the one that leads are read, which takes as long as there are many. */
+  /**
+   * Combinations without a common index: the rows of the leading filter are read, which takes longer the more there
+   * are.
+   */
   readonly unusual: readonly string[];
 }
 
@@ -136,7 +139,10 @@ const answer = (pool: DatabasePool, query: string): Promise<string> =>
     query,
   );
 
-/** Prints how long each list takes, its first page and its deepest; true when all that should be are quick enough. */
+/**
+ * Prints how long the first and the furthest page of each list take. Returns true if all lists with a limit are quick
+ * enough.
+ */
 export async function measureLists(pool: DatabasePool, out: (line: string) => void): Promise<boolean> {
   let quickEnough = true;
   const { usual, unusual } = await queries(pool);
@@ -160,7 +166,7 @@ export async function measureLists(pool: DatabasePool, out: (line: string) => vo
   return quickEnough;
 }
 
-/** Prints how many bytes a request log takes: its row, its tags, and each index of both. */
+/** Prints the bytes per request log: of its row, its tags, and each index of both. */
 export async function showSizes(pool: DatabasePool, out: (line: string) => void): Promise<void> {
   const sizes = (await pool.any(sql.unsafe`
     select c.relname as name, (pg_relation_size(c.oid)::numeric / greatest(l.rows, 1))::float8 as bytes

@@ -4,10 +4,10 @@ const people = 300;
 const teams = 20;
 const workers = 40;
 
-/** Database sessions that count for themselves: a few replicas with their connections. */
+/** Database sessions with counters of their own: a few replicas with their connections. */
 const writers = 24;
 
-/** Twelve models, the most popular first, with their prices in picodollars per token; the last has none. */
+/** Twelve models, the most popular first, with their prices in picodollars per token. The last has none. */
 export const models = [
   ['fast', 150_000, 600_000],
   ['large', 2_500_000, 10_000_000],
@@ -24,8 +24,8 @@ export const models = [
 ] as const;
 
 /**
- * Those who call, and the models; whoever was there before gets nothing. Everybody has three favourites among these, one
- * or two harnesses and a few keys; what belongs to a team says which service it is, and so do a few people.
+ * Callers and models; owners that existed before get nothing. Everybody has three favourite models, one or two
+ * harnesses and a few keys. Requests of teams, and those of a few people, name a service.
  */
 export const fill = (url: string): Promise<void> =>
   runAll(url, [
@@ -62,8 +62,8 @@ export const fill = (url: string): Promise<void> =>
   ]);
 
 /**
- * So many ledger rows over the last 31 days, their log rows, and the rollups that settlement would have left. A few
- * people and workers have most of the traffic; two requests in five are of teams; in a hundred, one has no usage and
+ * This many ledger rows over the last 31 days, their log rows, and the rollups that settlement would have left. A few
+ * people and workers have most of the traffic. Two requests in five are of teams; in a hundred, one has no usage and
  * two are for any model. The oldest rows are partly estimates. Three rows are settled together.
  */
 export const grow = (url: string, rows: number): Promise<void> =>
@@ -90,7 +90,7 @@ export const grow = (url: string, rows: number): Promise<void> =>
     'vacuum analyze',
   ]);
 
-/** So many ledger rows, and the totals of their days. */
+/** This many ledger rows, and the totals of their days. */
 export const ledgerRows = (rows: number): readonly string[] => [
   `insert into usage_cost_events (
        request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, service_account_id, model_key,
@@ -128,11 +128,14 @@ export const ledgerRows = (rows: number): readonly string[] => [
    where counts_toward_spend(pricing_status) group by 1, 2`,
 ];
 
-/** Which of the sessions of its day counted a row that has no charge: connections come and go. */
+/** The session that counted a row without a charge, one of those of its day: connections come and go. */
 const writerOf = `case when status_code = 200 then 0
   else 1000 * extract(day from occurred_at)::int + abs(hashtext(request_log_id::text)) % ${writers} end`;
 
-/** Of a hundred requests six fail, each status in its share. Four components a service, and three environments. */
+/**
+ * Of a hundred requests six fail, spread over the statuses. Each service has four components, and there are three
+ * environments.
+ */
 const logRows = `
   insert into request_logs (
     request_log_id, ownership_scope_key, request_id, api_key_id, user_id, team_id, service_account_id, model_key,
@@ -160,7 +163,9 @@ const logRows = `
   cross join lateral (select o.harnesses[case when tool < 0.85 then 1 else 2 end] as n) h
   order by occurred_at, request_log_id`;
 
-/** Most requests of services have a feature, and many a customer, of whom a few are large; some people have projects. */
+/**
+ * Most requests of services have a feature, and many a customer, of which a few are large. Some people have projects.
+ */
 const tagRows = `
   insert into request_log_tags (request_log_id, ownership_scope_key, tag_key, tag_value, list_bucket, status_code, model_key)
   select l.request_log_id, l.ownership_scope_key, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key

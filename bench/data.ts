@@ -22,9 +22,9 @@ import { answerOf, quietest } from './quietest.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 /**
- * How long each report, each list of request logs and the dry run of a budget takes beside so many ledger and log rows of 31 days:
- * `node bench/data.ts [ROWS …]`. Each is measured from its query parameters to its JSON text; the plans of the reports'
- * statements are printed after them.
+ * Measures each report, each list of request logs and the dry run of a budget with this many ledger and log rows over
+ * 31 days: `node bench/data.ts [ROWS …]`. Each is measured from its query parameters to its JSON text. The plans of the
+ * reports' statements are printed after them.
  */
 const sizes =
   process.argv.length > 2
@@ -32,7 +32,7 @@ const sizes =
     : [500_000, 5_000_000];
 const runs = 60;
 const rounds = 3;
-/** At the 95th percentile. */
+/** For the 95th percentile. */
 const limitMs = 300;
 
 const migrations = path.join(import.meta.dirname, '..', 'migrations');
@@ -63,7 +63,7 @@ async function measure(reports: Reports): Promise<boolean> {
   return quickEnough;
 }
 
-/** The first overview of a process reads a day of rows, the others what is new; at most so long at the 95th percentile. */
+/** For the 95th percentile. The first overview of a process reads a day of rows, later ones only new rows. */
 const overviewLimitMs = 100;
 
 async function measureOverview(pool: DatabasePool): Promise<boolean> {

@@ -1,4 +1,4 @@
-// npm run bench:docs: the tables of docs/performance.md, made of the figures in bench/results.json.
+// npm run bench:docs: generates the tables of docs/performance.md from the figures in bench/results.json.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Results } from './results.ts';

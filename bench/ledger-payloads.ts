@@ -9,7 +9,7 @@ const words =
     ' ',
   );
 
-/** Text that compresses as prose does: the same for the same seed. */
+/** Text that compresses like prose, the same for the same seed. */
 function prose(chars: number, seed: number): string {
   let state = seed + 1;
   let text = '';
@@ -37,7 +37,7 @@ const tool = (name: string, seed: number, scale: number): JsonObject => ({
   },
 });
 
-/** A turn of an agent, as its caller sends it: 4 KB at a scale of 1. */
+/** The request of an agent's turn: 4 KB at a scale of 1. */
 const requestBody = (seed: number, scale: number): JsonObject => ({
   model: 'fast',
   temperature: 0.2,
@@ -61,7 +61,7 @@ const requestBody = (seed: number, scale: number): JsonObject => ({
   ],
 });
 
-/** And its answer, as large. */
+/** Its answer, of the same size. */
 const responseBody = (seed: number, scale: number): JsonObject => ({
   id: 'chatcmpl-0123456789abcdef0123456789abcdef',
   object: 'chat.completion',
@@ -112,7 +112,7 @@ const headers = (key: string) => ({
   'content-length': '4096',
 });
 
-/** Credentials of a dozen providers, as a configuration has them. */
+/** Credentials of a dozen providers, as in a configuration. */
 const credentials = Array.from(
   { length: 12 },
   (_, index) => `sk-${((index + 1) * 0x1fedcba98765).toString(36).repeat(5)}`,
@@ -125,13 +125,13 @@ const rules = redactionRules(['body.metadata.*'], credentials);
 const maxBytes = 65_536;
 
 export interface Payloads {
-  /** What a request of this number leaves behind, redacted as the gateway does it. */
+  /** The payload of the request with this number, redacted as the gateway does it. */
   readonly of: (number: number) => KeptPayload;
-  /** Bytes of the bodies together, on average. */
+  /** The average bytes of both bodies. */
   readonly bytes: number;
 }
 
-/** Bodies of 4 KB each at a scale of 1, as they come. */
+/** Bodies of 4 KB each at a scale of 1, as received. */
 export function payloads(scale: number): Payloads {
   const samples = Array.from({ length: 32 }, (_, seed) => ({
     headers: headers(key),
@@ -152,7 +152,7 @@ export function payloads(scale: number): Payloads {
   };
 }
 
-/** What the bare proxy is sent beside it: a request of 4 KB, and the order to answer with as many bytes. */
+/** The request to the bare proxy: 4 KB, with directives for an answer of the same size. */
 export const proxiedBody = JSON.stringify({
   ...requestBody(0, 1),
   model: 'simulated-fast?tools=off&chunks=60&chunk-bytes=64',

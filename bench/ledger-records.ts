@@ -21,7 +21,7 @@ export const askOf = (caller: Caller, id: string): AdmissionAsk => ({
   claim: false,
 });
 
-/** What is settled of a request beside its ledger row. */
+/** What is settled of a request besides its ledger row. */
 export interface Settled {
   readonly logged: boolean;
   readonly captured: boolean;

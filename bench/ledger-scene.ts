@@ -1,4 +1,4 @@
-// What the benches of the ledger have in common: a database of their own, the stores over it, and callers.
+// Shared by the ledger benches: their own database, the stores over it, and callers.
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -53,7 +53,7 @@ export async function ledgerScene(): Promise<LedgerScene> {
   };
 }
 
-/** So many users, with a hard budget that is checked at each request and never reached, or without one. */
+/** This many users, either with a hard budget that is checked at each request and never reached, or without one. */
 export async function makeUsers(
   client: Client,
   count: number,

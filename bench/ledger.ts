@@ -1,5 +1,5 @@
-// npm run bench:ledger: admission, settlement and the request log alone, beside the whole of a bare proxy, as ratios of
-// CPU per request; and what a request takes on disk.
+// npm run bench:ledger: admission, settlement and the request log by themselves, compared with all of a bare proxy, as
+// ratios of CPU per request; and the disk space of a request.
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +46,7 @@ const parts: readonly Part[] = [
   { name: `and a log row, with ${whole.bytes} bytes of bodies`, logged: true, payloads: whole },
 ];
 
-/** Payloads are made faster than they are written when nothing else is done: so many bytes may wait. */
+/** Bytes that may wait to be written: without other work, payloads are made faster than they are written. */
 const maxWaitingBytes = 8 * 1024 * 1024;
 
 let waiting: Promise<void> | undefined;
@@ -55,7 +55,7 @@ const room = async (): Promise<void> => {
   await waiting;
 };
 
-/** One timer for all who wait: it is not what is measured. */
+/** One timer for all waiters, because it must not affect the measurement. */
 async function untilWritten(): Promise<void> {
   while (payloads.counts().queuedBytes > maxWaitingBytes / 2) await sleep(20);
   waiting = undefined;
@@ -90,7 +90,7 @@ async function cpuOf(work: () => Promise<void>): Promise<number> {
   return (user + system) / requests;
 }
 
-/** Bytes on disk per request, indexes and all, of the tables of the request log. */
+/** Bytes on disk per request for the tables of the request log, indexes included. */
 async function bytesPerRow(): Promise<readonly string[]> {
   const client = new Client(scene.url);
   await client.connect();

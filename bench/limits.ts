@@ -1,5 +1,5 @@
-// npm run bench:limits: one owner with rate limits beside one without, interleaved in one run: requests per second, and
-// CPU of the database and of the gateway per request, as medians.
+// npm run bench:limits: one owner with rate limits compared with one without, interleaved in one run: requests per
+// second, and CPU of the database and of the gateway per request, as medians.
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -84,7 +84,7 @@ async function measured(key: string): Promise<Round> {
 
 try {
   const found = new Map<string, Round[]>(owners.map(({ name }) => [name, []]));
-  // The first round is for warmth: compiling is not what is measured.
+  // The first round is a warm-up, so that compilation is not measured.
   for (let round = 0; round <= rounds; round += 1)
     for (const { name, key } of owners) {
       const one = await measured(key);

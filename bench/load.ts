@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 
 export interface Target {
   readonly url: string;
-  /** Chat completions unless said otherwise. */
+  /** Chat completions by default. */
   readonly path?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -17,7 +17,7 @@ export interface Answered {
   readonly wholeMs: number;
 }
 
-/** One request, and what came of it. */
+/** Sends one request. */
 export function post(
   pool: Pool,
   { path = '/v1/chat/completions', headers }: Target,
@@ -49,14 +49,14 @@ export function post(
   });
 }
 
-/** One request that must be answered: what an error costs is not what is measured. */
+/** One request that must succeed, because errors must not be measured. */
 async function answered(pool: Pool, target: Target, body: string | Buffer): Promise<Answered> {
   const answer = await post(pool, target, body);
   if (answer.status !== 200) throw new Error(`${target.url} answered with status ${answer.status}`);
   return answer;
 }
 
-/** Closed loop: so many callers, each sending its next request when it has its answer. */
+/** Closed loop: this many callers, each of which sends its next request when it has its answer. */
 export async function closedLoop(
   target: Target,
   body: string | Buffer,
@@ -77,7 +77,7 @@ export async function closedLoop(
   return answers;
 }
 
-/** Connections of an open loop; a request that finds none free waits, and its time runs. */
+/** Connections of an open loop. A request that finds none free waits, and its time counts. */
 const openConnections = 64;
 
 /** Open loop: a fixed rate, whatever the answers do. */
@@ -95,7 +95,7 @@ export async function openLoop(
     const wait = dueAt - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     const answer = answered(pool, target, body);
-    // Heard of below, when all were sent; until then nobody waits for it.
+    // Failures are thrown below, once all requests are sent. Until then nothing awaits them.
     answer.catch(() => undefined);
     answers.push(answer);
   }
@@ -104,7 +104,7 @@ export async function openLoop(
   return all;
 }
 
-/** The value below which this part (0 to 1) of the values lies. */
+/** The value below which this fraction (0 to 1) of the values lies. */
 export const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ??
   Number.NaN;

@@ -1,4 +1,4 @@
-// An MCP server that answers each call at once, with as little work as there can be.
+// An MCP server that answers each call at once, with as little work as possible.
 import { createServer } from 'node:http';
 
 const result = {

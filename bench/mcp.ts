@@ -1,5 +1,5 @@
-// npm run bench:mcp: calls of MCP tools through the gateway beside a bare proxy, interleaved in one run: the time of a
-// call and the CPU that it takes, as medians. Each call leaves its record.
+// npm run bench:mcp: calls of MCP tools through the gateway compared with a bare proxy, interleaved in one run: the
+// time of a call and its CPU, as medians. Each call leaves its record.
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -70,7 +70,7 @@ const sides = [
   side('gateway', gateway, '/mcp/bench', { accept, authorization: `Bearer ${key}` }),
 ];
 
-/** One call after the other over one connection: what a call takes where nothing else is under way. */
+/** One call after the other over one connection: the time of a call when nothing else is under way. */
 async function oneByOne({ target }: Side): Promise<readonly number[]> {
   const pool = new Pool(target.url, { connections: 1 });
   const times: number[] = [];

@@ -25,14 +25,14 @@ import { answerOf, quietest } from './quietest.ts';
 import { sweptFolder } from '../test/support/swept-folder.ts';
 
 /**
- * How long the lists of people, teams and keys and the search take, from the query to the JSON text, how long it takes to tell whose
- * a key is, and what a replica keeps of keys in memory: `node --expose-gc bench/objects.ts [USERS]`, with two keys a
- * user. Beside it the same is measured with ten keys.
+ * Measures the lists of people, teams and keys and the search, from the query to the JSON text, the time to find the
+ * owner of a key, and the memory that a replica uses for keys: `node --expose-gc bench/objects.ts [USERS]`, with two
+ * keys per user. The same is measured with ten keys for comparison.
  */
 const users = givenNumber(1, 100_000);
 const runs = 12;
 const rounds = 5;
-/** At the 95th percentile. */
+/** For the 95th percentile. */
 const limitMs = 100;
 
 const root = '/api/v1/admin';
@@ -65,7 +65,7 @@ const fill = (count: number): readonly string[] => [
   'vacuum analyze',
 ];
 
-/** The lists that are asked for, each at its first page and far behind. */
+/** The queries of the lists, each for its first page and a far one. */
 async function queriesOf(pool: DatabasePool): Promise<readonly (readonly [list: string, query: string])[]> {
   const everybody = {
     email: undefined,
@@ -141,7 +141,10 @@ const presented = (n: number) => {
   return { publicId, secret: publicId.repeat(2) };
 };
 
-/** What is a name's part, an id, a key's prefix, and nothing at all: then every name is looked through. */
+/**
+ * Searches for part of a name, an id, a key's prefix, and something that does not exist, for which every name is
+ * searched.
+ */
 async function measureSearch(pool: DatabasePool): Promise<boolean> {
   const routes = searchRoutes({ search: searchStore(pool) });
   const id = await pool.oneFirst(sql.unsafe`select user_id::text from users offset 500 limit 1`);
@@ -168,7 +171,7 @@ async function measureSearch(pool: DatabasePool): Promise<boolean> {
   return quickEnough;
 }
 
-/** Microseconds that it takes to tell whose a key is: out of the table, and out of memory. */
+/** Microseconds to find the owner of a key: from the table, and from memory. */
 async function measureAuthentication(pool: DatabasePool, keys: number): Promise<void> {
   const accounts = accountsStore(
     pool,

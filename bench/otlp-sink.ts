@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A telemetry collector that takes everything and keeps nothing. */
+/** A telemetry collector that accepts everything and stores nothing. */
 export interface OtlpSink {
   readonly url: string;
-  /** Taken so far. */
+  /** Received so far. */
   readonly bytes: () => number;
   readonly close: () => void;
 }

@@ -1,5 +1,5 @@
-// npm run bench:page [-- --rows N --seconds S --rounds R]: what the admin page weighs, how soon it answers, and what it
-// costs those who call models meanwhile.
+// npm run bench:page [-- --rows N --seconds S --rounds R]: the size of the admin page, how soon it responds, and what
+// it costs concurrent callers of models.
 import { stat } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import path from 'node:path';
@@ -24,13 +24,13 @@ const maxScriptBytes = 150 * 1024;
 const maxInteractiveMs = 1000;
 const loads = 7;
 const callers = 16;
-/** Somebody who looks for a moment at each page. */
+/** For somebody who looks at each page for a moment. */
 const clickEveryMs = 1000;
 
 const dist = path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist');
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** The scripts of a page that has loaded, by name, with their bytes as gzip has them. */
+/** The scripts of a loaded page by name, with their gzip sizes in bytes. */
 async function scriptsOf(page: Page): Promise<readonly (readonly [name: string, bytes: number])[]> {
   const urls: unknown = await page.evaluate(
     "performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'))",
@@ -42,9 +42,9 @@ async function scriptsOf(page: Page): Promise<readonly (readonly [name: string, 
 }
 
 interface Load {
-  /** Milliseconds from the navigation until the page is drawn and answers to keys. */
+  /** Milliseconds from the navigation until the page is rendered and responds to keys. */
   readonly interactiveMs: number;
-  /** Until its data is there, too. */
+  /** The same until its data is there too. */
   readonly wholeMs: number;
   readonly scripts: Awaited<ReturnType<typeof scriptsOf>>;
 }
@@ -52,7 +52,7 @@ interface Load {
 const sinceNavigation = async (page: Page): Promise<number> =>
   Number(await page.evaluate('performance.now()'));
 
-/** One load with nothing in the browser's cache, of somebody who is logged in. */
+/** One load with an empty browser cache and a session. */
 async function load(
   browser: Browser,
   url: string,
@@ -100,7 +100,7 @@ interface Rate {
 
 const body = JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hello there' }] });
 
-/** Callers of a model, each with its next request when it has its answer, for so many seconds. */
+/** Callers of a model for this many seconds, each of which sends its next request when it has its answer. */
 async function callModels(stage: Stage): Promise<Rate> {
   const pool = new Pool(stage.url, { connections: callers });
   const target = { url: stage.url, headers: { authorization: `Bearer ${stage.keys.person}` } };
@@ -118,7 +118,7 @@ async function callModels(stage: Stage): Promise<Rate> {
   return { perSecond: times.length / seconds, p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
 }
 
-/** Clicks through the rail until it is told to stop; returns how many pages were opened. */
+/** Clicks through the rail. The returned function stops it and returns how many pages were opened. */
 function clickAround(page: Page): () => Promise<number> {
   const over = new AbortController();
   const clicking = (async () => {
@@ -138,9 +138,9 @@ function clickAround(page: Page): () => Promise<number> {
 }
 
 /**
- * A browser beside the gateway takes time of the processors whatever it asks for. So there are three rounds: nobody;
- * somebody whose answers come from the browser's own record; somebody who asks the gateway. The page costs what lies
- * between the last two.
+ * A browser on the same machine takes CPU from the gateway whatever it requests. So there are three kinds of rounds:
+ * nobody at the page, somebody whose answers are replayed in the browser, and somebody who sends requests to the
+ * gateway. The cost of the page is the difference between the last two.
  */
 async function measureCalls(stage: Stage, page: Page): Promise<void> {
   const recorded = new Map<string, Awaited<ReturnType<typeof page.request.get>>>();

@@ -1,4 +1,4 @@
-// Other gateways that `npm run bench` measures where the user has installed them; none is a dependency.
+// Other gateways that `npm run bench` measures if the user has installed them. None is a dependency.
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -6,11 +6,11 @@ import { type Measured, startOn } from './processes.ts';
 
 interface Peer {
   readonly package: string;
-  /** Of its server, within the package. */
+  /** The script of its server, within the package. */
   readonly script: string;
   readonly args: (port: number) => readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What a request must say so that it goes to this upstream. */
+  /** The headers that send a request to this upstream. */
   readonly headers: (upstreamUrl: string) => Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ export interface InstalledPeer {
   readonly script: string;
 }
 
-/** The peer as it is installed in the folder; otherwise a sentence that says how to install it. */
+/** The peer as installed in the folder, or else a sentence that says how to install it. */
 export function installedPeer(name: PeerName, folder: string): InstalledPeer | string {
   const { package: of, script } = peers[name];
   const at = path.join(path.resolve(folder), 'node_modules', of);

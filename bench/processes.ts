@@ -7,22 +7,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const root = path.join(import.meta.dirname, '..');
 export const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 
-/** A process under measurement. */
+/** A measured process. */
 export interface Measured {
   readonly url: string;
-  /** Its CPU so far (user and system), with that of the processes below it, in microseconds. */
+  /** CPU so far (user and system) of it and its descendants, in microseconds. */
   readonly cpuMicros: () => number;
-  /** Memory at its highest, of it and of the processes below it, in KiB. */
+  /** Peak memory of it and its descendants, in KiB. */
   readonly peakKib: () => number;
   readonly resident: () => Resident;
   readonly stop: () => Promise<void>;
 }
 
-/** Memory that is resident now, in KiB. */
+/** Current resident memory, in KiB. */
 export interface Resident {
-  /** Of the processes that serve. */
+  /** Of the serving processes. */
   readonly servingKib: number;
-  /** Of the process above them; 0 where one process is all there is. */
+  /** Of their supervisor; 0 when there is only one process. */
   readonly supervisorKib: number;
 }
 
@@ -32,16 +32,16 @@ type Environment = Readonly<Record<string, string>>;
 export const start = (args: readonly string[], env: Environment = {}): Promise<Measured> =>
   measured(spawned(args, env), printedUrl);
 
-/** The simulated upstream, started by this script of the gateway's. */
+/** Starts the simulated upstream with this script of the gateway. */
 export const startUpstream = (script = gatewayScript): Promise<Measured> =>
   start([script, 'simulate-upstream', '--port', '0']);
 
-/** Starts a script that prints no URL, and waits until it takes connections on this port of 127.0.0.1. */
+/** Starts a script that prints no URL, and waits until it accepts connections on this port of 127.0.0.1. */
 export const startOn = (port: number, args: readonly string[], env: Environment = {}): Promise<Measured> =>
   measured(spawned(args, env), (child) => answeringUrl(child, port));
 
 const children = new Set<ChildProcess>();
-// They would go on without this process.
+// They would outlive this process.
 process.once('exit', () => {
   for (const child of children) child.kill();
 });
@@ -69,7 +69,7 @@ async function measured(
     resident: () => residentOf(pid),
     stop: () =>
       new Promise((resolve) => {
-        // It may have had a signal of its own.
+        // It may already have been ended by another signal.
         if (child.exitCode !== null || child.signalCode !== null) return resolve();
         child.once('exit', () => resolve());
         child.kill('SIGTERM');
@@ -119,11 +119,11 @@ const takesConnections = (port: number): Promise<boolean> =>
 /** Linux counts in ticks of 10 ms. */
 const microsPerTick = 10_000;
 
-/** CPU so far of a process and of those below it, also of those that have ended, in microseconds. */
+/** CPU so far of a process and its descendants, including those that have ended, in microseconds. */
 export const treeMicros = (pid: number): number =>
   childrenOf(pid).reduce((sum, each) => sum + treeMicros(each), cpuMicros(pid));
 
-/** The same of a PostgreSQL by its folder, as the embedded one has it. */
+/** The same for a PostgreSQL, given the data folder of an embedded one. */
 export function databaseMicros(dataDir: string): () => number {
   const [pid] = readFileSync(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').split('\n');
   return () => treeMicros(Number(pid));
@@ -132,10 +132,10 @@ export function databaseMicros(dataDir: string): () => number {
 function cpuMicros(pid: number): number {
   const stat = procText(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // Its own, by user and system, and that of the children that it has waited for.
+  // Its own (user, system), and that of children that it has waited for (user, system).
   const [own = 0, ownSystem = 0, waited = 0, waitedSystem = 0] = fields.slice(11, 15).map(Number);
   const ticks = (own + ownSystem) * microsPerTick;
-  // Nanoseconds, but of the threads that are still there; ticks know those that have ended, too.
+  // Threads are counted in nanoseconds, but only while they exist. Ticks include those that have ended.
   return Math.max(ticks, threadMicros(pid)) + (waited + waitedSystem) * microsPerTick;
 }
 
@@ -167,7 +167,7 @@ const threadsOf = (pid: number): readonly string[] => ifThere([], () => readdirS
 
 const procText = (file: string): string => ifThere('', () => readFileSync(file, 'utf8'));
 
-/** A process or a thread may end while it is asked for: then there is nothing of it. */
+/** A process or a thread may end while it is being read, and then counts as nothing. */
 function ifThere<T>(otherwise: T, read: () => T): T {
   try {
     return read();

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 
-/** Rows of one insert: enough to be quick, few enough to tell how far it is. */
+/** Rows per insert: enough to be quick, few enough to show progress. */
 const chunk = 250_000;
 
 /**
- * So many request logs between two ages, as a gateway leaves them: one attempt (sometimes two), two tags for every
+ * This many request logs between two ages, as a gateway leaves them: one attempt (sometimes two), two tags for every
  * other request, and for every fourth a payload of 3.5 KB.
  */
 async function grow(client: Client, rows: number, fromDays: number, untilDays: number): Promise<void> {
@@ -67,7 +67,7 @@ const statements = [
                  invoked_tool_rows = r.invoked_tool_rows + excluded.invoked_tool_rows`,
 ];
 
-/** `old` rows of the second week back, and `young` ones of the last. */
+/** `old` rows in the second week back, and `young` rows in the last week. */
 export async function fillLogs(url: string, old: number, young: number): Promise<void> {
   await withClient(url, async (client) => {
     await client.query(
@@ -81,7 +81,7 @@ export async function fillLogs(url: string, old: number, young: number): Promise
   });
 }
 
-/** What a purge leaves behind, as lines of text. */
+/** The state after a purge, as lines of text. */
 export async function aftermath(url: string): Promise<readonly string[]> {
   return withClient(url, async (client) => {
     const one = async (text: string): Promise<string> => {

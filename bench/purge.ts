@@ -1,4 +1,4 @@
-// npm run bench:purge [-- ROWS [SECONDS]]: a purge of half of so many request logs, beside 100 requests per second.
+// npm run bench:purge [-- ROWS [SECONDS]]: a purge of half of this many request logs, during 100 requests per second.
 import { spawn } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
@@ -17,17 +17,17 @@ import { sweptFolder } from '../test/support/swept-folder.ts';
 const rows = givenNumber(1, 10_000_000);
 /** How long the same load runs before the purge, and after it. */
 const quietSecs = givenNumber(2, 120);
-/** The purge is held and let go again in turns, so that other work on the machine meets both. */
+/** The purge is stopped and continued in turns, so that other work on the machine affects both. */
 const goesSecs = 20;
 const heldSecs = 10;
 const perSecond = 100;
-/** The 99th percentile may grow by this factor. */
+/** The factor by which the 99th percentile may grow. */
 const limit = 1.2;
 
 const key = aKey();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A hard budget that is checked at each request and never reached, and payloads kept, as by default. */
+/** A hard budget that is checked at each request and never reached, and stored payloads, as by default. */
 const config = (upstreamUrl: string) => ({
   server: { bind: '127.0.0.1:0' },
   providers: [{ id: 'simulated', type: 'compat', base_url: upstreamUrl, auth: { mode: 'none' } }],
@@ -47,13 +47,13 @@ const body = JSON.stringify({
   messages: [{ role: 'user', content: 'Hello there' }],
 });
 
-/** Milliseconds of each request, and how many failed. */
+/** Milliseconds of each request, and the number of failures. */
 class Times {
   readonly ms: number[] = [];
   failed = 0;
 }
 
-/** Open loop: a fixed rate, whatever the answers do, for as long as it is told to go on. */
+/** Open loop: a fixed rate, whatever the answers do, until `shouldContinue` returns false. */
 async function load(target: Target, shouldContinue: () => boolean, into: () => Times): Promise<void> {
   const pool = new Pool(target.url, { connections: 64 });
   const one = async (times: Times): Promise<void> => {
@@ -97,11 +97,11 @@ function tell(what: string, times: Times): void {
 
 interface Purge {
   readonly held: () => boolean;
-  /** What the command printed, and the seconds in which it was not held. */
+  /** The output of the command, and the seconds in which it was not stopped. */
   readonly over: Promise<{ readonly said: string; readonly seconds: number }>;
 }
 
-/** The command itself, held for a third of the time. */
+/** The command itself, stopped for a third of the time. */
 function purge(env: Readonly<Record<string, string>>): Purge {
   const child = spawn(process.execPath, [gatewayScript, 'purge-request-logs', '--retention', '7d'], {
     env: { PATH: process.env['PATH'], ...env },
@@ -173,7 +173,7 @@ try {
     const after = await loadFor(target, quietSecs);
     tell('after the purge', after);
     out(`sizes: ${await sizesOf(database.url)}`);
-    // A purge that drops whole days is over before it is held.
+    // A purge that drops whole days ends before it is first stopped.
     const without = between.ms.length > 0 ? between.ms : [...before.ms, ...after.ms];
     const ratio = percentile(beside.ms, 0.99) / percentile(without, 0.99);
     const failed = [before, beside, between, after].reduce((sum, each) => sum + each.failed, 0);

@@ -1,16 +1,16 @@
-// What the benches that ask stores and routes without a server around them have in common.
+// Shared by the benches that call stores and routes without a server.
 import * as E from 'fp-ts/lib/Either.js';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import { printedData } from '../interfaces/http/json-text.ts';
 import { percentile } from './load.ts';
 
-/** Milliseconds. */
+/** In milliseconds. */
 export interface Took {
   readonly p50: number;
   readonly p95: number;
 }
 
-/** How long it takes in the quietest of so many rounds: other work on the machine is not what is measured. */
+/** The times of the quietest of these rounds, so that other work on the machine is not measured. */
 export async function quietest(rounds: number, runs: number, ask: () => Promise<unknown>): Promise<Took> {
   let best = { p50: Number.POSITIVE_INFINITY, p95: Number.POSITIVE_INFINITY };
   for (let round = 0; round < rounds; round += 1) {
@@ -26,7 +26,7 @@ export async function quietest(rounds: number, runs: number, ask: () => Promise<
   return best;
 }
 
-/** What a call of the admin API answers, from its query to its JSON text. */
+/** The answer to a call of the admin API, from its query to its JSON text. */
 export async function answerOf(routes: readonly AdminRoute[], path: string, query: string): Promise<string> {
   const route = routes.find((each) => each.method === 'GET' && each.path === path);
   if (route === undefined) throw new Error(`there is no ${path}`);

@@ -1,10 +1,10 @@
-// What the load of `npm run bench` asks for.
+// The requests of the load of `npm run bench`.
 import { agentBody } from './agent-body.ts';
 
 /** Content frames of a paced stream. */
 export const pacedFrames = 50;
 
-/** What callers of the gateway name, and what it is at the simulated upstream. */
+/** The models as callers of the gateway name them, and at the simulated upstream. */
 export const upstreamModels = {
   fast: 'simulated-fast',
   streamed: 'simulated-fast?chunks=20',
@@ -21,9 +21,9 @@ export const familyPaths: Readonly<Record<Family, string>> = {
 
 interface Asked {
   readonly model: Model;
-  /** Of what a coding agent sends. */
+  /** Bytes of messages of a coding agent. */
   readonly agentBytes?: number;
-  /** Of a conversation, 2 KB each. */
+  /** Turns of a conversation, 2 KB each. */
   readonly turns?: number;
 }
 
@@ -50,7 +50,7 @@ const contentOf = ({ agentBytes, turns }: Asked): object =>
     ? { messages: turns === undefined ? [{ role: 'user', content: 'Hello there' }] : conversation(turns) }
     : agentBody(agentBytes);
 
-/** The body of a request in the words of a family; `nameOf` is what the asked one calls a model. */
+/** The body of a request in the format of a family. `nameOf` gives the name of a model at the server. */
 export function bodyOf(name: RequestName, family: Family, nameOf: (model: Model) => string): Buffer {
   const asked: Asked = requests[name];
   const { model } = asked;

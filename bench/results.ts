@@ -4,13 +4,13 @@ import type { Measure, SideName } from './scenarios.ts';
 /** A measure of one side in one scenario: medians over the rounds, in which the sides took turns. */
 export interface Figure {
   readonly median: number;
-  /** Times the yardstick of the same round. */
+  /** The ratio to the yardstick in the same round. */
   readonly ratio?: number;
-  /** More than the yardstick of the same round. */
+  /** The difference to the yardstick in the same round. */
   readonly added?: number;
-  /** Times the peer of the same round. */
+  /** The ratio to the peer in the same round. */
   readonly ofPeer?: number;
-  /** As measured, round by round. */
+  /** The values of each round. */
   readonly rounds: readonly number[];
 }
 
@@ -26,7 +26,7 @@ export interface Memory {
   readonly side: SideName;
   readonly idleMib: number;
   readonly afterLoadMib: number;
-  /** Of the process above those that serve; after the load. */
+  /** Of the supervisor, after the load. */
   readonly supervisorMib: number;
 }
 
@@ -36,7 +36,7 @@ export interface Conditions {
   readonly node: string;
   readonly processors: number;
   readonly processor: string;
-  /** Of the last minute before the start. */
+  /** Over the last minute before the start. */
   readonly loadAverage: number;
   readonly rounds: number;
   readonly scale: number;
@@ -44,7 +44,7 @@ export interface Conditions {
   readonly peer?: string;
 }
 
-/** What `npm run bench -- --json FILE` writes, and the tables of docs/performance.md are made of. */
+/** The output of `npm run bench -- --json FILE`, from which the tables of docs/performance.md are made. */
 export interface Results {
   readonly conditions: Conditions;
   readonly scenarios: readonly ScenarioResult[];
@@ -57,7 +57,7 @@ export interface Taken {
   readonly samples: readonly Readonly<Partial<Record<Measure, number>>>[];
 }
 
-/** What the rounds come to: the first side is the yardstick, `beside` is compared with nothing. */
+/** The results of the rounds. The first side is the yardstick; `beside` is not compared with it. */
 export function resultOf(
   { name, measures }: { readonly name: string; readonly measures: readonly Measure[] },
   sides: readonly Taken[],
@@ -86,7 +86,7 @@ export function resultOf(
 const roundsOf = ({ samples }: Taken, measure: Measure): readonly number[] =>
   samples.flatMap((sample) => sample[measure] ?? []);
 
-/** Undefined: nothing of this measure was taken of this side. */
+/** `undefined` when this measure was not taken of this side. */
 function figureOf(
   measure: Measure,
   taken: Taken,
@@ -114,12 +114,15 @@ function figureOf(
 
 type Pairs = readonly (readonly [one: number, other: number])[];
 
-/** Each round of one side with the same round of another; none with itself, and none with what was not taken. */
+/**
+ * Pairs each round of one side with the same round of another. There are no pairs of a side with itself, or with a
+ * measure that was not taken.
+ */
 function pairsOf(own: readonly number[], { side }: Taken, other: Taken | undefined, measure: Measure): Pairs {
   if (other === undefined || other.side === side) return [];
   const theirs = roundsOf(other, measure);
   return theirs.length === own.length ? own.map((one, round) => [one, theirs[round] ?? Number.NaN]) : [];
 }
 
-/** Four digits: no figure is known better. */
+/** Four digits: no figure is more precise. */
 const rounded = (value: number): number => Number(value.toPrecision(4));

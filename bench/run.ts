@@ -1,5 +1,5 @@
-// npm run bench: the gateway in three profiles beside a bare proxy, and a peer where it is installed, interleaved in one
-// run, as medians of ratios. docs/performance.md says what is measured, and how.
+// npm run bench: the gateway in three profiles compared with a bare proxy, and with a peer if it is installed,
+// interleaved in one run, as medians of ratios. docs/performance.md says what is measured, and how.
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Ends the run with what is wrong with its options. */
+/** Ends the run because of invalid options. */
 function refuse(why: string): never {
   process.stderr.write(`${why}\n`);
   process.exit(1);
@@ -73,7 +73,7 @@ const conditions: Conditions = {
   ...(peer === undefined ? {} : { peer: `${peer.name} ${peer.version}` }),
 };
 
-/** What a process does at its start, and what it frees after a load, is over in this time. */
+/** Work at the start of a process, and the release of memory after a load, end within this time. */
 const quietMs = 3000;
 const mib = (kib: number): number => Math.round(kib / 1024);
 
@@ -83,7 +83,7 @@ async function takenOf(scenario: Scenario, sides: readonly Side[]): Promise<read
   const { warmRounds } = scenario;
   for (let round = -warmRounds; round < rounds; round += 1)
     for (let turn = 0; turn < sides.length; turn += 1) {
-      // Each round begins with another side, so that none always follows the same.
+      // Each round starts with another side, so that none always follows the same one.
       const side = sides[(round + warmRounds + turn) % sides.length];
       if (side === undefined) continue;
       const sample = await side.sample(scenario, scale);

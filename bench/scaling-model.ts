@@ -1,9 +1,9 @@
-// Replicas, shards and owners in simulated time: what a request waits for at the database when machines are added. The
-// collectors are those of the gateway (rule 37.13): one batch for a node under way, of one of its shards, and another
-// beside one that is slow.
+// Replicas, shards and owners in simulated time: how long requests wait for the database when machines are added. The
+// collectors are the gateway's (rule 37.13): one batch under way per node, for one of its shards, and another one while
+// that one is slow.
 import { randomFrom } from '../test/support/seeded.ts';
 
-/** What a statement costs: microseconds of the node's CPU, for the statement and for each of its requests. */
+/** The cost of a statement: microseconds of the node's CPU, for the statement and for each of its requests. */
 export interface StatementCost {
   readonly fixed: number;
   readonly each: number;
@@ -12,27 +12,27 @@ export interface StatementCost {
 export interface Costs {
   readonly admission: StatementCost;
   readonly settlement: StatementCost;
-  /** Microseconds until a commit is on disk; the scopes stay locked meanwhile, and no CPU is used. */
+  /** Microseconds until a commit is on disk. Meanwhile the scopes stay locked, and no CPU is used. */
   readonly commit: number;
-  /** Microseconds of the network between a gateway and a node, to and fro. */
+  /** Microseconds of a network round trip between a gateway and a node. */
   readonly network: number;
-  /** Milliseconds between admission and settlement: the provider. */
+  /** Milliseconds between admission and settlement, which the provider takes. */
   readonly providerMs: number;
 }
 
 export interface Deployment {
   readonly perSecond: number;
   readonly owners: number;
-  /** Zipf's exponent: the owner of rank r has a share of 1 / r^exponent. 0 is one share for all. */
+  /** Zipf's exponent: the owner of rank r has a share of 1 / r^exponent. With 0 all shares are equal. */
   readonly exponent: number;
-  /** Processes that serve. */
+  /** Serving processes. */
   readonly replicas: number;
-  /** Whether the balancer sends an owner always to the same replica, instead of to any. */
+  /** Whether the balancer always sends an owner to the same replica, instead of to any. */
   readonly sticky: boolean;
   readonly nodes: number;
   readonly shardsPerNode: number;
   readonly coresPerNode: number;
-  /** Into how many owners the busiest one was divided, such as service accounts with a budget each. */
+  /** How many owners the busiest one was divided into, such as service accounts with a budget each. */
   readonly hotOwnerParts: number;
 }
 
@@ -40,18 +40,18 @@ export interface Figures {
   /** Milliseconds of admission and settlement together. */
   readonly p50: number;
   readonly p99: number;
-  /** The same of the busiest owner alone, or of its parts. */
+  /** The same for the busiest owner alone, or its parts. */
   readonly hotP99: number;
-  /** Of the requests that came, those that were settled by the end of the time and the provider's share of it. */
+  /** The fraction of arrived requests that were settled by the end, with time for the provider added. */
   readonly served: number;
   readonly hotServed: number;
-  /** Requests of a settlement, on average. */
+  /** Average number of requests in a settlement. */
   readonly batch: number;
-  /** Part of its cores that the busiest node used, 0 to 1. */
+  /** The fraction of its cores that the busiest node used, 0 to 1. */
   readonly busiest: number;
-  /** Cores that were used, over all nodes. */
+  /** Cores in use, over all nodes. */
   readonly cores: number;
-  /** Requests a second of the busiest owner, or of its parts. */
+  /** Requests per second of the busiest owner, or of its parts. */
   readonly hotPerSecond: number;
 }
 
@@ -71,7 +71,7 @@ interface Request {
 
 type Stage = 'admission' | 'settlement';
 
-/** What happens next, by time. */
+/** A queue of events, by time. */
 class Events {
   private readonly heap: { readonly at: number; readonly order: number; readonly run: () => void }[] = [];
   private order = 0;
@@ -96,7 +96,7 @@ class Events {
     this.at(this.now + delay, run);
   }
 
-  /** False when nothing happens any more before `until`. */
+  /** False when there are no more events before `until`. */
   next(until: number): boolean {
     const { heap } = this;
     const first = heap[0];
@@ -130,7 +130,7 @@ const isBefore = (
   other: { readonly at: number; readonly order: number },
 ): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/** Those who wait in turn for one of so many places. */
+/** A queue for a number of places. */
 class Places {
   private free: number;
   private readonly waiting: (() => void)[] = [];
@@ -162,7 +162,7 @@ class Places {
   }
 }
 
-/** Ranks drawn by Zipf's law, by the sums of the shares. */
+/** Draws ranks by Zipf's law, from the cumulative shares. */
 function ranks(
   owners: number,
   exponent: number,
@@ -188,10 +188,10 @@ function ranks(
   };
 }
 
-/** One owner's place among shards or replicas: spread as a hash spreads. */
+/** The place of an owner among shards or replicas, distributed like a hash. */
 const spread = (owner: number, over: number): number => (Math.imul(owner + 1, 0x9e3779b1) >>> 0) % over;
 
-/** Simulates so many seconds of a deployment, after a quarter of a second that does not count. */
+/** Simulates this many seconds of a deployment, after a quarter of a second of warm-up. */
 export function simulated(of: Deployment, costs: Costs, seconds: number, seed: number): Figures {
   const events = new Events();
   const random = randomFrom(seed);
@@ -208,7 +208,7 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
   let [came, hotCame, batches, batched] = [0, 0, 0, 0];
   const counts = (time: number): boolean => time >= warmUs && time < endUs;
 
-  /** Locks in one order for all, then a core, then the disk. */
+  /** Takes locks in one order for all, then a core, then the disk. */
   function run(stage: Stage, node: number, batch: readonly Request[], then: () => void): void {
     const cost = costs[stage];
     const cpu = cost.fixed + cost.each * batch.length;
@@ -259,7 +259,7 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
     private schedule(): void {
       if (this.waiting.length === 0 || this.underWay >= maxBatches) return;
       const lasted = events.now - this.lastStart;
-      // A microsecond of room: the rest of a sum may be too small to move the time.
+      // One microsecond of tolerance, because a rounding error may be too small to advance the time.
       if (this.underWay > 0 && lasted < slowBatchUs - 1) {
         if (this.looking) return;
         this.looking = true;
@@ -351,7 +351,7 @@ export function simulated(of: Deployment, costs: Costs, seconds: number, seed: n
     if (next < endUs) events.at(next, arrive);
   }
   events.at(0, arrive);
-  // Who came in time has the provider's time, and a tenth of a second for the database, to be served.
+  // Requests that arrived in time get the provider's time, and a tenth of a second for the database, to be served.
   const lastUs = endUs + costs.providerMs * 1000 + 100_000;
   while (events.next(lastUs));
   const sorted = Float64Array.from(waited).toSorted();

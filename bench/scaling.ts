@@ -1,5 +1,5 @@
-// npm run bench:scaling [-- --per-second N] [--seconds N]: simulates a deployment of many machines from what statements
-// cost on this one. docs/scaling.md says what it teaches.
+// npm run bench:scaling [-- --per-second N] [--seconds N]: simulates a deployment of many machines from the costs of
+// statements on this one. docs/scaling.md says what it teaches.
 import { parseArgs } from 'node:util';
 import { numbersOf } from '../test/support/given-number.ts';
 import { type Costs, type Deployment, simulated, type StatementCost } from './scaling-model.ts';

@@ -1,18 +1,20 @@
-// What `npm run bench` measures: data, and nothing else.
+// What `npm run bench` measures, as data only.
 import { pacedFrames, type RequestName } from './requests.ts';
 
-/** Closed loop: so many callers, each with its next request when it has its answer. Open loop: a fixed rate. */
+/**
+ * Closed loop: this many callers, each of which sends its next request when it has its answer. Open loop: a fixed rate.
+ */
 export type Load =
   | { readonly callers: number; readonly requests: number }
   | { readonly perSecond: number; readonly seconds: number };
 
 /**
- * What is read of a load: CPU of the serving process and of its PostgreSQL in microseconds a unit, times in
- * milliseconds: of whole calls, and to the first byte of the answer's body.
+ * The measures of a load: CPU of the serving process and of its PostgreSQL in microseconds per unit, and times in
+ * milliseconds, of whole calls and to the first byte of the answer's body.
  */
 export type Measure = 'cpu' | 'database' | 'p50' | 'p99' | 'firstP50' | 'firstP99';
 
-/** The gateway's profiles by name, the same in other ways of use, and what they are laid beside. */
+/** The gateway's profiles by name, the same in other modes, and what they are compared with. */
 export type SideName =
   | 'bare proxy'
   | 'pass-through'
@@ -28,17 +30,17 @@ export interface Scenario {
   readonly title: string;
   readonly load: Load;
   readonly request: RequestName;
-  /** What CPU is divided by, and how many of it a request has. */
+  /** The unit that CPU is divided by, and the number of units in a request. */
   readonly unit: 'request' | 'frame';
   readonly unitsPerRequest: number;
-  /** The first is the yardstick of the others. */
+  /** The first one is the yardstick for the others. */
   readonly sides: readonly SideName[];
-  /** Measured in the same rounds, and compared with nothing. */
+  /** Measured in the same rounds, but not compared. */
   readonly beside: readonly SideName[];
-  /** Whether a peer is measured, too. */
+  /** Whether a peer is measured too. */
   readonly withPeer: boolean;
   readonly measures: readonly Measure[];
-  /** Rounds that do not count: compiling is not what is measured. */
+  /** Rounds that do not count, so that compilation is not measured. */
   readonly warmRounds: number;
 }
 
@@ -50,7 +52,7 @@ const profiles = {
   withPeer: true,
   warmRounds: 1,
 } as const;
-/** What a request costs, side by side. */
+/** The cost of a request, side by side. */
 const costPerRequest = { ...perRequest, ...profiles, measures: ['cpu', 'database'] } as const;
 const families = {
   sides: ['budgeted', 'budgeted, /v1/messages'],
@@ -113,7 +115,7 @@ export const scenarios: readonly Scenario[] = [
     ...perRequest,
     ...profiles,
     measures: ['firstP50', 'firstP99'],
-    // All sides are warm by then.
+    // All sides are warmed up by then.
     warmRounds: 0,
   },
   {
@@ -125,7 +127,7 @@ export const scenarios: readonly Scenario[] = [
     ...profiles,
     beside: ['a commit'],
     measures: ['p50', 'p99'],
-    // All sides are warm by then.
+    // All sides are warmed up by then.
     warmRounds: 0,
   },
   {
@@ -166,7 +168,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** The load with so many times the requests, or the time; never fewer requests than callers. */
+/** The load with the requests, or the time, multiplied by `scale`. Never fewer requests than callers. */
 export const scaled = (load: Load, scale: number): Load =>
   'callers' in load
     ? { ...load, requests: Math.max(load.callers, Math.round(load.requests * scale)) }

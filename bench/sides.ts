@@ -1,4 +1,4 @@
-// What `npm run bench` puts under load: each gateway with a PostgreSQL of its own, so that its CPU is told apart.
+// What `npm run bench` puts under load: each gateway has its own PostgreSQL, so that its CPU is measured apart.
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,26 +17,26 @@ import { sweptFolder } from '../test/support/swept-folder.ts';
 
 export type Sample = Readonly<Partial<Record<Measure, number>>>;
 
-/** Something that is measured in turn with others. */
+/** A subject that is measured in turn with others. */
 export interface Side {
   readonly name: SideName;
-  /** Fails at once where a request of the scenario is not answered: not in the middle of a long run. */
+  /** Fails at once if a request of the scenario is not answered, rather than in the middle of a long run. */
   readonly tried: (scenario: Scenario) => Promise<void>;
-  /** Is asked until nothing is compiled any more: before that it takes up to three times the CPU. */
+  /** Sends requests until nothing is compiled any more: before that they take up to three times the CPU. */
   readonly warmedUp: () => Promise<void>;
   readonly sample: (scenario: Scenario, scale: number) => Promise<Sample>;
-  /** Undefined of what has no process of its own. */
+  /** `undefined` without a process of its own. */
   readonly resident: (() => Resident) | undefined;
 }
 
 const key = aKey();
 
-/** How a gateway is set up. */
+/** The configuration of a gateway. */
 interface Profile {
   readonly capture: 'disabled' | 'summary_only' | 'redacted_payloads';
   /** A hard budget, which is checked at each request and never reached. */
   readonly budgeted: boolean;
-  /** Metrics, and spans of a tenth of the requests. */
+  /** Metrics, and spans for a tenth of the requests. */
   readonly telemetry: boolean;
   readonly workers: number;
 }
@@ -52,7 +52,7 @@ const profiles = {
 type ProfileName = keyof typeof profiles;
 
 const exportSeconds = 1;
-/** What is left behind the answers of a load is done in this time, one export included: it belongs to that load. */
+/** Work that follows the answers of a load ends within this time, including one export: it belongs to that load. */
 const aftermathMs = 1200;
 
 const models = Object.entries(upstreamModels);
@@ -92,14 +92,14 @@ const config = (upstreamUrl: string, sinkUrl: string, { capture, budgeted, telem
   api_keys: [{ name: 'bench', owner: 'user:bench@example.com', value: key }],
 });
 
-/** A process that serves, and what it keeps its rows in. */
+/** A serving process and the database of its rows. */
 interface Server {
   readonly process: Measured;
   readonly workers: number;
   readonly databaseMicros: (() => number) | undefined;
 }
 
-/** How a server is asked. */
+/** How requests to a server are made. */
 interface Manner {
   readonly family: Family;
   readonly headers: Target['headers'];
@@ -118,7 +118,7 @@ const under = (load: Load, target: Target, body: Buffer): Promise<readonly Answe
     ? closedLoop(target, body, load.callers, load.requests)
     : openLoop(target, body, load.perSecond, load.seconds);
 
-/** Small chats, of each process that serves. */
+/** Small chats per serving process. */
 const warmingRequests = 30_000;
 
 function served(
@@ -179,7 +179,7 @@ const committed = (client: Client): Side => ({
   },
 });
 
-/** Everything that is started, each thing once, and ended in the opposite order. */
+/** Everything that is started, each thing once, and stopped in reverse order. */
 export class Stage {
   private readonly ends: AsyncDisposableStack;
   private readonly folder: string;
@@ -207,7 +207,7 @@ export class Stage {
     const ends = new AsyncDisposableStack();
     const folder = await sweptFolder('bench');
     ends.defer(() => rm(folder, { recursive: true, force: true }));
-    // As operators run it: a clone also holds what strips its types.
+    // As operators run it: in a clone, type stripping also takes memory.
     const script = await layOutPackage(folder);
     const sink = await startOtlpSink();
     ends.defer(sink.close);
@@ -216,7 +216,7 @@ export class Stage {
     return new Stage(ends, { folder, script, upstreamUrl: upstream.url, sinkUrl: sink.url }, peer);
   }
 
-  /** However often it is asked for: all wait for the one end. */
+  /** May be called more than once: all calls wait for the same end. */
   close(): Promise<void> {
     return (this.closing ??= this.ends.disposeAsync());
   }

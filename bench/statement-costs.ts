@@ -1,4 +1,4 @@
-// What the two statements of the money path take of PostgreSQL's CPU: for the statement, and for each request in it.
+// PostgreSQL's CPU for the two statements of the money path: for the statement, and for each request in it.
 import { readFileSync } from 'node:fs';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
@@ -9,7 +9,7 @@ import { ledgerScene, makeUsers } from './ledger-scene.ts';
 import { median } from './load.ts';
 import type { Costs, StatementCost } from './scaling-model.ts';
 
-/** CPU of the server's processes for clients so far, in microseconds: the kernel has it by the nanosecond. */
+/** CPU so far of the server's processes for clients, in microseconds. The kernel counts it in nanoseconds. */
 export async function backendMicros(client: Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
@@ -24,7 +24,7 @@ const batchSize = 32;
 const rounds = 6;
 const requestsPerRound = 960;
 
-/** Of requests with a hard budget and a summary row, on this machine; takes half a minute. */
+/** Measures requests with a hard budget and a summary row on this machine. Takes half a minute. */
 export async function measuredCosts(): Promise<Pick<Costs, 'admission' | 'settlement' | 'commit'>> {
   const scene = await ledgerScene();
   const client = new Client(scene.url);
@@ -60,7 +60,7 @@ export async function measuredCosts(): Promise<Pick<Costs, 'admission' | 'settle
             if (!answers.every((answer) => E.isRight(answer))) throw new Error(`${name} failed`);
           }
           const micros = ((await backendMicros(client)) - before) / asked.length;
-          // The first round is for warmth.
+          // The first round is a warm-up.
           if (round > 0) samples[name][size as 0 | 1].push(micros);
         }
       }
@@ -84,7 +84,7 @@ export async function measuredCosts(): Promise<Pick<Costs, 'admission' | 'settle
   }
 }
 
-/** One alone takes `fixed + each`, one of a batch `fixed / batchSize + each`. */
+/** A single request costs `fixed + each`, and one in a batch `fixed / batchSize + each`. */
 function costOf([alone, together]: readonly [readonly number[], readonly number[]]): StatementCost {
   const fixed = ((median(alone) - median(together)) * batchSize) / (batchSize - 1);
   return { fixed: Math.max(0, fixed), each: Math.max(1, median(alone) - fixed) };

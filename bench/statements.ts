@@ -1,5 +1,5 @@
-// npm run bench:statements: CPU of PostgreSQL per request for the statements of the money path, admission and
-// settlement together: one request at a time, and in batches of 32.
+// npm run bench:statements: PostgreSQL's CPU per request for the statements of the money path, admission and settlement
+// together: for single requests, and in batches of 32.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
@@ -53,7 +53,7 @@ async function serve(part: Part): Promise<void> {
   if (part.captured) payloads.keep({ requestLogId: id, scope: scopeOf(caller) }, () => bodies.of(number));
 }
 
-/** So many requests at once, and again when all of them have ended. */
+/** This many requests at once, and the next ones when all of them have ended. */
 async function serveAll(part: Part, atOnce: number, requests: number): Promise<void> {
   for (let left = requests; left > 0; left -= atOnce)
     await Promise.all(Array.from({ length: atOnce }, () => serve(part)));
@@ -108,7 +108,7 @@ try {
     { name: `batches of ${batchSize}`, atOnce: batchSize, requests: batchSize * batches },
   ];
   const cases = loads.flatMap((load) => parts.map((part) => ({ load, part, costs: [] as Cost[] })));
-  // The first round is for warmth.
+  // The first round is a warm-up.
   for (let round = 0; round <= rounds; round += 1)
     for (const { load, part, costs } of cases) {
       const cost = await measured(part, load.atOnce, load.requests);

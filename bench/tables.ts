@@ -1,7 +1,7 @@
 import type { Conditions, Figure, Figures, Memory, Results, ScenarioResult } from './results.ts';
 import { type Measure, type Scenario, scenarios } from './scenarios.ts';
 
-/** A column of a scenario's table; a side that has nothing for it has a dash. */
+/** A column of a scenario's table. A side without a value has a dash. */
 interface Column {
   readonly head: string;
   readonly cell: (figures: Figures) => string;
@@ -46,7 +46,7 @@ const columnsOf: Readonly<
   firstP99: () => timeColumns('p99', ({ firstP99 }) => firstP99),
 };
 
-/** A table in Markdown whose columns stand below each other in plain text, too. */
+/** A table in Markdown whose columns are also aligned in plain text. */
 export function table(rows: readonly (readonly string[])[]): string {
   const [head = []] = rows;
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -93,7 +93,7 @@ export function conditionsLine(of: Conditions): string {
   );
 }
 
-/** The page with its tables made anew: each stands between `<!-- bench: NAME -->` and `<!-- end -->`. */
+/** The page with its tables generated again, each between `<!-- bench: NAME -->` and `<!-- end -->`. */
 export const withTables = (page: string, results: Results): string =>
   page.replaceAll(
     /(<!-- bench: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g,

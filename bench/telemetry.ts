@@ -1,4 +1,5 @@
-// npm run bench:telemetry: what telemetry costs a request, against the same gateway without it, interleaved in one run.
+// npm run bench:telemetry: the cost of telemetry per request, compared with the same gateway without it, interleaved in
+// one run.
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,16 +18,16 @@ const { values } = parseArgs({
 });
 const { rounds, requests } = numbersOf(values, 'rounds', 'requests');
 const callers = 64;
-/** What waits when the load is over is sent in this time; it belongs to the requests of its round. */
+/** What is queued when the load ends is sent within this time: it belongs to the requests of its round. */
 const aftermathMs = 2500;
 
 const key = aKey();
 
 interface Variant {
   readonly name: string;
-  /** Undefined: telemetry is off. */
+  /** `undefined`: telemetry is off. */
   readonly ratio: number | undefined;
-  /** Times the CPU without telemetry that it may take. */
+  /** The CPU that it may take, as a multiple of that without telemetry. */
   readonly atMost: number;
 }
 
@@ -83,7 +84,7 @@ try {
       }),
     );
   }
-  // Twice for warmth: compiling is not what is measured.
+  // Two warm-up rounds, so that compilation is not measured.
   for (let warm = 0; warm < 2; warm += 1) for (const gateway of gateways) await cpuPerRequest(gateway);
   const costs: number[][] = variants.map(() => []);
   for (let round = 0; round < rounds; round += 1)
