@@ -49,10 +49,7 @@ const tagOf = (pair: { readonly tag_key: string; readonly tag_value: string }): 
 interface Queries {
   /** No filter, each filter alone, and the combinations that people use. */
   readonly usual: readonly string[];
-  /**
-   * Combinations without a common index: the rows of the leading filter are read, which takes longer the more there
-   * are.
-   */
+  /** Combinations without a common index: all rows of the leading filter are read, however many there are. */
   readonly unusual: readonly string[];
 }
 

@@ -14,9 +14,7 @@ export type Arrivals = (stop: (why: GatewayError) => void) => Arriving;
 export interface Pace {
   /** How long a body may take, whatever its speed. */
   readonly firstMs: number;
-  /**
-   * Each time this many more bytes arrive, the body gets one more second; `Infinity`: no number of bytes gives it more.
-   */
+  /** Each time this many bytes arrive, the body gets one more second. `Infinity`: it never gets more. */
   readonly bytesPerSec: number;
   /** How often bodies are checked. */
   readonly lookMs: number;

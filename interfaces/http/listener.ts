@@ -39,7 +39,7 @@ export interface ListenerTerms {
   /** Concurrent connections. Further ones are closed on arrival, and `full` is called for each. */
   readonly maxConnections: number;
   readonly full: () => void;
-  /** Undefined: plain HTTP. */
+  /** `undefined`: plain HTTP. */
   readonly tls: TlsIdentity | undefined;
 }
 
@@ -144,8 +144,8 @@ function serverOf(
 }
 
 /**
- * An HTTP server knows connections only from the end of their TLS handshake. Returns a function that ends earlier ones
- * too.
+ * An HTTP server knows connections only from the end of their TLS handshake. Returns a function that also ends those
+ * that are still in it.
  */
 function watchHandshakes(server: TlsServer): () => void {
   const sockets = new Set<Socket>();

@@ -15,7 +15,7 @@ export interface LoadLimits {
   readonly maxBufferedBytes: number;
 }
 
-/** What all requests of one owner hold together. */
+/** The load of one owner, over all of its requests. */
 interface OwnerLoad {
   requests: number;
   bytes: number;
@@ -23,9 +23,9 @@ interface OwnerLoad {
 
 /**
  * At most `server.max_in_flight` requests and `server.max_buffered_bytes` bytes. One owner has at most its share of the
- * requests (`server.max_in_flight_per_owner`). The same share of the bytes, the last of the buffer, is closed to an
- * owner that holds more than its share in several requests. So no owner can fill the buffer for all others, and yet one
- * large body always fits.
+ * requests (`server.max_in_flight_per_owner`). The last part of the buffer, as large as the same share of the bytes, is
+ * closed to an owner that holds more than its share in several requests. So no owner can fill the buffer for all
+ * others, and yet one large body always fits.
  */
 export function loadGate(limits: LoadLimits) {
   const all: Load = { limits, owners: new Map(), inFlight: 0, buffered: 0 };
@@ -41,7 +41,7 @@ export function loadGate(limits: LoadLimits) {
 
 export type LoadGate = ReturnType<typeof loadGate>;
 
-/** What all requests hold. */
+/** The load of all requests. */
 interface Load {
   readonly limits: LoadLimits;
   readonly owners: Map<string, OwnerLoad>;

@@ -20,7 +20,9 @@ const faults: Readonly<Record<string, readonly [status: string, error: GatewayEr
 };
 const noHttp = ['400 Bad Request', invalidRequest('The request is not valid HTTP.')] as const;
 
-/** The client disconnected, perhaps within its body. Its request sees a client disconnect. */
+/**
+ * The client disconnected, perhaps in the middle of its body. For its request that is an ordinary client disconnect.
+ */
 const endOfInput = 'HPE_INVALID_EOF_STATE';
 
 /** Emitted, with the error, by a request whose body turns out not to be HTTP. A late reader calls {@link bodyFault}. */

@@ -20,7 +20,7 @@ const openAiType = (status: number): string => {
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 };
 
-/** The members of an error, for chat completions, responses and embeddings alike. */
+/** The members of an error of chat completions, responses and embeddings. */
 const openAiError = ({ status, message, param, code }: ErrorAnswer): object => ({
   message,
   type: openAiType(status),

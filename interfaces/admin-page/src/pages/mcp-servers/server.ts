@@ -7,7 +7,8 @@ export type McpTool = AskedServer['tools'][number];
 export type AllowedOwner = McpServer['allowed_owners'][number];
 
 /**
- * The query that asks a server. The gateway calls the server for it, which may take as long as the server's timeout.
+ * The query for a server's health and tools. The gateway then calls the server, which may take as long as that server's
+ * timeout.
  */
 export const askedServer = (id: string) => ({
   queryKey: ['mcp-servers', 'asked', id],
