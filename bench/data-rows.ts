@@ -24,7 +24,7 @@ export const models = [
 ] as const;
 
 /**
- * Callers and models; owners that existed before get nothing. Everybody has three favourite models, one or two
+ * Callers and models. Users that existed before get no requests. Everybody has three favourite models, one or two
  * harnesses and a few keys. Requests of teams, and those of a few people, name a service.
  */
 export const fill = (url: string): Promise<void> =>

@@ -51,8 +51,8 @@ interface State {
 }
 
 /**
- * Koa without its watch on the end of each response (`on-finished`). Handlers answer by themselves and `openContext`
- * detects client disconnects, and that watch cost as much as routing and reading a small body together.
+ * Koa without its watch on the end of each response (`on-finished`), which costs as much as routing and reading a small
+ * body together. It is not needed: handlers answer by themselves, and `openContext` detects client disconnects.
  */
 class GatewayApp extends Koa<State> {
   private readonly onDefect: (error: unknown) => void;

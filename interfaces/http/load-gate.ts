@@ -1,6 +1,6 @@
 import type { HeldMemory } from '../../application/model-request.ts';
 
-/** What one request holds of the process. Released when it ends, except for memory that is kept for longer. */
+/** The resources that one request holds. Released when it ends, except for memory that is kept for longer. */
 export interface Lease extends HeldMemory {
   /**
    * Names the owner of the request, before it holds anything. False when that owner has as many in flight as allowed.

@@ -77,8 +77,8 @@ const heard = ({ role, texts }: Said): string =>
 const charsIn = (texts: readonly string[]): number => texts.reduce((chars, text) => chars + text.length, 0);
 
 /**
- * What was said. System messages and instructions are not the last message: agents send some after the message that
- * they want answered.
+ * Summarises what was said. System messages do not count as the last message, because agents send some after the
+ * message that they want answered.
  */
 export function spoken(said: readonly Said[], instructions: readonly string[] = []): Spoken {
   const last = said.findLast(({ role }) => speakers.includes(role)) ?? said.at(-1);

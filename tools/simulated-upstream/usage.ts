@@ -72,7 +72,7 @@ export function responsesUsageJson(counts: Counts, directives: Directives): stri
   );
 }
 
-/** The usage of a message as JSON text: cached tokens are counted besides the input tokens, and there is no total. */
+/** The usage of a message as JSON text: cached tokens are listed apart from the input tokens, and there is no total. */
 export function messagesUsageJson(counts: Counts, directives: Directives): string {
   const { prompt, completion, reasoning } = textsOf(counts, directives, '');
   return object(

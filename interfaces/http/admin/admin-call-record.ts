@@ -9,7 +9,7 @@ const leftStatus = 499;
 /** The only call that is recorded as a login. */
 export const loginPath = '/api/v1/auth/login';
 
-/** What becomes known about one call of the admin API while it is handled. */
+/** What is learned about one call of the admin API while it is handled. */
 export class AdminCallRecord {
   readonly address: string;
   /** The user whose session is used, opened or ended. */

@@ -246,7 +246,7 @@ async function answerOf(
   }
 }
 
-/** The error's envelope, with `data` beside `error` when the failure carries the present state. */
+/** The error's envelope, with `data` beside `error` when the failure carries the current state. */
 function sendFailure(context: RequestContext, failure: AdminFailure): void {
   const { present, ...error } = failure;
   if (present === undefined) return sendError(context, 'openai', error, connectionHeaders(error));

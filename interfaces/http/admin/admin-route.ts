@@ -32,7 +32,7 @@ export interface AdminCall {
   readonly ifMatch: string | undefined;
 }
 
-/** An expected failure, with the present state of an object that could not be changed. */
+/** An expected failure, with the current state of an object that could not be changed. */
 export type AdminFailure = GatewayError & { readonly present?: AdminData };
 
 /** What a body describes, as in `a budget`, and its members. */
@@ -213,7 +213,7 @@ export const notFound = (what: string, param: string): AdminFailure => ({
   param,
 });
 
-/** Somebody else changed it in the meantime; the answer shows its present state. */
+/** Somebody else changed it in the meantime; the answer shows its current state. */
 export const conflictWith = (present: AdminData): AdminFailure => ({
   code: 'conflict',
   message: 'It was changed in the meantime: read its present state, and decide again.',

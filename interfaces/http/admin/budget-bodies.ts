@@ -47,7 +47,7 @@ const budget = objectOf(budgetFields);
 
 const author = choiceValue(['admin', 'config']);
 
-/** A past or present budget, with who set it and who removed it. */
+/** A past or current budget, with who set it and who removed it. */
 export const pastBudget = objectOf({
   ...budgetFields,
   set_by: orNull(author),

@@ -20,7 +20,7 @@ export const unchanged = <A, B extends AdminData>(
 ): AdminFailure =>
   changed.kind === 'missing' ? notFound(what, param) : conflictWith(present(changed.present));
 
-/** The answer to a change: the object in its present state, or the failure. */
+/** The answer to a change: the object in its current state, or the failure. */
 export const changedAnswer = <A, B extends AdminData>(
   changed: Changed<A>,
   named: Named<A, B>,

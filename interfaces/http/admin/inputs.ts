@@ -54,7 +54,7 @@ export const otherwise = <A, B extends Json | undefined>(codec: Input<A>, value:
     false,
   );
 
-/** The same input, or null, which removes the present value. */
+/** The same input, or null, which removes the current value. */
 export const orNullInput = <A>(codec: Input<A>): Input<A | null> =>
   new Input<A | null>(
     codec.name,

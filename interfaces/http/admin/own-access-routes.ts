@@ -38,7 +38,7 @@ const present = { password: passwordInput };
 const presentAndCode = { ...present, code: codeInput };
 const passwords = { current_password: passwordInput, new_password: passwordInput };
 
-/** A person's own second factor and password. Each change requires the present password again. */
+/** A person's own second factor and password. Each change requires the current password again. */
 export const ownAccessRoutes = (ports: OwnAccessRoutesPorts): readonly OpenRoute[] => [
   ...factorRoutes(ports),
   passwordRoute(ports),

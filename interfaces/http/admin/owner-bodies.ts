@@ -92,7 +92,7 @@ export const presentAccount = (account: StoredServiceAccount): t.TypeOf<typeof a
   ...presentShared(account),
 });
 
-/** The effects of deactivating an owner; null for a change that did not. */
+/** The effects of deactivating an owner; null for any other change. */
 export const presentEffects = (done: Deactivated | undefined): t.TypeOf<typeof effects> =>
   done === undefined
     ? null

@@ -131,7 +131,7 @@ const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof 
 const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
-/** A password as typed, present or new. */
+/** A password as typed, current or new. */
 export const passwordInput = input(
   `must be text of 1 to ${maxPasswordBytes} bytes`,
   { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },

@@ -38,8 +38,7 @@ const tokenBody = objectOf(tokenFields);
 const shownTokenBody = objectOf({ ...tokenFields, token: textValue });
 
 /**
- * Tokens of the admin API for scripts. A token cannot create or revoke tokens, so a leaked one cannot outlive its
- * revocation.
+ * Tokens of the admin API for scripts. A token cannot create or revoke tokens, so its power ends when it is revoked.
  */
 export const tokenRoutes = (ports: CreateTokenPorts): readonly AdminRoute[] => [
   listRoute({

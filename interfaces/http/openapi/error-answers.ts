@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import { keptStatuses } from '../../../domain/upstream/upstream-fault.ts';
 import { type Envelope, errorTypes, messagesError, openAiError } from '../error-presenter.ts';
 
-/** `{error: {message, type, param, code}}`. `data` shows the present state when a change came too late. */
+/** `{error: {message, type, param, code}}`. `data` shows the current state when a change came too late. */
 const openAiErrorSchema: JsonObject = {
   type: 'object',
   properties: {

@@ -41,7 +41,7 @@ export class ApiError extends Error {
   /** The invalid field or parameter. */
   readonly param: string | undefined;
   readonly requestId: string | undefined;
-  /** With 409: the present state. */
+  /** With 409: the current state. */
   readonly present: unknown;
 
   constructor(told: {

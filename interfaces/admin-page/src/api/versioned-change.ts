@@ -14,7 +14,7 @@ interface Terms<S extends Versioned, C, R> {
   readonly from: S;
   /** Makes the change to the version in `ifMatch`, the value of the `If-Match` header. */
   readonly change: (wish: C, ifMatch: string) => Promise<R>;
-  /** Reads the present state after a conflict. */
+  /** Reads the current state after a conflict. */
   readonly present: () => Promise<S>;
   readonly onDone: (changed: R, wish: C) => void;
 }
@@ -27,7 +27,7 @@ export interface VersionedChange<S, C> {
   readonly error: Error | null;
   /** The state that somebody else saved in the meantime. */
   readonly theirs: S | undefined;
-  /** The change that met the conflict. */
+  /** One's own change, which met the conflict. */
   readonly mine: C | undefined;
   /** Discards one's own change and makes theirs the base of the next one. Returns theirs, for the form. */
   readonly takeTheirs: () => S | undefined;
@@ -36,7 +36,7 @@ export interface VersionedChange<S, C> {
 }
 
 /**
- * A change to one version of an object. If the object has another version by now, it is not changed, and its present
+ * A change to one version of an object. If the object has another version by now, it is not changed, and its current
  * state is returned in `theirs`.
  */
 export function useVersionedChange<S extends Versioned, C, R>({

@@ -27,10 +27,10 @@ import {
 
 type Act = { readonly kind: 'new' } | { readonly kind: 'change' | 'remove'; readonly limit: Limit };
 
-/** How often the present use is reloaded. */
+/** How often the current use is reloaded. */
 const refreshMs = 5_000;
 
-/** Rate limits of keys, people, teams and models, with their present use. */
+/** Rate limits of keys, people, teams and models, with their current use. */
 export function Page() {
   const { filters } = useAddress();
   const [act, setAct] = useState<Act>();
@@ -107,7 +107,7 @@ const NoLimits = ({ isFiltered }: { readonly isFiltered: boolean }) => (
   </Empty>
 );
 
-/** The present use of a measure: “12 of 60”, with a bar. */
+/** The current use of a measure: “12 of 60”, with a bar. */
 function Taken({ limit, measure }: { readonly limit: Limit; readonly measure: Measure }) {
   const most = limit[measure];
   if (most === null) return <Dash />;

@@ -24,7 +24,7 @@ export function ChangeDialog<S, C>({
   /** `danger` for destructive changes. */
   readonly tone?: 'primary' | 'danger';
   readonly change: VersionedChange<S, C>;
-  /** The present content of the form; `undefined` when it cannot be saved. */
+  /** The current content of the form; `undefined` when it cannot be saved. */
   readonly wish: C | undefined;
   /** Both states, member by member. */
   readonly rows: (theirs: S, mine: C) => readonly ConflictRow[];

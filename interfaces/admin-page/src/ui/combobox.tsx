@@ -15,7 +15,7 @@ export interface ChoiceGroup<C extends Choice> {
 
 /**
  * A field with its choices below it, following the ARIA pattern: the focus stays in the field, arrows move, Enter
- * chooses. The choices are those for the present text of the field, or none.
+ * chooses. The choices are those for the current text of the field, or none.
  */
 export function Combobox<C extends Choice>({
   label,

@@ -86,5 +86,5 @@ const isOutside = ({ clientX, clientY }: PointerEvent, element: Element): boolea
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 };
 
-/** The first control after the header. Another dialog may be nested in the body. */
+/** Controls below the header. `:scope >`, because a dialog may contain another one. */
 const firstControl = ':scope > .dialog-body > :not(header) :is(input, select, textarea, button)';

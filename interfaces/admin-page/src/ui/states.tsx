@@ -16,7 +16,7 @@ export function Waiting({ for: what }: { readonly for: string }) {
   );
 }
 
-/** Shown beside earlier data while the present query loads. */
+/** Shown beside earlier data while the current query loads. */
 export const StaleSign = ({ what }: { readonly what: string }) => (
   <Waiting for={`${what}; what stands here is from before`} />
 );

@@ -28,7 +28,7 @@ export interface TableProps<R> {
   readonly openKey?: string | undefined;
   readonly error?: Error | null;
   readonly again?: () => void;
-  /** The rows are those of an earlier query, while the present one loads. */
+  /** The rows are those of an earlier query, while the current one loads. */
   readonly isStale?: boolean;
   /** Shown when there are no rows. */
   readonly empty: ReactNode;

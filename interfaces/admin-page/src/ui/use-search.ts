@@ -12,7 +12,7 @@ export type Search<C extends Choice> = (
 const pauseMs = 150;
 
 /**
- * The choices for the text of a field. They belong to their text: until the answer for the present text arrives there
+ * The choices for the text of a field. They belong to their text: until the answer for the current text arrives there
  * are none, and answers for other texts are not shown.
  *
  * @param of distinguishes searches for different things.

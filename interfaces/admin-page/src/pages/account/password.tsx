@@ -6,7 +6,7 @@ import { faultOf, TextField } from '../../ui/fields.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 
-/** Changes one's own password. The present one is required. */
+/** Changes one's own password. The current one is required. */
 export function ChangePassword() {
   const { email } = useSession();
   const [present, setPresent] = useState('');

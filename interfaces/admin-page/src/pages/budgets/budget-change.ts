@@ -15,7 +15,7 @@ const stateOf = ({ budget }: Owner): BudgetState => ({ version: budget?.budget_i
 
 /**
  * A change to the budget that the form was opened on. The API applies budget changes in order, whatever was there
- * before. So the present budget is read just before the change, and shown if somebody else has changed it.
+ * before. So the current budget is read just before the change, and shown if somebody else has changed it.
  */
 export function useBudgetChange<C, R>(
   owner: Owner,

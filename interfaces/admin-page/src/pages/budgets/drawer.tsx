@@ -15,7 +15,7 @@ import { SpendByDay } from './days.tsx';
 import { History } from './history.tsx';
 import { budgetsKey, callsOf, eachOf, type Owner, rowsOf } from './owners.ts';
 
-/** The budget of one owner: its present terms, the spend by day, and its history. */
+/** The budget of one owner: its current terms, the spend by day, and its history. */
 export function OwnerDrawer({
   owner,
   onSet,

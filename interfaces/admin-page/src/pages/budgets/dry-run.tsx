@@ -5,7 +5,7 @@ import { type BudgetTerms, eachOf } from './owners.ts';
 
 type Found = Got<'/api/v1/admin/spend/budgets/teams/{team_id}/dry-run', 'post'>;
 
-/** What a hard budget with these terms would have blocked, in the last window and in the present one. */
+/** What a hard budget with these terms would have blocked, in the last window and in the current one. */
 export const DryRun = ({
   found: { last_window: last, current_window: current },
   terms,

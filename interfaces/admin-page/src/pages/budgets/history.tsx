@@ -51,7 +51,7 @@ const columns: readonly Column<Entry>[] = [
   },
 ];
 
-/** Every past and present budget of an owner, newest first. */
+/** Every past and current budget of an owner, newest first. */
 export function History({ owner }: { readonly owner: Owner }) {
   const history = useInfiniteQuery({
     queryKey: [...budgetsKey, keyOf(owner), 'history'],

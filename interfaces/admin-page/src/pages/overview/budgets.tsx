@@ -45,7 +45,7 @@ const columns: readonly Column<Standing>[] = [
   },
 ];
 
-/** The ten budgets that are nearest to their amount in the present window. */
+/** The ten budgets that are nearest to their amount in the current window. */
 export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budgets'] }) => (
   <div className="whole">
     <Table

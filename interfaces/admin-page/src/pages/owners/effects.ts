@@ -1,4 +1,4 @@
-/** The effects of activating or deactivating an owner, as the API reports them; `null` for any other change. */
+/** The effects of deactivating an owner, as the API reports them; `null` for any other change. */
 export type Effects = {
   readonly keys_refused: number;
   readonly sessions_ended: number;

@@ -93,7 +93,7 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** A change by version. After a conflict the refusal itself contains the present state. */
+/** A change by version. After a conflict the refusal itself contains the current state. */
 function useLimitChange<C, R>(
   limit: Limit,
   change: (wish: C, version: string | undefined) => Promise<R>,
@@ -116,7 +116,7 @@ function useLimitChange<C, R>(
   });
 }
 
-/** The present state. If there is none the limit no longer exists, which counts as version 0. */
+/** The current state. If there is none the limit no longer exists, which counts as version 0. */
 function presentOf(limit: Limit, told: unknown): Limit {
   const fields = fieldsOf(told);
   return {

@@ -30,7 +30,7 @@ export const limitsKey = ['rate-limits'] as const;
 export const keyOf = ({ subject_kind: kind, subject_id: id }: Subject): string => `${kind}:${id}`;
 export const nameOf = (limit: Limit): string => limit.subject_name ?? limit.subject_id;
 
-/** The present use of a measure. */
+/** The current use of a measure. */
 export const takenOf = (limit: Limit, measure: Measure): number =>
   ({
     requests_per_minute: limit.current_window.requests,
