@@ -1,8 +1,8 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 
 /**
- * Makes the data folder, with its keys, passwords, journal and database, nobody else's to enter; one that others may
- * enter is closed. Left alone is one that belongs to somebody else, or to everybody (`/tmp`).
+ * Makes the data folder, which holds keys, passwords, journal and database, inaccessible to other users. A folder that
+ * others may enter is closed, unless it belongs to somebody else or is shared (`/tmp`).
  */
 export async function closedFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -11,22 +11,22 @@ export const gatewayName = 'gateway';
 /** initdb takes about a second; the rest is allowance for slow disks. */
 const initdbTimeoutMs = 120_000;
 
-/** An unfinished cluster older than this was left by a start that was killed: no initdb runs so long. */
+/** No initdb runs this long, so an unfinished cluster older than this was left behind by a start that was killed. */
 const leftoverMs = 5 * initdbTimeoutMs;
 
 const unfinishedPrefix = 'cluster-new-';
 
 /**
- * How the programs name the cluster. Root's server runs as a user who may not pass through the folders above the
- * cluster (a home with mode 0700), so it is started inside and names the cluster by its working directory, which
- * needs no permission above; the server never leaves it.
+ * The path by which the programs name the cluster. When started by root, the server runs as a user who may not be able
+ * to traverse the folders above the cluster (a home with mode 0700). It is therefore started inside the cluster, which
+ * it never leaves, and names it by its working directory, which needs no permission above.
  */
 export const clusterPath = (cluster: string, user: DatabaseUser | undefined): string =>
   user === undefined ? cluster : '/proc/self/cwd';
 
 /**
- * Makes the cluster. It is built under another name and renamed when complete, so a start that is killed leaves no
- * half-made one, and of two starts at once one wins and both use the same.
+ * Creates the cluster under another name and renames it when complete. A start that is killed leaves no half-made
+ * cluster, and when two starts race, one wins and both use the same cluster.
  */
 export async function makeCluster(
   dir: DataDir,
@@ -59,7 +59,7 @@ async function runInitdb(
     const pwfile = forUser === undefined ? dir.passwordFile : '/proc/self/fd/3';
     const args = ['-D', clusterPath(fresh, user), '-U', gatewayName, '-A', 'scram-sha-256'];
     args.push(`--pwfile=${pwfile}`, '-E', 'UTF8', '--locale=C', '--no-instructions');
-    // The locale is built into PostgreSQL, so text sorts by code point wherever the folder is moved.
+    // The locale is built into PostgreSQL, so text sorts by code point on any machine that the folder is moved to.
     args.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8');
     if (!options.durable) args.push('--no-sync');
     const run = { user, cwd: fresh, timeoutMs: initdbTimeoutMs, descriptor: forUser?.fd };
@@ -70,8 +70,8 @@ async function runInitdb(
 }
 
 /**
- * A file without a name that holds the password for initdb, which runs as `user` and may not read root's password
- * file. The name is gone before `user` owns it, so no other process of `user` can open it.
+ * An unlinked file that holds the password for initdb, which runs as `user` and may not read root's password file. The
+ * name is removed before `user` owns the file, so no other process of `user` can open it.
  */
 async function passwordDescriptor(root: string, password: string, user: DatabaseUser): Promise<FileHandle> {
   const file = path.join(root, `password-for-initdb-${process.pid}-${Date.now()}`);
@@ -99,7 +99,7 @@ async function moveIntoPlace(dir: DataDir, fresh: string): Promise<void> {
   try {
     await rename(fresh, dir.cluster);
   } catch (cause) {
-    // Another start at the same moment was quicker: its cluster has the same password and is used.
+    // A concurrent start was quicker: its cluster has the same password and is used.
     if ((await clusterVersion(dir)) !== undefined) return;
     throw new Error(`${dir.cluster} is in the way: it is not a PostgreSQL cluster. Remove it.`, { cause });
   }
@@ -121,7 +121,7 @@ async function removeLeftovers(root: string): Promise<void> {
   }
 }
 
-/** What initdb said, with the way out where it is known. */
+/** The output of initdb, or what to do about it where that is known. */
 export function explain(ended: Ended, user: DatabaseUser | undefined): string {
   if (/could not look up effective user ID/.test(ended.output)) {
     const uid = user?.uid ?? process.getuid?.();

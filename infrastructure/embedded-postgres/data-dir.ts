@@ -6,10 +6,10 @@ import { folderFault } from './folder-fault.ts';
 import type { DatabaseUser } from './native-process.ts';
 import { useOwnServer } from './platform-package.ts';
 
-/** Where the parts of one embedded database lie. */
+/** The paths of one embedded database. */
 export interface DataDir {
   readonly root: string;
-  /** The PostgreSQL cluster. It has this name only when it is complete. */
+  /** The PostgreSQL cluster. It gets this name only once it is complete. */
   readonly cluster: string;
   /** The superuser's password, 64 hexadecimal digits, mode 0600. */
   readonly passwordFile: string;
@@ -24,7 +24,7 @@ const nobody: DatabaseUser = { uid: 65534, gid: 65534 };
 /** Length of the superuser's password before it is written as hexadecimal digits. */
 const passwordBytes = 32;
 
-/** Opens the data folder, and makes it when it is missing. */
+/** Opens the data folder, creating it when it is missing. */
 export async function openDataDir(dataDir: string): Promise<DataDir> {
   try {
     await closedFolder(dataDir);
@@ -46,8 +46,8 @@ export async function openDataDir(dataDir: string): Promise<DataDir> {
 }
 
 /**
- * Who runs the server. Root runs it as the owner of the cluster, at the first start as `nobody`; everybody else
- * runs it as themselves (`undefined`) and cannot use a cluster that belongs to another.
+ * The user that runs the server. Root runs it as the owner of the cluster, or as `nobody` at the first start. Any other
+ * user runs it as itself (`undefined`) and cannot use a cluster that belongs to another user.
  */
 export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefined> {
   const self = process.getuid?.();
@@ -68,20 +68,20 @@ export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefin
   return undefined;
 }
 
-/** Whether a complete cluster is there, and of which major version of PostgreSQL. */
+/** The major version of PostgreSQL of the cluster, or `undefined` when there is no complete cluster. */
 export const clusterVersion = async (dir: Pick<DataDir, 'cluster'>): Promise<string | undefined> =>
   (await readFile(path.join(dir.cluster, 'PG_VERSION'), 'utf8').catch(orAbsent))?.trim();
 
 /**
- * Whether a data folder has a database; nothing is made where it has none. One that cannot be looked into may have one:
- * opening it tells why it cannot be used.
+ * Whether a data folder has a database; creates nothing. A folder that cannot be read may have one, so it counts:
+ * opening it then reports why it cannot be used.
  */
 export const hasDatabase = async (dataDir: string): Promise<boolean> =>
   (await clusterVersion({ cluster: path.join(dataDir, clusterName) }).catch(() => '')) !== undefined;
 
 /**
- * The superuser's password. It is made at the first start; a cluster whose password file is gone cannot be opened
- * with a new one, so that is an error.
+ * The superuser's password, which is created at the first start. If the cluster exists and its password file is
+ * missing, this is an error: a new password would not open the cluster.
  */
 export async function readOrMakePassword(
   dir: DataDir,
@@ -105,7 +105,7 @@ export async function readOrMakePassword(
   return password;
 }
 
-/** Written whole under another name first; of two starts at once the first to link it wins. */
+/** Writes a complete file under another name first. When two starts race, the first to link its file wins. */
 async function writePassword(file: string): Promise<void> {
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);
@@ -121,7 +121,7 @@ async function writePassword(file: string): Promise<void> {
   await rm(draft);
 }
 
-/** What is not there is undefined; any other error is one. */
+/** Turns a missing file into `undefined` and throws any other error. */
 export function orAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;

@@ -1,9 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/**
- * Why this process cannot write into a folder that is there or is to be made, for a person; undefined when it can.
- */
+/** Tells people why this process cannot write into a folder that exists or will be created; `undefined` if it can. */
 export async function folderFault(folder: string): Promise<string | undefined> {
   const looked = await stat(folder).then(
     (found) => ({ found, code: undefined }),

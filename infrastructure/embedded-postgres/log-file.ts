@@ -2,13 +2,13 @@ import { closeSync, fchownSync, openSync } from 'node:fs';
 import { copyFile, open, stat, truncate } from 'node:fs/promises';
 import type { DatabaseUser } from './native-process.ts';
 
-/** The server's log is moved aside when it is longer; it gets some lines a start, so this is years of them. */
+/** A longer server log is rotated. The server writes a few lines per start, so this is years of them. */
 const logMaxBytes = 4 * 1024 * 1024;
 
-/** How often the length is looked at; a minute of failed logins is the worst that can come in between. */
+/** How often the length is checked. The worst that can arrive in between is a minute of failed logins. */
 const logCheckMs = 60_000;
 
-/** The end of the log that goes into an error message: the few lines of one start. */
+/** The tail of the log that goes into an error message: the few lines of one start. */
 const tailMaxBytes = 4_096;
 
 /** Opens the log for a server that `user` runs. Only the owner may read it. */
@@ -18,10 +18,10 @@ export function openLogFile(file: string, user: DatabaseUser | undefined): { fd:
   return { fd, close: () => closeSync(fd) };
 }
 
-/** Length of the log now, in bytes. */
+/** Current length of the log, in bytes. */
 export const logLength = async (file: string): Promise<number> => (await stat(file)).size;
 
-/** What was written after the first `from` bytes. */
+/** What was written after the first `from` bytes, at most the last `tailMaxBytes` of it. */
 export async function logSince(file: string, from: number): Promise<string> {
   const handle = await open(file, 'r');
   try {
@@ -35,8 +35,8 @@ export async function logSince(file: string, from: number): Promise<string> {
 }
 
 /**
- * Keeps the log short as long as this process lives: a long one becomes `<file>.1` and begins anew. The server
- * appends, so it need not be told. Returns the function that ends the watch.
+ * Keeps the log short for as long as this process lives: a long log is copied to `<file>.1` and truncated. The server
+ * appends, so it need not be notified. Returns the function that stops the checks.
  */
 export function keepLogShort(file: string, log: (line: string) => void): () => void {
   const shorten = async (): Promise<void> => {

@@ -5,12 +5,12 @@ import { orAbsent } from './data-dir.ts';
 import { type DatabaseUser, runToEnd } from './native-process.ts';
 import { type PlatformPackage, useOwnServer } from './platform-package.ts';
 
-/** The database programs, at a place where the database user can run them. */
+/** The database programs, in a folder from which the database user can run them. */
 export interface NativePrograms {
   readonly initdb: string;
   readonly postgres: string;
   readonly pgCtl: string;
-  /** Major version of the programs, for instance `18`: a cluster of another one cannot be opened. */
+  /** Major version of the programs, for instance `18`. A cluster of another major version cannot be opened. */
   readonly major: string;
 }
 
@@ -18,11 +18,11 @@ export interface NativePrograms {
 const versionTimeoutMs = 20_000;
 
 /**
- * Makes the database programs ready to run. The library links that the package's install script would have made are
- * made here, because install scripts may be off. Where `user` cannot run the programs from their own folder (root
- * with a clone below a 0700 home) or the links cannot be made there (a read-only folder), they run from a copy:
- * inside `dataDir` when `user` can reach that, otherwise in the folder for temporary files, where later starts use
- * it again. Whether they run is tried, not concluded from modes.
+ * Makes the database programs ready to run. The library links that the package's install script would create are
+ * created here, because install scripts may be disabled. The programs run from a copy if `user` cannot run them from
+ * their own folder (root with a clone below a 0700 home) or the links cannot be created there (a read-only folder). The
+ * copy is inside `dataDir` when `user` can reach that, otherwise in the folder for temporary files, where later starts
+ * reuse it. Whether the programs run is tried, not derived from modes.
  */
 export async function prepareNativePrograms(
   pkg: PlatformPackage,
@@ -80,7 +80,7 @@ async function tryPrograms(
   return { failure: 'no program' };
 }
 
-/** Makes the links listed in the package; false when the folder cannot be written. */
+/** Creates the links listed in the package; false when the folder is not writable. */
 async function makeLibraryLinks(root: string): Promise<boolean> {
   const list = await readFile(path.join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(orAbsent);
   const links = JSON.parse(list ?? '[]') as readonly { readonly source: string; readonly target: string }[];
@@ -92,7 +92,7 @@ async function makeLibraryLinks(root: string): Promise<boolean> {
     } catch (error) {
       const code = codeOf(error);
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false;
-      // EEXIST: another process has just made it
+      // EEXIST: another process has just created it.
       if (code !== 'EEXIST') throw error;
     }
   }
@@ -109,7 +109,7 @@ async function placesForCopy(dataDir: string, user: DatabaseUser | undefined): P
   return places;
 }
 
-/** True when `user` may pass through `folder` and every folder above it, by the modes for owner and others. */
+/** True when `user` may traverse `folder` and every folder above it, by the mode bits for owner and others. */
 async function isReachable(folder: string, user: DatabaseUser): Promise<boolean> {
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
     const { mode, uid } = await stat(at);
@@ -119,9 +119,9 @@ async function isReachable(folder: string, user: DatabaseUser): Promise<boolean>
 }
 
 /**
- * The folder `native` of a copy of the package at `place`. The name tells the version and the owner, so later starts
- * use it again; files that a cleaner of temporary files took away are put back. A folder of that name that somebody
- * else made or could write to is not trusted: what is in it would be run.
+ * The folder `native` of a copy of the package at `place`. Its name contains the version and the owner, so later starts
+ * reuse it. Files that a cleaner of temporary files deleted are restored. A folder of that name that somebody else
+ * created or can write to is not trusted, because its contents would be executed.
  */
 async function readableCopy(
   pkg: PlatformPackage,
@@ -136,7 +136,7 @@ async function readableCopy(
     const fresh = await mkdtemp(`${copy}-`);
     await fillCopy(pkg.root, fresh);
     await rename(fresh, copy).catch(async (error: unknown) => {
-      // Another start at the same moment was quicker: its copy is used.
+      // A concurrent start was quicker: its copy is used.
       if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
       await rm(fresh, { recursive: true, force: true });
     });
@@ -148,10 +148,10 @@ async function readableCopy(
   return path.join(copy, 'native');
 }
 
-/** Static libraries are of no use at run time. */
+/** Static libraries are not needed at run time. */
 const isNeeded = (file: string): boolean => !file.endsWith('.a');
 
-/** Copies what is not there yet, so that a file in use is never written. */
+/** Copies only missing files, so that a file in use is never written. */
 async function fillCopy(root: string, copy: string): Promise<void> {
   await cp(path.join(root, 'native'), path.join(copy, 'native'), {
     recursive: true,
@@ -175,7 +175,7 @@ async function fileNames(root: string): Promise<ReadonlySet<string>> {
   return new Set(files.map((entry) => path.relative(native, path.join(entry.parentPath, entry.name))));
 }
 
-/** Everybody may read, nobody but the owner may write, whatever the umask of `npm ci` was. */
+/** Makes everything readable by everybody and writable by the owner only, whatever the umask of `npm ci` was. */
 async function openForReading(root: string): Promise<void> {
   await chmod(root, 0o755);
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {

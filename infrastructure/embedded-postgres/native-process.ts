@@ -6,7 +6,7 @@ export interface DatabaseUser {
   readonly gid: number;
 }
 
-/** The end of a program: its exit code (`null` when a signal ended it or it never began) and what it printed. */
+/** The result of a program: its exit code (`null` when a signal ended it or it never started) and what it printed. */
 export interface Ended {
   readonly code: number | null;
   readonly output: string;
@@ -18,10 +18,10 @@ export interface Ended {
  */
 export const nativeEnvironment = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' } as const;
 
-/** Printed output that is kept, in characters: enough for any error message of initdb or of the loader. */
+/** Printed output that is kept, in characters: enough for any error message of initdb or the loader. */
 const outputMaxChars = 20_000;
 
-/** Runs one of the database programs to its end; a program that cannot be run at all is an end as well. */
+/** Runs one of the database programs until it exits. Failing to start it is a result as well, not an exception. */
 export const runToEnd = (
   file: string,
   args: readonly string[],

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** The sentence that ends every error of this folder that the user can only solve with a server of their own. */
+/** Ends every error of this folder whose only remedy is a server of the user's own. */
 export const useOwnServer = 'Set DATABASE_URL to the URL of a PostgreSQL server of your own instead.';
 
 /** The installed npm package that holds the PostgreSQL programs of this machine's platform. */
 export interface PlatformPackage {
   /** Absolute path of the package's folder; the programs are in `native/bin` below it. */
   readonly root: string;
-  /** Version of the package, for instance `18.4.0-beta.17`: it names copies of the programs. */
+  /** Version of the package, for instance `18.4.0-beta.17`. Copies of the programs are named after it. */
   readonly version: string;
 }
 
@@ -22,8 +22,8 @@ const platforms: Readonly<Record<string, string>> = {
 };
 
 /**
- * Finds the platform package of `host`; `resolve` maps a package name to the path of its main file and is given
- * by tests only. Throws an error that names DATABASE_URL when there is none.
+ * Finds the platform package of `host`. `resolve` maps a package name to the path of its main file; only tests pass it.
+ * Throws an error that names DATABASE_URL when there is no package.
  */
 export function findPlatformPackage(
   host: { readonly platform: string; readonly arch: string } = process,

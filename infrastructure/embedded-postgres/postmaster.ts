@@ -6,26 +6,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { nativeEnvironment } from './native-process.ts';
 
-/** The server that PostgreSQL's own `postmaster.pid` speaks of. */
+/** The server described by PostgreSQL's own `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
   readonly ready: boolean;
 }
 
-/** The path of `postmaster.pid`; line 1 is the process id, line 4 the port, line 8 the state. */
+/** The path of `postmaster.pid`: line 1 is the process id, line 4 the port, line 8 the state. */
 const pidFile = (cluster: string): string => path.join(cluster, 'postmaster.pid');
 
 /**
- * A word in the server's command line that no server of another cluster has: it tells a living server of this
- * cluster from a process that has only inherited the number, which is common in containers.
+ * A word in the server's command line that no server of another cluster has. It distinguishes a live server of this
+ * cluster from a process that merely reuses its process id, which is common in containers.
  */
 export function clusterMark(cluster: string): string {
   const { dev, ino } = statSync(cluster);
   return `gateway-${dev}-${ino}`;
 }
 
-/** The living server of the cluster, if there is one. */
+/** The live server of the cluster, if there is one. */
 export async function findPostmaster(cluster: string): Promise<Postmaster | undefined> {
   const text = readPidFile(cluster);
   if (text === undefined) return undefined;
@@ -36,37 +36,37 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | unde
   return { pid, port, ready: lines[7]?.trim() === 'ready' && port > 0 };
 }
 
-/** Whether the process `pid` lives and is the server with this mark; a zombie is not. */
+/** Whether process `pid` is alive and is the server with this mark; a zombie is not. */
 export async function isServer(pid: number, mark: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  // Windows tells no command line cheaply: there the number has to do.
+  // Windows has no cheap way to read a command line, so the process id has to do.
   if (process.platform === 'win32') return true;
   return (await commandLine(pid)).includes(`cluster_name=${mark}`);
 }
 
 /**
- * Frees a cluster whose `postmaster.pid` names a living process that is something else: PostgreSQL would take it for
- * a running server and refuse. The file is not deleted, because it also names the shared memory by which PostgreSQL
- * notices that parts of a killed server still run. The number is replaced by that of this process: PostgreSQL never
- * takes its own parent for a server.
+ * Frees a cluster whose `postmaster.pid` names a live process that is not its server: PostgreSQL would take it for a
+ * running server and refuse to start. The file is not deleted, because it also names the shared memory by which
+ * PostgreSQL notices that parts of a killed server still run. Its process id is replaced by that of this process,
+ * because PostgreSQL never takes its own parent for a server.
  */
 export async function disownForeignPid(cluster: string, log: (line: string) => void): Promise<void> {
   const text = readPidFile(cluster);
   const pid = Number(text?.split('\n')[0]);
   if (text === undefined || !isAlive(pid) || (await isServer(pid, clusterMark(cluster)))) return;
-  // Nothing is awaited from here on, so another start has no time to put its own file there.
+  // Nothing is awaited from here on, so no concurrent start is likely to put its own file there in between.
   if (readPidFile(cluster) !== text) return;
   writeFileSync(pidFile(cluster), text.replace(/^\d+/, String(process.pid)));
   log(`${pidFile(cluster)} named process ${pid}, which is not PostgreSQL: the server was killed earlier`);
 }
 
-/** PostgreSQL writes its lock file at once after it made it; one that is empty for longer stays so. */
+/** PostgreSQL fills its lock file right after creating it, so a file that is empty for longer stays empty. */
 const emptyMs = 1000;
 
 /**
- * Frees a cluster whose `postmaster.pid` names no process at all: a full disk or a loss of power leaves such a file,
- * and PostgreSQL refuses to start beside it. Only this file told PostgreSQL of parts of a killed server that still
- * run, so they are looked for here. False while there are any.
+ * Frees a cluster whose `postmaster.pid` names no process at all. A full disk or a power failure leaves such a file,
+ * and PostgreSQL refuses to start next to it. Without its content PostgreSQL cannot notice that parts of a killed
+ * server still run, so this function looks for them; it returns false while there are any.
  */
 export async function removeEmptyPidFile(cluster: string, log: (line: string) => void): Promise<boolean> {
   if (!namesNobody(readPidFile(cluster))) return true;
@@ -90,7 +90,7 @@ async function partsRun(mark: string): Promise<boolean> {
   return lines.some((line) => titled.test(line));
 }
 
-/** The port of the server that was killed, while its file is there. */
+/** The port of the killed server, as long as its `postmaster.pid` exists. */
 export function lastPort(cluster: string): number | undefined {
   const port = Number(readPidFile(cluster)?.split('\n')[3]);
   return Number.isInteger(port) && port > 0 ? port : undefined;
@@ -111,12 +111,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it lives, but belongs to another user
+    // EPERM: it is alive, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Empty when the process has ended meanwhile or is a zombie. */
+/** Empty when the process has exited in the meantime or is a zombie. */
 async function commandLine(pid: number): Promise<string> {
   if (process.platform === 'linux') {
     const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');

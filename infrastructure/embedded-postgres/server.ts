@@ -9,21 +9,21 @@ import type { NativePrograms } from './native-files.ts';
 import { type DatabaseUser, nativeEnvironment, runToEnd } from './native-process.ts';
 import { clusterMark, findPostmaster, isServer, lastPort } from './postmaster.ts';
 
-/** What a server process is started from. */
+/** Everything needed to start a server process. */
 export interface ServerPlan {
   readonly dir: DataDir;
   readonly programs: NativePrograms;
   readonly user: DatabaseUser | undefined;
-  /** Server settings by name, without the ones that are fixed here. */
+  /** Server settings by name, except those that are fixed here. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The port that it must have again, because somebody still knows it; undefined: any, the one before if it is free. */
+  /** The port to reuse because clients know it. Without it: the last port if that is free, else any free one. */
   readonly port?: number;
 }
 
-/** Either the server runs (`pid`), or it could not and another try makes sense (`again` says why). */
+/** Either the server runs (`pid`), or it could not start and another attempt makes sense (`again` says why). */
 export type Launch = { readonly pid: number } | { readonly again: string };
 
-/** How often a state is looked at while waiting; a start takes 30 to 80 ms. */
+/** Polling interval while waiting for a state; a start takes 30 to 80 ms. */
 export const pollMs = 20;
 
 /** A fast shutdown writes a checkpoint: seconds on a slow disk. */
@@ -33,8 +33,8 @@ const fastStopMs = 20_000;
 const immediateStopMs = 10_000;
 
 /**
- * Starts a server process for the cluster and waits until it is ready, at most until `deadline` (ms since the
- * epoch). It is its own session, so Ctrl-C in the terminal reaches the gateway alone, which then ends in order.
+ * Starts a server process for the cluster and waits until it is ready, at most until `deadline` (ms since the epoch).
+ * It runs in its own session, so Ctrl-C in the terminal reaches only the gateway, which then shuts down in order.
  */
 export async function launch(plan: ServerPlan, deadline: number): Promise<Launch> {
   const log = openLogFile(plan.dir.logFile, plan.user);
@@ -57,7 +57,7 @@ export async function launch(plan: ServerPlan, deadline: number): Promise<Launch
   while (child.exitCode === null && child.signalCode === null) {
     const found = await findPostmaster(plan.dir.cluster);
     if (found?.pid === child.pid && found?.ready === true) return { pid: found.pid };
-    // It stays alive when the time is over: a long recovery goes on, and the next start finds it.
+    // The server keeps running past the deadline: a long recovery continues, and the next start finds it.
     if (Date.now() > deadline) return { again: 'it is still starting' };
     await sleep(pollMs);
   }
@@ -79,23 +79,23 @@ function serverArguments({ dir, user, settings }: ServerPlan, port: number): rea
   ];
 }
 
-/** Settings that a caller may replace. */
+/** Settings that a caller may override. */
 const defaultSettings: Readonly<Record<string, string>> = {
   shared_buffers: '64MB',
   max_connections: '200',
-  // Each budget that a file changes is a lock to the end of the transaction: of 4 MiB there may be 50,000.
+  // Each budget that a file changes holds a lock until the transaction ends; a file of 4 MiB may have 50,000.
   max_locks_per_transaction: '256',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Failed statements are the gateway's to report, and their text may hold values; the server's own life is logged.
+  // The gateway reports failed statements, whose text may contain values; only the server's own events are logged.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
 };
 
 /**
- * Failures of a start that may not come again: another start was quicker, a killed server still ends, the port was
- * taken.
+ * Startup failures that may be temporary: a concurrent start was quicker, a killed server is still exiting, the port
+ * was taken.
  */
 const passingFailure =
   /lock file ".*" already exists|pre-existing shared memory block|could not bind|could not create any TCP/;
@@ -106,7 +106,7 @@ function whyAgain(output: string, child: ChildProcess): string {
   throw new Error(`PostgreSQL ended while it started (${ended}): ${output}`);
 }
 
-/** The wanted port, or, where that is taken, any that is free. */
+/** The wanted port, or any free one when that is taken. */
 async function freePort(wanted = 0): Promise<number> {
   const server = createServer();
   try {
@@ -123,8 +123,8 @@ async function freePort(wanted = 0): Promise<number> {
 }
 
 /**
- * Stops the server process `pid` of the cluster, whoever started it: first in order (open sessions are ended,
- * everything is written), then at once. Throws when the process outlives both.
+ * Stops the server process `pid` of the cluster, no matter who started it: first with a fast shutdown (open sessions
+ * are ended, everything is written), then with an immediate one. Throws when the process survives both.
  */
 export async function stopServer(plan: ServerPlan, pid: number, log: (line: string) => void): Promise<void> {
   const mark = clusterMark(plan.dir.cluster);
@@ -150,7 +150,7 @@ async function signal(pid: number, name: NodeJS.Signals, mark: string): Promise<
   try {
     process.kill(pid, name);
   } catch (error) {
-    // ESRCH: it has just ended by itself
+    // ESRCH: it has just exited by itself.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

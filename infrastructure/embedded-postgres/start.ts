@@ -10,15 +10,15 @@ import { type ServerPresence, databaseUrl, join } from './session.ts';
 
 /** What to start, and where. */
 export interface EmbeddedPostgresOptions {
-  /** Folder of the database; made when missing. Of one machine only: never share it between machines. */
+  /** Folder of the database, created when missing. It belongs to one machine: never share it between machines. */
   readonly dataDir: string;
-  /** Takes one line, without its end, for each thing worth telling. Never a password. */
+  /** Takes one line, without a line break, for each event worth logging. Never contains a password. */
   readonly log?: (line: string) => void;
-  /** For test runs: faster, because nothing is forced to disk; a power failure may cost the database. */
+  /** For test runs: faster, because nothing is forced to disk; a power failure may destroy the database. */
   readonly testing?: boolean;
-  /** Further settings of the server by name. They count when this call starts the server, not when it reuses one. */
+  /** Further server settings by name. They apply when this call starts the server, not when it reuses one. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Starts the server again, on its port, whenever it ends before `stop`. */
+  /** Restarts the server, on its port, whenever it ends before `stop`. */
   readonly keepRunning?: boolean;
 }
 
@@ -26,21 +26,21 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** URL of the database `gateway`, with the password in it. */
   readonly url: string;
-  /** True when the server ran already: left by a process that was killed, or in use by another one. */
+  /** True when the server was already running: left by a process that was killed, or in use by another one. */
   readonly reused: boolean;
   /**
-   * Stops the server and waits for its end, a reused one too. While another living process uses the server it is
-   * left running for that one, which then stops it.
+   * Stops the server and waits until it has exited, even a reused one. While another live process uses the server, it
+   * is left running for that process, which then stops it.
    */
   stop(): Promise<void>;
 }
 
-/** Start, recovery after a crash and the end of a server that is just stopping must fit in this time. */
+/** A start, recovery after a crash and waiting for a server that is just stopping must all fit in this time. */
 const startTimeoutMs = 30_000;
 
 /**
- * Starts the embedded PostgreSQL of a data folder, or uses the one that runs there already. The database survives a
- * kill of this process at any point. Throws an error whose message says what to do when that is impossible.
+ * Starts the embedded PostgreSQL of a data folder, or uses the one that already runs there. The database survives a
+ * kill of this process at any point. Throws an error that says what to do when neither is possible.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
@@ -79,8 +79,8 @@ function refuseOtherVersion(dir: DataDir, version: string, programs: NativeProgr
 }
 
 /**
- * The one loop of a start: look for a living server of the cluster; use it when it answers, wait while it starts or
- * stops, launch one when there is none. PostgreSQL's own lock on the folder decides between two launches.
+ * The loop of a start: look for a live server of the cluster; use it when it answers, wait while it starts or stops,
+ * launch one when there is none. PostgreSQL's own lock on the folder decides between two launches.
  */
 async function joinOrLaunch(
   plan: ServerPlan,
@@ -123,7 +123,7 @@ async function joinOrLaunch(
   );
 }
 
-/** After a server that could not be started again: a full disk, say, is not mended sooner. */
+/** Pause after a failed restart: a full disk, for example, is not fixed any sooner. */
 const againMs = 2000;
 
 function handle(

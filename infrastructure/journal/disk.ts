@@ -1,9 +1,9 @@
 import { access, mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-/** What the journal needs of a disk; tests put one that fails in its place. */
+/** The file operations that the journal needs; tests substitute a disk that fails. */
 export interface Disk {
-  /** A new file that survives a crash of the machine; the folder is made when missing. */
+  /** Creates a file whose directory entry survives a crash of the machine; the folder is created when missing. */
   readonly create: (at: string) => Promise<DiskFile>;
   readonly exists: (at: string) => Promise<boolean>;
   readonly remove: (at: string) => Promise<void>;
@@ -11,7 +11,7 @@ export interface Disk {
 
 export interface DiskFile {
   readonly append: (text: string) => Promise<void>;
-  /** What was appended survives a crash of the machine. */
+  /** After it resolves, everything appended survives a crash of the machine. */
   readonly sync: () => Promise<void>;
   readonly truncate: (bytes: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -38,7 +38,7 @@ export const localDisk: Disk = {
   remove: (at) => rm(at, { force: true }),
 };
 
-/** Undefined: it is not there. Another process may take or remove a file at any moment. */
+/** Returns `undefined` if the file does not exist: another process may take or remove a file at any moment. */
 export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
   try {
     return await asked;
@@ -48,11 +48,11 @@ export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
   }
 }
 
-/** Node's name for what the operating system said. */
+/** The error code of the operating system, as Node names it. */
 export const codeOf = (error: unknown): string | undefined =>
   (error as NodeJS.ErrnoException | undefined)?.code;
 
-/** Each folder that was made stands in another one, whose entry must be as durable as what is in it. */
+/** Each created folder is an entry in its parent, and that entry must be as durable as the folder's content. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -60,7 +60,7 @@ async function makeFolder(folder: string): Promise<void> {
     await syncFolder(path.dirname(at));
 }
 
-/** Windows has no such operation, and does without it. */
+/** Windows has no such operation and does not need it. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const opened = await open(folder, 'r');

@@ -9,9 +9,9 @@ export type JournalFault = 'full' | 'disk';
 
 export interface FileJournalOptions {
   readonly directory: string;
-  /** Begins the names of this process's files and of no other's. */
+  /** Prefix of the names of this process's files, unique to this process. */
   readonly name: string;
-  /** All files of this process together; beyond it records are refused. */
+  /** Limit for all files of this process together; records beyond it are refused. */
   readonly maxBytes: number;
   readonly disk: Disk;
   readonly onFault: (error: unknown) => void;
@@ -26,42 +26,42 @@ interface Waiting {
 interface OpenFile {
   readonly name: string;
   readonly file: DiskFile;
-  /** Of whole records that are synced. */
+  /** Bytes of complete records that are synced. */
   bytes: number;
 }
 
-/** What the names of journal files end in. */
+/** Suffix of the names of journal files. */
 export const suffix = '.journal';
 
-/** Digits of a file's number, so that names are in the order of their making. */
+/** Digits of a file's serial number, padded so that names sort in order of creation. */
 const serialDigits = 6;
 
-/** No room is left for so much: on the disk, for this user, or in a file of this size. */
+/** No space for this write: on the disk, in this user's quota, or in a file of this size. */
 const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error) ?? '');
 
-/** Somebody took the open file for one that a dead process has left. */
+/** Another process took the open file for one that a dead process had left. */
 class TakenAway extends Error {}
 
 /**
- * Records that the database could not take, on a durable disk: whoever got a right from `append` finds its record
- * there, whatever dies next. Records that wait at the same time share one write and one fsync.
+ * A durable journal for records that the database could not take. Once `append` returns a right, the record is on disk,
+ * whatever crashes next. Records that wait at the same time share one write and one fsync.
  */
 export class FileJournal {
   private readonly options: FileJournalOptions;
-  /** This process's files with the bytes of whole, synced records in them. */
+  /** This process's files, each with the bytes of complete, synced records in it. */
   private readonly files = new Map<string, number>();
   private open: OpenFile | undefined;
   private serial = 0;
   private waiting: Waiting[] = [];
   private waitingBytes = 0;
-  /** Everything that touches the open file happens one after the other. */
+  /** Serialises everything that touches the open file. */
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: FileJournalOptions) {
     this.options = options;
   }
 
-  /** Bytes that wait to be settled, or to be written. */
+  /** Bytes that wait to be settled or written. */
   size(): number {
     return [...this.files.values()].reduce((sum, bytes) => sum + bytes, this.waitingBytes);
   }
@@ -77,7 +77,7 @@ export class FileJournal {
     });
   }
 
-  /** Files of this process, the open one too. */
+  /** Files of this process, including the open one. */
   names(): readonly string[] {
     return [...this.files.keys()];
   }
@@ -86,26 +86,26 @@ export class FileJournal {
     return file.startsWith(`${this.options.name}.`);
   }
 
-  /** From now on nobody writes this file any more. */
+  /** Closes the file if it is the open one, so that it is not written to any more. */
   release(name: string): Promise<void> {
     return this.inTurn(async () => {
       if (this.open?.name === name) await this.closeOpen();
     });
   }
 
-  /** Nobody writes any file any more, until the next record. */
+  /** Closes the open file. The next record opens a new one. */
   close(): Promise<void> {
     return this.inTurn(() => this.closeOpen());
   }
 
-  /** A name for a file of so many bytes that is taken over from a process that is gone. */
+  /** A name for a file of this many bytes that is taken over from a dead process. */
   adopt(bytes: number): string {
     const name = this.nextName();
     this.files.set(name, bytes);
     return name;
   }
 
-  /** The file is settled and removed, or another's. */
+  /** Drops a file that is settled and removed, or that another process took. */
   forget(name: string): void {
     this.files.delete(name);
   }
@@ -127,8 +127,8 @@ export class FileJournal {
   }
 
   /**
-   * How many records, from the first on, are on the disk. One that is nearly full takes what fits: a batch that it
-   * does not take whole is tried in halves, the second one only after the first.
+   * How many records, from the first on, reached the disk. A nearly full disk takes what fits: a batch that does not
+   * fit as a whole is tried in halves, the second half only if the first was written whole.
    */
   private async writtenOf(batch: readonly Waiting[]): Promise<number> {
     const bytes = batch.reduce((sum, each) => sum + each.bytes, 0);
@@ -142,7 +142,7 @@ export class FileJournal {
 
   private async written(lines: string, bytes: number): Promise<Either<JournalFault, void>> {
     try {
-      // A file that was taken away is replaced once; whoever took it may have read the lines there too.
+      // A file that was taken away is replaced once; the process that took it may have read the lines there too.
       if (!(await this.wrote(lines, bytes)) && !(await this.wrote(lines, bytes))) throw new TakenAway();
       return E.right(undefined);
     } catch (error) {
@@ -153,8 +153,8 @@ export class FileJournal {
   }
 
   /**
-   * False: the file was not there any more when the lines were in it. Whoever took it renamed it before reading it, so
-   * a name that is still there says that these lines will be read.
+   * Returns false if the file was gone by the time the lines were in it. A process that takes a file over renames it
+   * before reading it, so if the name still exists, these lines will be read.
    */
   private async wrote(lines: string, bytes: number): Promise<boolean> {
     const open = (this.open ??= await this.newFile());
@@ -183,8 +183,8 @@ export class FileJournal {
   }
 
   /**
-   * After a failed write or fsync the file is not trusted with anything more. Refused lines are taken out of it again,
-   * as far as the disk lets us: where it does not, a refused record may still be settled.
+   * After a failed write or fsync the file is not written to again. Refused lines are truncated as far as the disk
+   * allows; where that fails, a refused record may still be settled.
    */
   private async abandon(): Promise<void> {
     const open = this.open;

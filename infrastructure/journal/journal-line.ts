@@ -1,21 +1,21 @@
 import { crc32 } from 'node:zlib';
 
-/** A record as one line: its CRC-32 in eight hex digits, a blank, the JSON text. */
+/** A record as one line: its CRC-32 in eight hex digits, a space, the JSON text. */
 export const journalLine = (record: string): string => `${checksum(record)} ${record}\n`;
 
 const checksum = (record: string): string => crc32(record).toString(16).padStart(8, '0');
 
-/** What a file holds. */
+/** The content of a journal file. */
 export interface JournalContent {
   /** In order. */
   readonly records: readonly string[];
-  /** Whole lines that are not what was written. */
+  /** Complete lines whose checksum does not match. */
   readonly damaged: number;
 }
 
 /**
- * The records of a file. A line that is damaged is not a record, nor is what stands behind the last end of a line: a crash
- * cut it short, before anybody was told that it is kept.
+ * The records of a file. A damaged line is not a record, and neither is anything after the last line break: a crash
+ * truncated it before its caller was told that it was kept.
  */
 export function journalContent(text: string): JournalContent {
   const lines = text.split('\n').slice(0, -1);

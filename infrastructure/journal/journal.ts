@@ -5,11 +5,11 @@ import { codeOf, localDisk } from './disk.ts';
 import { FileJournal } from './file-journal.ts';
 import { journalRecovery, type RecoveredFile, type Replayed } from './recovery.ts';
 
-/** About 30,000 records of one process; an outage that fills it ends in 503 for everybody. */
+/** About 30,000 records of one process. An outage that fills it results in 503 for everybody. */
 const maxBytes = 64 * 1024 * 1024;
 
 export interface JournalOptions {
-  /** On a durable disk. */
+  /** Must be on a durable disk. */
   readonly directory: string;
   readonly onFault: (error: unknown) => void;
   readonly onRecovered: (recovered: RecoveredFile) => void;
@@ -20,9 +20,9 @@ export interface Journal {
   readonly keep: (record: string) => Promise<boolean>;
   /** Bytes that wait to be settled. */
   readonly size: () => number;
-  /** Bytes that may wait; what comes beyond them is refused. */
+  /** Limit of waiting bytes; records beyond it are refused. */
   readonly maxBytes: number;
-  /** Settles what waits, this process's and what dead ones left. */
+  /** Settles waiting records, both this process's and those that dead processes left. */
   readonly recover: (
     replay: (record: string) => Promise<Replayed>,
     shouldContinue: () => boolean,
@@ -30,7 +30,7 @@ export interface Journal {
   readonly close: () => Promise<void>;
 }
 
-/** Where the journal of a data folder is. */
+/** The journal folder of a data folder. */
 export const journalFolder = (dataDir: string): string => path.resolve(dataDir, 'journal');
 
 /** The local journal of settlements that the database could not take (rule 38.8). */
@@ -47,14 +47,14 @@ export function localJournal({ directory, onFault, onRecovered }: JournalOptions
   };
 }
 
-/** Whether the process that a file is named for is still there; one of our own number was before us. */
+/** Whether the process that a file is named after is alive. One with our own process id was an earlier process. */
 export function isAlive(name: string): boolean {
   const pid = Number(name.split('-')[0]);
   if (pid === process.pid) return false;
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It is there, and another user's.
+    // EPERM: it is alive, but belongs to another user.
     return codeOf(error) === 'EPERM';
   }
 }

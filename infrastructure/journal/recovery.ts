@@ -4,7 +4,7 @@ import { unlessGone } from './disk.ts';
 import { type FileJournal, suffix } from './file-journal.ts';
 import { journalContent } from './journal-line.ts';
 
-/** What became of a record: settled (or a duplicate), not yet (the database is away), or never (a row it refuses). */
+/** What became of a record: settled (or a duplicate), later (the database is away), or refused (for good). */
 export type Replayed = 'settled' | 'later' | 'refused';
 
 /** A file that was read to its end. */
@@ -12,30 +12,30 @@ export interface RecoveredFile {
   readonly settled: number;
   readonly refused: number;
   readonly damaged: number;
-  /** Where the file is kept, if the database refused records of it, or lines of it are damaged. */
+  /** Where the file is kept, if the database refused some of its records or some of its lines are damaged. */
   readonly kept: string | undefined;
 }
 
 export interface RecoveryOptions {
   readonly directory: string;
   readonly journal: FileJournal;
-  /** Whether the process that a file is named for is still there. */
+  /** Whether the process that a file is named after is still alive. */
   readonly isAlive: (name: string) => boolean;
   readonly onRecovered: (recovered: RecoveredFile) => void;
 }
 
 type Replay = (record: string) => Promise<Replayed>;
 
-/** What the names of files end in that are kept for a person to look at. */
+/** Suffix of the names of files that are kept for a person to inspect. */
 export const refusedSuffix = '.refused';
 
-/** A living process settles its files every few seconds; one this old has no owner, whoever has its number now. */
+/** A live process settles its files every few seconds: one this old has no owner, whoever has its process id. */
 const abandonedMs = 600_000;
 
 /**
- * Settles what is in the journal, once the database is back: idempotently, each record in the window of the last
- * database time that it carries. Files of processes that are gone are taken over; one that was read whole is removed.
- * Two processes may come to read the same file, and then settle the same records: money is safe against that.
+ * Settles what is in the journal once the database is back: idempotently, each record in the window of the last
+ * database time that it carries. Files of dead processes are taken over, and a fully read file is removed. Two
+ * processes may read the same file and settle the same records, which is safe because settling is idempotent.
  */
 export function journalRecovery(options: RecoveryOptions) {
   const { directory, journal } = options;
@@ -56,16 +56,16 @@ export function journalRecovery(options: RecoveryOptions) {
 const listed = async (directory: string): Promise<readonly string[]> =>
   ((await unlessGone(readdir(directory))) ?? []).filter((file) => file.endsWith(suffix)).sort();
 
-/** A file is named for its process: `NAME.N.journal`. */
+/** A file is named after its process: `NAME.N.journal`. */
 const ownerOf = (file: string): string => file.split('.')[0] ?? '';
 
-/** A rename succeeds for one process alone. Undefined: the file is another's. */
+/** Takes a file over by renaming it, which succeeds for one process only; `undefined` if it is another's. */
 async function takeOver({ directory, journal, isAlive }: RecoveryOptions, file: string) {
   const from = path.join(directory, file);
   const found = await unlessGone(stat(from));
   if (found === undefined) return undefined;
   if (isAlive(ownerOf(file)) && Date.now() - found.mtimeMs < abandonedMs) return undefined;
-  // So that nobody takes it for abandoned once it has its new name.
+  // So that no other process takes it for abandoned once it has its new name.
   await unlessGone(utimes(from, new Date(), new Date()));
   const mine = journal.adopt(found.size);
   const renamed = await unlessGone(rename(from, path.join(directory, mine)).then(() => true));
@@ -74,7 +74,7 @@ async function takeOver({ directory, journal, isAlive }: RecoveryOptions, file: 
   return undefined;
 }
 
-/** False: the database is away; the file stays for the next time. */
+/** Returns false if the database is away or recovery is to stop; the file then stays for the next time. */
 async function recovered(
   options: RecoveryOptions,
   file: string,
@@ -91,7 +91,7 @@ async function recovered(
     if (replayed === 'later') return false;
     if (replayed === 'refused') refused += 1;
   }
-  // For a person to look at: it says what was delivered and could not be recorded.
+  // For a person to inspect: it shows what was delivered and could not be recorded.
   const kept = refused + damaged > 0 ? `${at.slice(0, -suffix.length)}${refusedSuffix}` : undefined;
   await unlessGone(kept === undefined ? rm(at) : rename(at, kept));
   journal.forget(file);

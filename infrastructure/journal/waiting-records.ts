@@ -5,7 +5,7 @@ import { unlessGone } from './disk.ts';
 import { suffix } from './file-journal.ts';
 import { refusedSuffix } from './recovery.ts';
 
-/** Records of one file; `refused` ones were read and could not be settled. */
+/** The records of one file; `refused` ones were read and could not be settled. */
 export interface WaitingFile {
   readonly name: string;
   readonly refused: boolean;
@@ -14,15 +14,15 @@ export interface WaitingFile {
 
 export interface WaitingRecords {
   readonly files: readonly WaitingFile[];
-  /** More files or records are there than were looked at. */
+  /** There are more files or records than were examined. */
   readonly isLowerBound: boolean;
 }
 
-/** Files that are looked at, and records that are counted in all of them: some tens of megabytes. */
+/** Limits for the files examined and the records counted in all of them: some tens of megabytes. */
 const maxFiles = 100;
 const maxRecords = 10_000;
 
-/** What waits in a journal folder, of all the processes that share it, and what of it will not be settled. */
+/** What waits in a journal folder, of all the processes that share it, and what of it will never be settled. */
 export async function waitingRecords(directory: string): Promise<WaitingRecords> {
   const names = ((await unlessGone(readdir(directory))) ?? [])
     .filter((name) => name.endsWith(suffix) || name.endsWith(refusedSuffix))
@@ -40,7 +40,7 @@ export async function waitingRecords(directory: string): Promise<WaitingRecords>
 
 const lineEnd = 0x0a;
 
-/** Whole lines, at most so many. */
+/** Counts complete lines, up to `most`. */
 async function linesIn(file: string, most: number): Promise<number> {
   let lines = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>)

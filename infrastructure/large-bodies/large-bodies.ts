@@ -11,17 +11,17 @@ import { turns } from './turns.ts';
 
 /**
  * Heap of the thread, in MiB. The largest body that is admitted by default, parsed and rewritten, stays below a third
- * of it; a body that needs more ends the thread and not the process.
+ * of it. A body that needs more ends the thread, not the process.
  */
 const heapMb = 1536;
 
 export interface LargeBodyOptions {
-  /** Called when the thread ended by itself. */
+  /** Called when the thread fails by itself. */
   readonly onFault: (error: unknown) => void;
   readonly heapMb?: number;
 }
 
-/** Large bodies and answers are worked on in one thread, begun with the first of them; ownership scopes take turns. */
+/** Processes large bodies and answers in one thread, started with the first of them. Ownership scopes take turns. */
 export interface LargeBodyThread extends LargeBodies {
   readonly close: () => Promise<void>;
 }
@@ -69,7 +69,7 @@ function kept(payload: StoredPayload | undefined): StoredPayload {
   return payload;
 }
 
-/** One thread, and the one task that it is at. */
+/** One worker thread and the one task that it is working on. */
 class Thread {
   private readonly options: LargeBodyOptions;
   private worker: Worker | undefined;
@@ -80,7 +80,7 @@ class Thread {
     this.options = options;
   }
 
-  /** Undefined: the thread ended over it, or before it. */
+  /** Returns `undefined` if the thread ended during the task or was already closed. */
   async answer<K extends TaskKind>(kind: K, ask: Tasks[K]['ask']): Promise<Tasks[K]['answer'] | undefined> {
     if (this.closed) return undefined;
     this.worker ??= this.begin();
@@ -90,18 +90,18 @@ class Thread {
     const answer = await this.underWay.promise;
     this.worker?.unref();
     if (answer?.kind === 'defect') throw new Error(answer.message);
-    // The thread answers each task in its own kind.
+    // The thread answers each task with a value of that task's kind.
     return answer?.value;
   }
 
-  /** What waits is not begun any more: a thread that works keeps its process. */
+  /** Terminates the thread, because a working thread keeps its process alive. Queued tasks are not started. */
   async close(): Promise<void> {
     this.closed = true;
     await this.worker?.terminate();
   }
 
   private begin(): Worker {
-    // The thread's file ends as this one does: in a package both are JavaScript.
+    // The thread's file has the same extension as this one: in a package both are JavaScript.
     const file = path.join(import.meta.dirname, `thread${path.extname(import.meta.filename)}`);
     const worker = new Worker(file, {
       resourceLimits: { maxOldGenerationSizeMb: this.options.heapMb ?? heapMb },

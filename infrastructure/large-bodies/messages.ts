@@ -9,7 +9,7 @@ import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import type { WrittenCall } from '../providers/written.ts';
 
-/** What the thread is asked, and what it answers: plain data, as nothing else can be sent to a thread. */
+/** The tasks of the thread and their answers: plain data, because nothing else can be sent to a thread. */
 export interface Tasks {
   readonly read: {
     readonly ask: { readonly body: LargeBody };
@@ -39,7 +39,7 @@ export type Task = {
   readonly [K in TaskKind]: { readonly kind: K; readonly ask: Tasks[K]['ask'] };
 }[TaskKind];
 
-/** The answer to the one task that is under way; of a defect it has the message. */
+/** The answer to the one task in progress; a defect carries its message. */
 export type TaskAnswer =
   | { readonly kind: 'done'; readonly value: Tasks[TaskKind]['answer'] }
   | { readonly kind: 'defect'; readonly message: string };

@@ -10,7 +10,7 @@ parentPort?.on('message', (task: Task) => {
   parentPort?.postMessage(answer, handedOver);
 });
 
-/** What was written is handed over instead of copied. */
+/** Buffers that the task wrote are transferred instead of copied. */
 interface Answered {
   readonly answer: TaskAnswer;
   readonly handedOver: ArrayBuffer[];
@@ -47,7 +47,7 @@ function done(work: Work, task: Task): Answered {
 const answerBuffers = (value: Tasks['tell']['answer']): ArrayBuffer[] =>
   E.isRight(value) && E.isRight(value.right.text) ? buffersOf([{ body: value.right.text.right }]) : [];
 
-/** Small ones share a buffer with others, and are copied. */
+/** Small texts share a buffer with others and are therefore copied. */
 const buffersOf = (texts: readonly { readonly body: string | Uint8Array }[]): ArrayBuffer[] =>
   texts.flatMap(({ body }) =>
     typeof body !== 'string' && body.buffer instanceof ArrayBuffer && body.length === body.buffer.byteLength

@@ -1,9 +1,9 @@
-/** Work of several owners, one piece at a time: owners take turns, each with its pieces in their order. */
+/** Runs work one piece at a time: owners take turns, and the pieces of each owner keep their order. */
 export function turns() {
   const lanes = new Map<string, (() => Promise<void>)[]>();
   let running = false;
 
-  /** The owner that was served last goes to the end of the line. */
+  /** The owner that was just served goes to the end of the queue. */
   const next = (): (() => Promise<void>) | undefined => {
     for (const [owner, lane] of lanes) {
       const work = lane.shift();

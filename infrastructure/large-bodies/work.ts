@@ -25,7 +25,7 @@ import { type WrittenPart, writtenCall } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
 import type { TaskKind, Tasks } from './messages.ts';
 
-/** The work of the thread: the same rules as for small bodies, one after the other. */
+/** The tasks of the thread, which follow the same rules as small bodies. */
 export type Work = { readonly [K in TaskKind]: (ask: Tasks[K]['ask']) => Tasks[K]['answer'] };
 
 export function largeWork(): Work {
@@ -73,7 +73,7 @@ interface OpenedBody {
   readonly write: (writing: Writing) => Tasks['write']['answer'];
 }
 
-/** A family, whatever its reading view is. */
+/** A family whose type of reading view is hidden. */
 interface OpenFamily {
   readonly open: (body: LargeBody) => Either<Refusal, OpenedBody>;
   readonly answerPath: (model: string, resolved: ResolvedRoute, requestLogId: RequestLogId) => AnswerPath;
@@ -108,13 +108,13 @@ const families: Readonly<Record<ApiFamily, OpenFamily>> = {
 
 const open = (body: LargeBody): Either<Refusal, OpenedBody> => families[body.family].open(body);
 
-/** Who is behind a route is made of the configuration: functions cannot be sent. */
+/** The resolved route is rebuilt from the configuration, because functions cannot be sent to a thread. */
 const resolvedOf = (route: Route, config: ProviderConfig): ResolvedRoute => ({
   route,
   provider: routingProvider(config),
 });
 
-/** The provider of a route, for writing requests and reading answers alone: nothing is signed, sent or logged here. */
+/** The provider of a route, only for writing requests and reading answers: nothing is signed, sent or logged here. */
 function reachedBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (message: string) => string) {
   const context = { sanitise, digest: textDigest, conceal: () => undefined, warn: () => undefined };
   const reached = connectedProvider(config, context).speak(terms);
@@ -130,7 +130,7 @@ function encoded({ terms, config }: Writing, body: string): Tasks['write']['answ
   );
 }
 
-/** As bytes, which are handed over; a text would be copied. */
+/** Encodes a text as bytes, which can be transferred; a text would be copied. */
 const asBytes = (request: WrittenPart): WrittenPart =>
   typeof request.body === 'string' ? { ...request, body: bytesOf(request.body) } : request;
 

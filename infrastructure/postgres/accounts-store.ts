@@ -19,11 +19,11 @@ import { storedJson } from './stored-text.ts';
 const maxCachedKeys = 50_000;
 
 export interface CachedAccounts extends Accounts {
-  /** Forgets everything: called when the database's revision has moved. */
+  /** Drops all cached keys. Called when the database's revision has moved. */
   readonly forget: () => void;
 }
 
-/** What a key is told by, until when: an instant of `performance.now()`, whatever this machine's clock says. */
+/** The digest of a secret and its expiry: an instant of `performance.now()`, whatever the machine's clock says. */
 interface KnownSecret {
   readonly sha256: Buffer;
   readonly endsAt: number;
@@ -31,14 +31,14 @@ interface KnownSecret {
 
 interface KnownKey {
   readonly secret: KnownSecret;
-  /** The one before the last rotation. */
+  /** The secret before the last rotation. */
   readonly previous: KnownSecret | undefined;
   readonly caller: Caller;
 }
 
 /**
- * Keys by their public id. A key that was seen lately needs no query; the cache is dropped whenever identity
- * changes anywhere, and not used when nobody can say whether it has (`isFresh`).
+ * Keys by their public id. A recently seen key needs no query. The cache is dropped whenever identity changes anywhere,
+ * and it is not used while it is unknown whether identity has changed (`isFresh`).
  */
 export function accountsStore(
   pool: DatabasePool,
@@ -71,7 +71,7 @@ export function accountsStore(
       try {
         return verified(await lookUp(presented.publicId), presented);
       } catch (error) {
-        // All who waited for a statement are rejected with the one error: it is told once.
+        // Everybody who waits for one statement is rejected with the same error, which is reported once.
         if (error !== told) onFault(error);
         told = error;
         return E.left(storeUnavailable());
@@ -80,7 +80,7 @@ export function accountsStore(
   };
 }
 
-/** Compared in constant time; an unknown key, a wrong one and one that has expired give the same answer. */
+/** Compares in constant time; an unknown, a wrong and an expired key give the same answer. */
 function verified(
   known: KnownKey | undefined,
   { secret }: PresentedKey,
@@ -95,7 +95,7 @@ function verified(
     : E.left({ code: 'invalid_api_key', message: 'This API key is not valid, or it was revoked.' });
 }
 
-/** No secret has this digest; it is compared all the same, so that the time of an answer tells nothing. */
+/** No secret has this digest. It is compared anyway, so that the response time reveals nothing. */
 const nobodys: KnownSecret = { sha256: Buffer.alloc(32), endsAt: Number.NEGATIVE_INFINITY };
 
 const keyRow = t.type({
@@ -118,7 +118,7 @@ const keyRow = t.type({
 const msUntil = (instant: FragmentSqlToken): FragmentSqlToken =>
   sql.fragment`(extract(epoch from ${instant} - gateway_now()) * 1000)::bigint`;
 
-/** Only keys that may be used: not revoked, and of an owner (and an owner's team) that is active. */
+/** Returns only usable keys: not revoked, and with an active owner (and an active team of the owner). */
 async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
   const askedAt = performance.now();
   const statement = sql.type(row(keyRow))`

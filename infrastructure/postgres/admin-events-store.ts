@@ -11,7 +11,7 @@ import { touchState } from './state-follower.ts';
 import { storedJson } from './stored-text.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
-/** What a change leaves behind, in JSON without secrets. */
+/** The record of a change, as JSON without secrets. */
 export interface ChangeEvent {
   readonly action: AdminAction;
   readonly targetKind: AdminTargetKind;
@@ -20,7 +20,7 @@ export interface ChangeEvent {
   readonly after: JsonObject | undefined;
 }
 
-/** Writes the event of a change into the change's own transaction. */
+/** Writes the event of a change in the change's own transaction. */
 export async function addEvent(
   transaction: CommonQueryMethods,
   author: Author,
@@ -35,7 +35,7 @@ export async function addEvent(
   `);
 }
 
-/** The same for a change that replicas follow: they hear of it when its transaction commits. */
+/** The same for a change that replicas follow: they learn of it when its transaction commits. */
 export async function recordChange(
   transaction: CommonQueryMethods,
   author: Author,
@@ -45,7 +45,7 @@ export async function recordChange(
   await touchState(transaction);
 }
 
-/** The event of a change from the gateway's command line, where nobody is logged in and no address calls. */
+/** The event of a change from the gateway's command line, where there is no logged-in user and no remote address. */
 export const addCommandEvent = (transaction: CommonQueryMethods, event: ChangeEvent): Promise<void> =>
   addEvent(transaction, undefined, event);
 

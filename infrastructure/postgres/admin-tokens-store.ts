@@ -11,7 +11,7 @@ import { readObjects } from './object-list.ts';
 import { personFields, personIn, written } from './owner-rows.ts';
 import { row } from './pool.ts';
 
-/** Tokens in the table, read anew at each call. */
+/** The tokens in the table, read again at each call. */
 export const adminTokensStore = (pool: DatabasePool): AdminTokens => ({
   find: async (publicId) => {
     const found = await pool.maybeOne(sql.type(row(presentedRow))`
@@ -145,7 +145,7 @@ async function revokeToken(
   return present;
 }
 
-/** Ends all tokens of a person for good, each with an event. How many were in force. */
+/** Revokes all tokens of a person for good, each with an event. Returns how many were in force. */
 export async function revokeTokensOf(
   connection: CommonQueryMethods,
   userId: string,
@@ -158,7 +158,7 @@ export async function revokeTokensOf(
   return ids.length;
 }
 
-/** The state of replicas is not touched: no replica keeps tokens in memory. */
+/** Does not touch the state of replicas, because no replica keeps tokens in memory. */
 const addTokenEvent = (
   connection: CommonQueryMethods,
   author: Author,

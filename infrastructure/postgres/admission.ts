@@ -28,17 +28,17 @@ import { limitColumns, termsOf } from './rate-limit-rows.ts';
 import { storedJson } from './stored-text.ts';
 
 export interface AdmissionOptions {
-  /** What claims and holds belong to, and who knows whether rows can be written. */
+  /** The process that claims and holds belong to, which also knows whether rows can be written. */
   readonly process: Pick<GatewayProcess, 'id' | 'unwritable' | 'failed' | 'release'>;
-  /** Seconds after which a claim or a hold of a request that never ended is void: longer than any request may last. */
+  /** Seconds until a claim or hold of a request that never ended becomes void: longer than any request may last. */
   readonly claimSeconds: () => number;
-  /** Told what rate limits stand at. */
+  /** Receives the current standings of rate limits. */
   readonly standings?: Pick<LimitStandings, 'note' | 'spent'>;
-  /** Rate limits alone are asked for: owners, their budgets and claims are elsewhere. */
+  /** Ask only about rate limits, because owners, their budgets and claims are on another server. */
   readonly ownersElsewhere?: boolean;
 }
 
-/** An ask that comes under limits. */
+/** An ask that is subject to rate limits. */
 export type LimitedAsk = AdmissionAsk & { readonly limits: readonly RateLimit[] };
 
 export const hasLimits = (ask: AdmissionAsk): ask is LimitedAsk =>
@@ -55,20 +55,20 @@ const budgetResult = t.type({
   closed: t.boolean,
 });
 
-/** One row for a whole batch: its budgets by scope. */
+/** One row for a whole batch, with its budgets by scope. */
 const scopesResult = t.type({
   database_time: instantText,
   read_only: t.boolean,
   budgets: t.array(budgetResult),
 });
 
-/** The same, and the request log ids that are not as they should be. */
+/** The same, plus the request log ids that are already accounted and those that could not be claimed. */
 const admissionResult = t.intersection([
   scopesResult,
   t.type({ accounted: t.array(t.string), unclaimed: t.array(t.string) }),
 ]);
 
-/** The same with where each subject's limit stood before the batch, and the places of those whom one refused. */
+/** The same, plus the standing of each subject's limit before the batch and the positions of the refused requests. */
 const limitedResult = t.intersection([
   admissionResult,
   t.type({
@@ -120,7 +120,7 @@ export async function admitBatch(
   return admissions(asks, result, [], options);
 }
 
-/** Ids that the gateway made are new: nothing is asked but the budgets. */
+/** Ids that the gateway generated are new, so only the budgets are asked for. */
 async function admitScopes(
   place: LedgerPlace,
   asks: readonly AdmissionAsk[],
@@ -134,7 +134,7 @@ async function admitScopes(
   return result;
 }
 
-/** The same for requests with limits. */
+/** The same as `admitBatch`, for requests with rate limits. */
 export async function admitLimitedBatch(
   place: LedgerPlace,
   asks: readonly LimitedAsk[],
@@ -182,7 +182,7 @@ const askedOf = (asks: readonly AdmissionAsk[]) => ({
 
 type LimitedResult = t.TypeOf<typeof limitedResult>;
 
-/** Where each limit stood before the batch, by its subject; the limits are those in force at the statement. */
+/** The standing of each limit before the batch, by its subject, with the terms in force at the statement. */
 const standingsBefore = (
   subjects: readonly (readonly [key: string, subject: RateLimit['subject']])[],
   limits: LimitedResult['limits'],
@@ -204,7 +204,7 @@ const standingsBefore = (
     }),
   );
 
-/** The statement says who was refused; the rule itself says by which limits, and where they stand after each request. */
+/** The statement says which requests were refused; the domain rule says by which limits, and the new standings. */
 function verdictsOf(
   asks: readonly LimitedAsk[],
   standings: Map<string, LimitStanding>,
@@ -226,7 +226,7 @@ function verdictsOf(
   });
 }
 
-/** Its requests are known until they end: they are counted while they are in flight, or when their tokens are known. */
+/** Whether requests are recorded until they end, either to count those in flight or to count their tokens. */
 const isHeld = ({ limit: { terms } }: LimitStanding): boolean =>
   terms.tokens !== undefined || terms.inFlight !== undefined;
 
@@ -243,7 +243,7 @@ function admissions(
   return asks.map(({ requestLogId, caller }, index) => {
     const budget = budgets.get(scopeOf(caller));
     const limits = verdicts[index];
-    // Whoever must be judged before anything completes is not sent upstream to be refused afterwards.
+    // A request that must be judged before it completes is not sent upstream only to be refused afterwards.
     if (unwritable && budget?.terms.hardLimit === true) return E.left(storeUnavailable());
     return E.right({
       alreadyAccounted: accounted.has(requestLogId),

@@ -3,17 +3,17 @@ import type { Client } from 'pg';
 import { withClient } from './client.ts';
 import { setTimeLimits } from './long-transaction.ts';
 
-/** How often a lock that another process has is asked for. */
+/** How often a lock that another process holds is tried again. */
 const pollMs = 100;
-/** A lock is given or refused at once: an answer that is later than this does not come, on a dead network. */
+/** The lock is granted or refused at once, so an answer later than this is not coming: the network is dead. */
 const answerMs = 15_000;
 
 /**
- * Runs `body` while no other process has the advisory lock of this number; undefined where another had it for all of
- * `waitMs`. Rejects when the lock is lost with its connection: what `body` then still does it does beside others.
+ * Runs `body` while this process holds the advisory lock of this number. Returns `undefined` if another process held it
+ * for all of `waitMs`. Rejects if the lock is lost with its connection; `body` may then go on beside another holder.
  *
- * The lock is a transaction's, on a connection of its own, and not a session's: behind a pooler sessions are anybody's,
- * and a lock would stay in one for as long as the pooler likes. The transaction does nothing else, so that it has no
+ * The lock belongs to a transaction on a connection of its own, not to a session: behind a pooler, sessions are shared,
+ * and a lock would stay in one for as long as the pooler keeps it. The transaction does nothing else, so it has no
  * snapshot, and neither `vacuum` nor `create index concurrently` waits for it.
  */
 export const withAdvisoryLock = <A>(
@@ -28,7 +28,7 @@ export const withAdvisoryLock = <A>(
       const lost = new Promise<never>((_, reject) => {
         holder.once('error', reject);
       });
-      // It may be lost after it was of use to anybody.
+      // The connection may also be lost after `body` has finished.
       lost.catch(() => undefined);
       if (!(await taken(holder, lock, performance.now() + waitMs))) return undefined;
       const result = await Promise.race([body(), lost]);
@@ -39,15 +39,15 @@ export const withAdvisoryLock = <A>(
   );
 
 /**
- * Takes the lock by asking for it again and again. A statement that waits for it inside PostgreSQL would block the
- * process that migrates: `create index concurrently` waits for every statement of every other session.
+ * Takes the lock by polling for it. A statement that waits for it inside PostgreSQL would block the process that
+ * migrates, because `create index concurrently` waits for every statement of every other session.
  */
 async function taken(holder: Client, lock: number, deadline: number): Promise<boolean> {
   for (;;) {
     await holder.query('begin');
     await holder.query('set local idle_in_transaction_session_timeout = 0');
     await holder.query(setTimeLimits(0).sql);
-    // Without parameters, in the simple protocol: a portal of the other one keeps its snapshot to the transaction's end.
+    // No parameters, hence the simple protocol: a portal of the extended one keeps its snapshot until the commit.
     const { rows } = await holder.query<{ locked: boolean }>(
       `select pg_try_advisory_xact_lock(${lock}) as locked`,
     );

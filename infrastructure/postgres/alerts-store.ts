@@ -16,11 +16,11 @@ import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
 import { countOf } from './time-list.ts';
 
-/** A dispatcher that died in `sending` is noticed after this long (rule 41.7). */
+/** A delivery left in `sending` by a dead dispatcher is given up after this long (rule 41.7). */
 const stuckMinutes = 5;
 /** Characters of a failure's reason that are kept. */
 const maxReasonChars = 512;
-/** Failed mails that one round reports; the others are left to the next round. */
+/** Failed mails that one round reports; the rest is left to the next round. */
 const failuresReported = 100;
 
 const alertColumns = {
@@ -65,15 +65,15 @@ const ownerName = sql.fragment`
            (select m.name from teams m where m.team_id = a.team_id), '')
 `;
 
-/** Of the budget that the alert is of: changed terms are another budget. */
+/** Of the budget that the alert belongs to: changed terms are a new budget. */
 const hardLimit = sql.fragment`
   coalesce((select b.hard_limit from user_budgets b where b.budget_id = a.budget_id),
            (select b.hard_limit from team_budgets b where b.budget_id = a.budget_id), false)
 `;
 
-/** Takes a delivery for itself: each is given to one taker alone. */
+/** Claims one delivery, so that no two dispatchers get the same one. */
 type Claim = (pool: DatabasePool) => Promise<t.TypeOf<typeof claimedRow> | null>;
-/** Takes the failures that nobody was told of, each once. */
+/** Takes failures that were not reported yet, each once. */
 type TakeFailures = (pool: DatabasePool) => Promise<readonly t.TypeOf<typeof failedRow>[]>;
 
 const claimedColumns = sql.fragment`
@@ -81,7 +81,7 @@ const claimedColumns = sql.fragment`
   a.amount_10000::text, a.window_start, a.window_end, a.spend_after_picousd::text, ${hardLimit} as hard_limit
 `;
 
-/** By `for update skip locked`: any number of dispatchers do not wait for each other. */
+/** With `for update skip locked`, so that any number of dispatchers never wait for each other. */
 const fromOneTable = {
   claim: (pool) =>
     pool.maybeOne(sql.type(row(claimedRow))`
@@ -122,7 +122,7 @@ const alertOfDelivery = sql.fragment`
     on a.budget_alert_id = c.budget_alert_id and a.ownership_scope_key = c.ownership_scope_key
 `;
 
-/** On Citus the oldest are looked at first, and each is then asked for on its shard, where one taker finds it free. */
+/** On Citus, the oldest rows are listed first; each is then claimed on its shard, where only one process succeeds. */
 const fromShards = {
   claim: async (pool) => {
     const waiting = await pool.any(sql.type(row(placedRow))`
@@ -166,7 +166,7 @@ const fromShards = {
 
 const taking = { none: fromOneTable, citus: fromShards } as const satisfies Record<Distribution, unknown>;
 
-/** Deliveries are handed out to any number of dispatchers, each mail once. */
+/** Hands out deliveries to any number of dispatchers, each mail once. */
 export const alertQueue = (pool: DatabasePool, distribution: Distribution = 'none'): AlertQueue => ({
   claim: async () => {
     const found = await taking[distribution].claim(pool);

@@ -1,23 +1,23 @@
-/** The longest wait for another's batch: one with some thirty requests is over by then. */
+/** The longest wait for another collector's batch: one with about thirty requests has finished by then. */
 const maxTurnMs = 8;
 
-/** A batch under way. */
+/** A batch in progress. */
 export interface BatchTurn {
   readonly end: () => void;
 }
 
 /**
- * The turns of collectors whose servers are several. A statement costs its server much the same however few requests
- * share it, so requests gather while a batch is under way elsewhere, too, as they would with one server. Nobody waits
- * for a batch that lasts: a server that is away must not hold up the others.
+ * Coordinates the batches of several collectors that write to different servers. A statement costs its server much the
+ * same however few requests share it, so requests also gather while a batch is in progress on another server, as they
+ * would with a single server. A slow batch holds nobody up for long: a server that is away must not delay the others.
  */
 export class BatchTurns {
-  /** When each batch under way began. */
+  /** The start of each batch in progress. */
   private readonly began = new Map<BatchTurn, number>();
-  /** Who is to look again, in the order of their coming. */
+  /** Wake-up callbacks of waiting collectors, in order of arrival. */
   private readonly waiting = new Map<() => void, NodeJS.Timeout>();
 
-  /** Whether a batch may begin now, whose first item was added at `addedAt`; otherwise `wake` is called when it may. */
+  /** Whether a batch whose first item was added at `addedAt` may begin now; if not, `wake` is called when it may. */
   mayBegin(addedAt: number, wake: () => void): boolean {
     const left = Math.min(addedAt, this.lastBegan()) + maxTurnMs - performance.now();
     if (left <= 0) return true;

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Items that wait for the database; beyond it they are left out. */
+/** Limit of items waiting for the database; further items are dropped. */
 const maxWaiting = 10_000;
-/** An item waits this long for others to share its statement. */
+/** How long an item waits for others to share its statement. */
 const gatherMs = 20;
 
 export interface BehindAnswers<A> {
-  /** It never makes anybody wait. */
+  /** Queues the item; never blocks. */
   readonly put: (item: A) => void;
-  /** Writes what waits; gives up after so many milliseconds. */
+  /** Waits until everything queued is written, at most this many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
 }
 
 /**
- * Small items in a bounded write-behind queue, one statement at a time; of those with the same key the last one is
- * written. A statement that fails takes its own with it.
+ * A bounded write-behind queue of small items, one statement at a time. Of items with the same key only the last one is
+ * written. When a statement fails, its items are lost.
  */
 export function behindAnswers<A>(
   keyOf: (item: A) => readonly (string | undefined)[],

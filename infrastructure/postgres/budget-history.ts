@@ -26,7 +26,7 @@ const historyRow = t.type({
   deactivated_by_user_name: text,
 });
 
-/** Every budget of an owner, the newest first. */
+/** Every budget of an owner, newest first. */
 export const budgetHistory = (pool: DatabasePool, owner: Owner, ask: PageAsk): Promise<Page<PastBudget>> =>
   readList(pool, async (connection) => {
     const [table, ofOwner] =

@@ -17,8 +17,8 @@ const dayRow = t.type({
 });
 
 /**
- * What an owner spent on each of the last UTC days: spend from the day totals, requests from the two rollups of each
- * day, each found by its primary key, and blocked answers by `blocked_answers_scope_idx`. No ledger row is read.
+ * An owner's spend on each of the last UTC days: spend from the day totals, requests from the two rollups of each day,
+ * each found by its primary key, and blocked answers by `blocked_answers_scope_idx`. No ledger row is read.
  */
 export const ownerSpendByDay = (pool: DatabasePool, owner: Owner, days: number): Promise<SpendDays> =>
   onSnapshot(pool, async (connection) => {
@@ -59,8 +59,8 @@ const dryRunRow = t.type({
 });
 
 /**
- * What a hard budget would have blocked, by `budget_dry_run`. It reads at most the ledger of two windows, which is found
- * by time; the time-out of a statement (10 s) is its bound.
+ * What a hard budget would have blocked, by `budget_dry_run`. It reads the ledger of at most two windows, found by
+ * time, and is bounded by the statement timeout (10 s).
  */
 export async function budgetDryRun(
   pool: DatabasePool,

@@ -15,10 +15,10 @@ const routeRow = t.type({
   limit_json: nullable(limitJson),
 });
 
-/** Models of one statement: their rows are decoded in one go, and each has at most a hundred routes. */
+/** Models read per statement: their rows are decoded in one go, and each model has at most a hundred routes. */
 const modelsAtOnce = 100;
 
-/** Of one snapshot: models of one file never stand beside providers of another. */
+/** Reads from a single snapshot, so that models of one file never appear with providers of another. */
 export const readCatalogue = (pool: DatabasePool): Promise<StoredCatalogue> =>
   onSnapshot(pool, async (connection) => {
     const providers = await connection.any(

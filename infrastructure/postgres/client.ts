@@ -5,14 +5,14 @@ import { connector, databaseHosts } from './hosts.ts';
 import { withOwnSettings } from './session-setting.ts';
 import type { SecuredUrl } from './tls.ts';
 
-/** A server that does not accept a connection in this time is not there. */
+/** A server that does not accept a connection within this time counts as unreachable. */
 const connectTimeoutMs = 10_000;
-/** A connection that does not answer any more is waited for so long at its end. */
+/** How long closing waits for a connection that no longer answers. */
 const closeMs = 1_000;
 
 /**
- * Runs `body` with a connection of its own, beside any pool. `options` are the driver's. Where the connection is refused,
- * or breaks meanwhile, the error says so.
+ * Runs `body` with a connection of its own, outside any pool. `options` are the driver's. If the connection is refused
+ * or breaks in the meantime, the error says so.
  */
 export async function withClient<A>(
   url: string,
@@ -57,7 +57,7 @@ async function open({ url, ssl }: SecuredUrl, options: ClientConfig) {
     ssl: ssl ?? false,
     connectionTimeoutMillis: connectTimeoutMs,
   });
-  // Whoever uses the connection hears of its end by each statement.
+  // Users of the connection learn of its loss through their statements.
   client.on('error', () => undefined);
   await client.connect();
   return {

@@ -49,7 +49,7 @@ export const bytes = new t.Type<Buffer, Buffer>(
 
 export const nullable = <A>(codec: t.Type<A, unknown>): t.Type<A | null, unknown> => t.union([codec, t.null]);
 
-/** A column that may be empty, as a value that may be missing. */
+/** A nullable column, decoded to `undefined` where it is null. */
 export const orUndefined = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, unknown> =>
   new t.Type<A | undefined, unknown>(
     `${codec.name} or null`,
@@ -58,7 +58,7 @@ export const orUndefined = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined,
     t.identity,
   );
 
-/** A token count, which a number holds: int8, which arrives as text. */
+/** A token count, which fits a number: int8, which arrives as text. */
 export const tokenCountColumn = new t.Type<number, number>(
   'token count as text',
   t.number.is,
@@ -72,5 +72,5 @@ export const tokenCountColumn = new t.Type<number, number>(
 /** The length of a budget's windows. */
 export const cadence = t.keyof({ daily: null, weekly: null, monthly: null } satisfies Record<Cadence, null>);
 
-/** Bytes as a value of a statement. */
+/** Bytes as a statement parameter. */
 export const binary = (given: Uint8Array) => sql.binary(Buffer.from(given));

@@ -1,30 +1,26 @@
 import type { BatchTurn, BatchTurns } from './batch-turns.ts';
 
-/**
- * In place of a result: another item of the batch held this one up, so it is tried again in a batch without that one.
- */
+/** Returned in place of a result if another item of the batch held this one up: it is retried in a batch without it. */
 export const putBack = Symbol('put back');
 
-/**
- * One statement for many callers: items that arrive while earlier statements run are sent together, in the next one.
- */
+/** One statement for many callers: items that arrive while earlier statements run are sent together in the next one. */
 export interface CollectorOptions<Item, Result> {
   /**
    * Sends a batch; results are in the order of the items. A rejection rejects every item. `putBack` is only for batches
-   * of several lanes, one of which must be stuck: from then on each of these lanes has batches of its own, until one
-   * of them was quick.
+   * of several lanes, one of which must be stuck: from then on each of these lanes gets batches of its own, until one
+   * of its batches is quick.
    */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | typeof putBack)[]>;
   /**
-   * The lock that the item's statement takes. Two batches at once never have the same, as one would wait for the other.
+   * The lock that the item's statement takes. Concurrent batches never share a lane, or one would wait for the other.
    */
   readonly lane: (item: Item) => string | undefined;
   readonly size: (item: Item) => number;
-  /** Whose items go together: a batch is of one group. Without it all do. */
+  /** Items are batched only with items of the same group. Without it, all items may share a batch. */
   readonly group?: (item: Item) => object;
-  /** Whom its batches take turns with: collectors of other servers. */
+  /** Coordinates batches with the collectors of other servers. */
   readonly turns?: BatchTurns;
-  /** The result of an item that nobody answers for; without it, it is rejected with the reason. */
+  /** The result of an item that no batch answered. Without it, the item is rejected with the reason. */
   readonly unanswered?: (why: WaitedTooLong | LastCall) => Result;
 }
 
@@ -32,27 +28,27 @@ export interface CollectorOptions<Item, Result> {
 const maxBatchItems = 200;
 /** Bytes of a batch, so that a statement stays small compared with the server's memory. */
 const maxBatchBytes = 4 * 1024 * 1024;
-/** Items of a batch that is large: the ones that come behind it are likely to be as many. */
+/** A batch of this many items is large: the next one is likely to be as large. */
 const largeBatchItems = 4;
-/** How long they are waited for: a statement costs much the same however many share it. */
+/** How long to gather items behind a large batch: a statement costs much the same however many items share it. */
 const gatherMs = 2;
-/** After this long a second batch starts beside the first, because a stuck lane must not hold up the others. */
+/** After this long a second batch starts concurrently, because a stuck lane must not hold up the others. */
 const slowBatchMs = 25;
-/** Batches under way at once. The other connections of the pool are for everything else. */
+/** Concurrent batches. The other connections of the pool are for everything else. */
 const maxBatches = 4;
 /** Of these, batches of one group, so that the other groups keep as many. */
 const maxOfGroup = 2;
 /** Of these, batches of a single lane that may be stuck, so that the other lanes keep two batches. */
 const maxSuspectBatches = 2;
-/** An item that no batch has taken after this long is rejected, because nothing may wait without an end. */
+/** An item that no batch has taken after this long is rejected, because no wait may be unbounded. */
 const maxWaitMs = 10_000;
-/** A suspect lane whose batch ends in this time is not stuck: it is half of the database's `lock_timeout`. */
+/** A suspect lane whose batch ends within this time is not stuck. It is half of the database's `lock_timeout`. */
 const clearedMs = 1000;
 
-/** No batch has taken the item in `maxWaitMs`. */
+/** No batch has taken the item within `maxWaitMs`. */
 export class WaitedTooLong extends Error {}
 
-/** The process ends, and nothing waits any longer. */
+/** The process is shutting down, so nothing waits any longer. */
 class LastCall extends Error {}
 
 interface Waiting<Item, Result> {
@@ -65,13 +61,13 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Sends a batch at the end of a turn of the event loop while nothing is under way, and otherwise when the batch before
- * it has ended. So batches grow with the load, and each item becomes cheaper.
+ * While nothing is in progress, sends a batch at the end of the current turn of the event loop; otherwise when the
+ * previous batch has ended. Batches therefore grow with the load, and each item becomes cheaper.
  */
 export class Collector<Item, Result> {
   private readonly options: CollectorOptions<Item, Result>;
   private readonly busyLanes = new Set<string>();
-  /** Batches under way, by their group. */
+  /** The number of batches in progress, by group. */
   private readonly busyGroups = new Map<object, number>();
   /** Lanes that held up a batch, or were in one that was held up. */
   private readonly suspects = new Set<string | undefined>();
@@ -80,7 +76,7 @@ export class Collector<Item, Result> {
   private over = false;
   private suspectsUnderWay = 0;
   private lastStart = 0;
-  /** Items of the batch that began last. */
+  /** Number of items in the batch that started last. */
   private lastItems = 0;
   private lastEnd = 0;
   private scheduled = false;
@@ -93,7 +89,7 @@ export class Collector<Item, Result> {
     this.options = options;
   }
 
-  /** Items that no statement has taken up yet. */
+  /** Number of items that no statement has taken yet. */
   get depth(): number {
     return this.waiting.length;
   }
@@ -110,7 +106,7 @@ export class Collector<Item, Result> {
     });
   }
 
-  /** The process ends: from now on nothing waits, neither for a batch nor for one that is under way. */
+  /** On shutdown: from now on nothing waits, neither for a batch to start nor for one in progress. */
   lastCall(): void {
     this.over = true;
     const why = new LastCall('the process ends');
@@ -124,7 +120,7 @@ export class Collector<Item, Result> {
     else resolve(unanswered(why));
   }
 
-  /** One timer for all items: it rejects those that waited too long, then is set for the oldest that is left. */
+  /** One timer for all items: it rejects those that waited too long and is then set again for the oldest one left. */
   private watchWait(): void {
     const oldest = this.waiting[0];
     if (this.endOfWait !== undefined || oldest === undefined) return;
@@ -162,9 +158,9 @@ export class Collector<Item, Result> {
   }
 
   /**
-   * Whether the waiting items, the oldest since `addedAt`, wait for more: right behind a large batch, until they are
-   * three quarters as many, and not for long. Behind a small batch, or some time after a large one, they do not, so
-   * that a lone request is not slower.
+   * Whether the waiting items, the oldest added at `addedAt`, should wait for more: right behind a large batch briefly,
+   * until there are three quarters as many; behind a small one, or some time later, never, so that a lone request is
+   * not delayed.
    */
   private gathers(addedAt: number): boolean {
     if (this.lastItems < largeBatchItems || this.waiting.length >= 0.75 * this.lastItems) return false;
@@ -180,7 +176,7 @@ export class Collector<Item, Result> {
   }
 
   /**
-   * Without this timer, items that wait beside a slow batch would leave only when another item arrives. `schedule` sets
+   * Without this timer, items waiting behind a slow batch would leave only when another item arrives. `schedule` sets
    * it again if it fired too early.
    */
   private lookAgain(milliseconds: number): void {
@@ -242,7 +238,7 @@ export class Collector<Item, Result> {
     this.watchWait();
   }
 
-  /** The next batch, in order of arrival: the items of one suspect lane, or those of all lanes that are not suspect. */
+  /** The next batch in order of arrival: the items of one suspect lane, or those of all lanes that are not suspect. */
   private takeBatch(): readonly Waiting<Item, Result>[] {
     const batch: Waiting<Item, Result>[] = [];
     const rest: Waiting<Item, Result>[] = [];

@@ -10,20 +10,20 @@ import { LiveList } from '../../domain/shared/live-list.ts';
 import { sqlState } from './database-fault.ts';
 import { type NamedStatement, type SentValue, StatementCall, type TextRow } from './statement-call.ts';
 
-/** How long a connection that is closed may still wait for the server. */
+/** How long closing a connection may wait for the server. */
 const closingMs = 5_000;
 
-/** A connection with a server: a session there. */
+/** A connection to a server, which is a session there. */
 export interface Connection {
   readonly id: string;
   readonly isOpen: () => boolean;
-  /** What the library sends: any statement, its values as the driver spells them, its rows by column. */
+  /** Runs any statement, as slonik sends it: values as the driver encodes them, rows as objects by column. */
   readonly query: (text: string, values: readonly unknown[]) => Promise<QueryResult>;
-  /** A statement that is sent many times; its rows are the texts of its columns. */
+  /** Runs a statement that is sent many times; its rows are the texts of its columns. */
   readonly call: (statement: NamedStatement, values: readonly SentValue[]) => Promise<readonly TextRow[]>;
-  /** Closes it; never rejects. Nobody has to wait for it: on a dead network it takes seconds. */
+  /** Closes the connection; never rejects. Not meant to be awaited: on a dead network it takes seconds. */
   readonly close: () => Promise<void>;
-  /** Told when it is closed, from which side ever; with the error, where there is one. Gives back what ends that. */
+  /** Calls `tell` when either side closes the connection, with the error if any. Returns a function to unsubscribe. */
   readonly whenClosed: (tell: (error: Error | undefined) => void) => () => void;
 }
 
@@ -39,7 +39,7 @@ export async function openConnection(options: ClientConfig): Promise<Connection>
 class DriverConnection implements Connection {
   readonly id = `connection ${(opened += 1)}`;
   private readonly client: Client;
-  /** Statements that the server knows by their names. */
+  /** Names of the statements that the server has already prepared. */
   private readonly known = new Set<string>();
   private readonly listeners = new LiveList<(error: Error | undefined) => void>();
   private closing: Promise<void> | undefined;
@@ -59,9 +59,9 @@ class DriverConnection implements Connection {
   }
 
   /**
-   * The driver is given a callback, and makes no promise itself. Its promise is made after the query that it is of; once
-   * one such query has come into V8's old generation, so does each that follows it, with its rows, until the whole heap
-   * is collected: a twentieth of all that a busy process allocates.
+   * Passes the driver a callback, so that it creates no promise itself. The driver creates its promise after the query
+   * that it belongs to. Once one such query has reached V8's old generation, every later one follows it there with its
+   * rows, until a full garbage collection: a twentieth of everything that a busy process allocates.
    */
   query(text: string, values: readonly unknown[]): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
@@ -103,7 +103,7 @@ class DriverConnection implements Connection {
   }
 }
 
-/** These kinds of errors are looked for, by the library and by what stands on it; drivers are to make them. */
+/** Slonik and the code on top of it look for these kinds of errors, and drivers are expected to produce them. */
 function inLibrarysWords(error: Error): Error {
   if (error.message === 'Connection terminated unexpectedly')
     return new BackendTerminatedUnexpectedlyError(error);

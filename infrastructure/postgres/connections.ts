@@ -2,11 +2,11 @@ import type { Connection } from './connection.ts';
 import { databaseFault } from './database-fault.ts';
 import { tooLate } from './within-time.ts';
 
-/** A connection that nobody has used for so long is closed, at the next look. */
+/** A connection that has been idle for this long is closed at the next check. */
 const idleMs = 60_000;
 const lookMs = 15_000;
 
-/** How many connections there are, and how many statements wait for one. */
+/** The number of connections, and of statements waiting for one. */
 export interface ConnectionCounts {
   readonly used: number;
   readonly idle: number;
@@ -24,17 +24,17 @@ interface Waiting {
 }
 
 /**
- * The connections of a process with a database, which all its statements share. The one that was given back last is
- * taken first: the caches of the processor still know its server process, and those that are not needed are closed. To
- * take them in turn costs the server a seventh more for each statement.
+ * The connection pool of a process, shared by all its statements. The most recently returned connection is taken first:
+ * its server process is still in the processor's caches, and unneeded connections can be closed. Taking them in turn
+ * costs the server a seventh more for each statement.
  */
 export class Connections {
   private readonly connect: () => Promise<Connection>;
   private readonly max: number;
-  /** Those that nobody has, the last one last. */
+  /** Idle connections, the most recently returned last. */
   private readonly idle: Idle[] = [];
   private readonly waiting: Waiting[] = [];
-  /** Those that are open, or are being opened. */
+  /** Connections that are open or being opened. */
   private open = 0;
   private opening = 0;
   private look: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class Connections {
     return { used: this.open - this.opening - idle, idle, waiting: this.waiting.length };
   }
 
-  /** A connection, which has to be given back or dropped. Rejects where none can be had. */
+  /** Takes a connection, which must be returned with `give` or dropped. Rejects if none can be had. */
   take(): Promise<Connection> {
     const connection = this.lastIdle();
     if (connection !== undefined) return Promise.resolve(connection);
@@ -61,9 +61,9 @@ export class Connections {
     });
   }
 
-  /** It is as it was when it was taken: nothing of a session stays behind. */
+  /** Returns a connection as it was when it was taken: nothing may be left behind in its session. */
   give(connection: Connection): void {
-    // It may have been closed from the other side meanwhile.
+    // The server may have closed it in the meantime.
     if (this.over || !connection.isOpen()) return this.drop(connection);
     const next = this.waiting.shift();
     if (next !== undefined) return next.resolve(connection);
@@ -71,7 +71,7 @@ export class Connections {
     this.look ??= setInterval(() => this.closeUnused(), lookMs).unref();
   }
 
-  /** Closes a connection that is not to be used again. Nobody waits for that: on a dead network it takes seconds. */
+  /** Closes a connection that must not be reused. The close is not awaited: on a dead network it takes seconds. */
   drop(connection: Connection): void {
     this.open -= 1;
     void connection.close();
@@ -79,8 +79,8 @@ export class Connections {
   }
 
   /**
-   * What `work` gives with a connection of its own, which is given back. Who has nothing after so many milliseconds, the
-   * wait for a connection included, gets a fault, and the connection is closed.
+   * Runs `work` with a connection of its own and returns the connection afterwards. If there is no result after
+   * `withinMs`, which includes the wait for a connection, the promise rejects and the connection is closed.
    */
   use<A>(work: (connection: Connection) => Promise<A>, withinMs: number): Promise<A> {
     return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ export class Connections {
       };
       const fail = (error: unknown): void => {
         if (over) return;
-        // A refused statement leaves its session as it was; one that met another schema may be planned for the old one.
+        // A refused statement leaves its session as it was. One that met another schema may be planned for the old one.
         end(databaseFault(error) === 'refused' || databaseFault(error) === 'stuck');
         reject(error);
       };
@@ -113,7 +113,7 @@ export class Connections {
     });
   }
 
-  /** Closes all of them; those that are in use when they come back. */
+  /** Closes all idle connections now, and those in use when they are returned. */
   async end(): Promise<void> {
     this.over = true;
     clearInterval(this.look);
@@ -131,7 +131,7 @@ export class Connections {
     return undefined;
   }
 
-  /** Opens a connection for whoever waits longest, where there may be one more. */
+  /** Opens a connection for the longest waiting caller, if the limit allows one more. */
   private openNext(): void {
     if (this.over || this.opening >= this.waiting.length || this.open >= this.max) return;
     this.open += 1;
@@ -151,7 +151,7 @@ export class Connections {
     );
   }
 
-  /** One that the server has closed while nobody had it. */
+  /** Removes a connection that the server closed while it was idle. */
   private forget(connection: Connection): void {
     const at = this.idle.findIndex((each) => each.connection === connection);
     if (at < 0) return;

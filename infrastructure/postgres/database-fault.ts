@@ -7,10 +7,10 @@ import {
 } from 'slonik';
 import { errorChain } from './error-chain.ts';
 
-/** What a failed statement means for those who wait for it. */
+/** What a failed statement means for its callers. */
 export type DatabaseFault =
   /**
-   * The connection was lost, refused or not to be had, or leads to a standby: whether a statement took effect is unknown.
+   * The connection was lost, refused or unavailable, or leads to a standby: whether a statement took effect is unknown.
    */
   | 'connection'
   /** A lock or the statement itself took too long. */
@@ -18,25 +18,25 @@ export type DatabaseFault =
   /** No answer in time: whether a statement took effect is unknown, and asking again would take as long. */
   | 'late'
   /**
-   * The database is not as its statements want it, such as in the middle of a restore: a table, a right or a file is not
-   * there. Nothing took effect, nothing is wrong with the rows, and they may be sent again.
+   * The database is not in the state that the statements need, for example in the middle of a restore: a table, a
+   * privilege or a file is missing. Nothing took effect, nothing is wrong with the rows, and they may be sent again.
    */
   | 'unready'
-  /** The rows were refused for what they are, or what came back is not what was asked for: each try ends the same way. */
+  /** The rows were refused for their content, or the result has the wrong shape: every retry ends the same way. */
   | 'refused';
 
-/** The database, or the way to it, has not answered in the time that a statement is given. */
+/** The database, or the network to it, did not answer within a statement's time limit. */
 export class AnswerTooLate extends Error {}
 
-/** A row that is not what its statement declares: the schema and the code disagree, which is a defect. */
+/** A row does not match what its statement declares: schema and code disagree, which is a defect. */
 export class RowShapeError extends Error {}
 
-/** What is not known to speak of the rows does not: a record that is refused is never tried again (rule 38.13). */
+/** Only errors known to be about the rows are `refused`, because a refused record is never tried again (rule 38.13). */
 export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AnswerTooLate) return 'late';
   if (error instanceof RowShapeError) return 'refused';
   const state = sqlState(error);
-  // Whatever a server refuses a session with, it says nothing of a statement.
+  // A refused session says nothing about the statement, whatever the server's code.
   if (state === undefined || error instanceof ConnectionError) return 'connection';
   if (stuckStates.has(state)) return 'stuck';
   if (ofTheSession.test(state)) return 'connection';
@@ -44,41 +44,41 @@ export function databaseFault(error: unknown): DatabaseFault {
 }
 
 /**
- * SQLSTATE classes: 08 connection, 28 log-in, 53 resources, 57P0x shutdown; 25006 a standby that only reads, 25P03 and
- * 25P04 a session that was ended in its transaction.
+ * SQLSTATE classes: 08 connection, 28 login, 53 resources, 57P0x shutdown; 25006 a read-only standby, 25P03 and 25P04 a
+ * session that was ended within its transaction.
  */
 const ofTheSession = /^(?:08|28|53|57P|25006|25P0[34])/;
 
-/** Of rows among each other (21), values (22), constraints (23), what is too large or too deep (54), or by a function (P0). */
+/** SQLSTATE classes: 21 cardinality, 22 values, 23 constraints, 54 too large or too deep, P0 raised by a function. */
 const ofTheRows = /^(?:2[123]|54|P0)/;
 
-/** Locks and statements that took too long, deadlocks, and what a replica cancels to replay rows on. */
+/** Lock and statement timeouts, deadlocks, and statements that a replica cancels in order to replay rows. */
 const stuckStates: ReadonlySet<string> = new Set(['55P03', '57014', '40P01', '40001']);
 
-/** Five characters with a digit among them; Node's own codes (`EPIPE`) have none. */
+/** Five characters with at least one digit; Node's own codes (`EPIPE`) have none. */
 const sqlStateShape = /^(?=[A-Z]*\d)[0-9A-Z]{5}$/;
 
-/** PostgreSQL's own error code; drivers wrap the error that holds it. */
+/** PostgreSQL's own error code, wherever in the chain of wrapping errors it is. */
 export const sqlState = (error: unknown): string | undefined =>
   errorChain(error).find(({ code }) => code !== undefined && sqlStateShape.test(code))?.code;
 
-/** The constraint that a statement breaks, and its table: the driver's own words name neither. */
+/** The violated constraint and its table, neither of which the driver's message names. */
 export function brokenConstraint(error: unknown): string | undefined {
   const link = errorChain(error).find(({ constraint }) => constraint !== undefined);
   return link === undefined ? undefined : `constraint ${link.constraint} of table ${link.table ?? 'unknown'}`;
 }
 
-/** Tables, columns, functions and types that are not there. */
+/** SQLSTATEs of missing tables, columns, functions and types. */
 const undefinedThings = new Set(['42P01', '42703', '42883', '42704']);
 
-/** The statement wants something that the schema lacks: migrations were not applied. */
+/** Whether the statement needs something that the schema lacks, because migrations were not applied. */
 const lacksSchema = (error: unknown): boolean => undefinedThings.has(sqlState(error) ?? '');
 
-/** How Node calls a connection that cannot be had, breaks, or is used once it is broken. */
+/** Node's codes for a connection that cannot be established, breaks, or is used after it broke. */
 const ofTheNetwork =
   /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|PROTO|HOST(?:DOWN|UNREACH)|NET(?:DOWN|UNREACH|RESET)|NOTCONN|ADDRNOTAVAIL|MFILE|NFILE)|ERR_(?:STREAM|SOCKET|SSL|TLS)_\w+)$/;
 
-/** What the driver says of a connection, in plain errors without a code. */
+/** The driver's messages for connection errors, which are plain errors without a code. */
 const ofTheConnection = new Set([
   'Connection terminated',
   'Connection terminated unexpectedly',
@@ -93,7 +93,7 @@ const ofTheConnection = new Set([
   'Connection pool has ended.',
 ]);
 
-/** The way to the database broke: the system's code for it, or what the driver says. Undefined: it is something else. */
+/** The system's code or the driver's message if the connection to the database broke; `undefined` for other errors. */
 export function brokenConnection(error: unknown): string | undefined {
   for (const { code, message } of errorChain(error)) {
     if (code !== undefined && ofTheNetwork.test(code)) return code;
@@ -102,7 +102,7 @@ export function brokenConnection(error: unknown): string | undefined {
   return undefined;
 }
 
-/** That it is the database which is away, or only reads: the driver's words name neither it nor what was wanted of it. */
+/** Says that the database is unreachable or read-only; the driver's message names neither it nor what was wanted. */
 export function lossOf(error: unknown): string | undefined {
   const onlyReads = errorChain(error).find(({ code }) => code === '25006');
   if (onlyReads !== undefined) return `The database takes no rows: ${onlyReads.message}`;
@@ -112,15 +112,15 @@ export function lossOf(error: unknown): string | undefined {
   return wasLost ? `The database was lost: ${error.message}` : undefined;
 }
 
-/** Each changed budget is a lock to the end of the transaction; the server's own words name no way out. */
+/** Each changed budget holds a lock until the end of the transaction. The server's own message names no remedy. */
 const lacksLocks =
   'The database ran out of memory, as it does when it has no room for the locks of all budgets that change at once: raise its max_locks_per_transaction, or change fewer budgets at a time.';
 
-/** What to do about an error of the database, where that is known. */
+/** What to do about a database error, where that is known. */
 export const wayOutOf = (error: unknown): string | undefined =>
   sqlState(error) === '53200' ? lacksLocks : undefined;
 
-/** What an error says to whoever typed a command: of one of the database what it is that the database lacks or refuses. */
+/** The message of an error for the user of a command: for a database error, what the database lacks or refuses. */
 export function inWords(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const broken = brokenConstraint(error);
@@ -134,7 +134,7 @@ export function inWords(error: unknown): string {
     : message;
 }
 
-/** Errors of the driver that say nothing against the statement. */
+/** Driver errors that do not blame the statement. */
 const ofTheDriver = [
   AnswerTooLate,
   BackendTerminatedError,
@@ -145,8 +145,8 @@ const ofTheDriver = [
 ];
 
 /**
- * The database was away or too busy: nothing is wrong with the statement, and it may be tried again. Where something is
- * missing that the statement names, that is as likely a mistake of ours, which is not to be hidden.
+ * Whether the database was away or too busy, so that nothing is wrong with the statement and it may be tried again. A
+ * missing object that the statement names does not count: it is as likely a mistake of ours, which must not be hidden.
  */
 export const isDatabaseTrouble = (error: unknown): boolean =>
   (sqlState(error) !== undefined ||

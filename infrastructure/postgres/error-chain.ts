@@ -1,21 +1,21 @@
 /** What is known of one error of a chain. */
 export interface ErrorLink {
-  /** What it calls itself; a driver's class where it calls itself no more than an error. */
+  /** The error's own name, or the name of its class if its own is only `Error`. */
   readonly name: string;
   readonly message: string;
-  /** PostgreSQL's or the system's own name for what happened. */
+  /** The code that PostgreSQL or the system gave the error. */
   readonly code: string | undefined;
-  /** The rule of the tables that a row breaks, and the table. */
+  /** The violated constraint, and below it the table. */
   readonly constraint: string | undefined;
   readonly table: string | undefined;
 }
 
-/** Errors that are looked at: longer chains are circles. */
+/** Limit of errors examined: longer chains are cycles. */
 const maxLinks = 16;
 
 /**
- * An error and what it says caused it, the outermost first; of several addresses that failed each. They are known by
- * their shape: an error that Node makes need not be of this realm's class.
+ * An error and its causes, the outermost first, including each error of an aggregate (several addresses that failed).
+ * Errors are recognised by their shape, because an error that Node creates need not be of this realm's class.
  */
 export function errorChain(error: unknown): readonly ErrorLink[] {
   const links: ErrorLink[] = [];

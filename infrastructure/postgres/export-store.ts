@@ -20,15 +20,15 @@ import { anyTime, answeredWithin } from './within-time.ts';
 const pageRows = 1000;
 
 /**
- * `request_log_id` begins with the time at which the request came, and `occurred_at` is when it was settled: most rows of
- * a day are those whose ids are of this day or of the hours around it, and are read in the order of their key.
+ * `request_log_id` begins with the arrival time of the request, and `occurred_at` is the time of its settlement. Most
+ * rows of a day therefore have ids of this day or of the hours around it, and are read in the order of their key.
  */
 const aroundMs = 3 * 3_600_000;
 
-/** Number of the advisory lock that an export holds: the objects of two at once would be of two readings. */
+/** Number of the advisory lock that an export holds: two concurrent exports would mix objects of two readings. */
 const exportLock = 4_071_771_015;
 
-/** A page and a look are short. */
+/** Pages and lookups are short. */
 const answerMs = 15_000;
 
 const totalsRow = t.type({ rows: int8, cost: nullable(int8) });
@@ -58,7 +58,7 @@ const timesOf = (day: ExportDay): readonly [from: string, until: string] => {
   return [from.toISOString(), until.toISOString()];
 };
 
-/** From the rollups, which settlement keeps: what is read row by row is held against a sum that it is not made of. */
+/** Totals from the rollups, which settlement maintains: an independent sum against which the rows read are checked. */
 async function ledgerTotals(connection: CommonQueryMethods, day: ExportDay): Promise<ExportTotals> {
   const [from, until] = timesOf(day);
   const statement = sql.type(row(totalsRow))`
@@ -81,7 +81,7 @@ const logTotals = (connection: CommonQueryMethods, day: ExportDay): Promise<Expo
     return { rows: Number(rows), cost: undefined };
   });
 
-/** First the rows whose ids are of about the day, then the few whose ids say another time; each in the order of its key. */
+/** First the rows whose ids are of about the day, then the few with other ids, each in the order of its key. */
 async function* rowsOf(
   connection: CommonQueryMethods,
   subject: ExportSubject,
@@ -103,13 +103,13 @@ async function* rowsOf(
 
 type After = readonly [id: string, scope: string] | undefined;
 
-/** Which rows a page is of, and what the planner may not choose for it, whatever it knows of the table. */
+/** The condition of a page's rows, and the planner settings to turn off for it, whatever the table's statistics say. */
 interface PageOf {
   readonly condition: ReturnType<typeof sql.fragment>;
   readonly without: readonly string[];
 }
 
-/** A condition that `is true` is one that no index is used for: the key alone is left, which gives the rows in order. */
+/** No index is used for a condition with `is true`; only the primary key is left, which returns the rows in order. */
 const idsAround =
   (day: ExportDay) =>
   (after: After): PageOf => {
@@ -127,7 +127,7 @@ const idsAround =
     };
   };
 
-/** Here the index of times is left. */
+/** Here only the index on `occurred_at` is left. */
 const idsElsewhere =
   (day: ExportDay) =>
   (after: After): PageOf => {
@@ -177,7 +177,7 @@ function asText({ name, kind }: ExportColumn) {
   return sql.fragment`l.${column}::text as ${column}`;
 }
 
-/** Exports over a connection of its own, which takes none from others. Undefined: another export is under way. */
+/** Exports over a connection of its own, outside the shared pool. Returns `undefined` if another export is running. */
 export async function exportAlone<A>(
   url: string,
   subject: ExportSubject,
@@ -189,7 +189,7 @@ export async function exportAlone<A>(
       pool.connect((connection) => run(exportSource(connection, subject))),
     );
   } finally {
-    // Also of an export that is no longer alone.
+    // Also ends an export whose lock was lost.
     await pool.end();
   }
 }

@@ -7,39 +7,39 @@ import { withinTime } from './within-time.ts';
 /** Why the database takes no rows. */
 export type WriteTrouble = 'read_only' | 'disk_full';
 
-/** This process as the database knows it, and whether the database takes rows, which its answers alone do not show. */
+/** This process as registered in the database, and whether the database takes rows, which its answers do not show. */
 export interface GatewayProcess {
-  /** Its claims carry it. */
+  /** Stored with the process's claims. */
   readonly id: string;
-  /** Undefined: rows can be written, as far as anybody knows. */
+  /** `undefined` if rows can be written, as far as is known. */
   readonly unwritable: () => WriteTrouble | undefined;
-  /** A statement failed: rows that cannot be written now cannot be until a probe succeeds. */
+  /** Reports a failed statement. If it shows that rows cannot be written, that holds until a probe succeeds. */
   readonly failed: (error: unknown) => void;
-  /** This request is over, and its claim could not end with it: it ends with the next beat. */
+  /** Releases the claim of a request that has ended but could not end its claim. This happens with the next beat. */
   readonly release: (requestLogId: RequestLogId) => void;
-  /** Says that the process is there, and probes whether rows can be written. Rejects where the database is away. */
+  /** Records that the process is alive and probes whether rows can be written. Rejects if the database is away. */
   readonly beat: () => Promise<void>;
-  /** The present state. A beat of a moment ago is as good as a new one, if the database still answers. */
+  /** The current state. A very recent beat is as good as a new one, if the database still answers. */
   readonly check: () => Promise<WriteTrouble | undefined>;
 }
 
-/** How often a process says that it is there; after five that were missed it is taken for gone (`process_is_gone`). */
+/** How often a process beats. After five missed beats it is considered gone (`process_is_gone`). */
 export const beatSecs = 1;
 
-/** However often it is asked for, rows are not probed more often than this. */
+/** Rows are not probed more often than this, however often `check` is called. */
 const probedLatelyMs = 250;
 
-/** Pages of 8 KB that a probe needs: one, or room for a batch once rows could not be written. */
+/** Pages of 8 KB that a probe needs: one, or room for a whole batch after rows could not be written. */
 const probePages = 1;
 const doubtfulPages = 128;
 
-/** Claims that wait to be released. Those beyond this many are not released but expire. */
+/** Limit of claims waiting to be released. Claims beyond it are not released but expire. */
 const maxReleases = 10_000;
 
 export interface GatewayProcessOptions {
   /** Called when rows can no longer be written, and when they can be again. */
   readonly onWriting: (trouble: WriteTrouble | undefined) => void;
-  /** The id under which other servers know this process already. */
+  /** The id under which other servers already know this process. */
   readonly id?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export function gatewayProcess(
     failures += 1;
     enter(kind);
   };
-  /** Says that the process is there, where the database has so many pages to spare. */
+  /** Records that the process is alive, if the database has this many pages to spare. */
   const tell = async (pages: number): Promise<void> => {
     const released = [...releases];
     await withinTime(pool, (connection) =>
@@ -79,7 +79,7 @@ export function gatewayProcess(
     } catch (error) {
       failed(error);
       if (writeTroubleOf(error) === undefined) throw error;
-      // It is there all the same: others, who need less room, must not take what it holds for a dead process's.
+      // The process is still alive: others, which need less space, must not treat what it holds as a dead process's.
       if (trouble === 'disk_full') await tell(0).catch(failed);
       return;
     }

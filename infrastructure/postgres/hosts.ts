@@ -9,9 +9,9 @@ import { isUnderTls, type SecuredUrl, securedUrl } from './tls.ts';
 const sessionAttrs = ['any', 'read-write', 'read-only'] as const;
 type SessionAttrs = (typeof sessionAttrs)[number];
 
-/** The servers of a URL, in its order, and what one of them must be. */
+/** The servers of a URL, in its order, and what a server must be. */
 export interface DatabaseHosts {
-  /** Each a URL of one server, for drivers: it says nothing of TLS, nor of what the server must be. */
+  /** One URL per server, for drivers, without TLS parameters and `target_session_attrs`. */
   readonly hosts: readonly SecuredUrl[];
   readonly attrs: SessionAttrs;
 }
@@ -21,7 +21,7 @@ interface HostUrls {
   readonly attrs: SessionAttrs;
 }
 
-/** Scheme and login, the hosts with commas between, and what follows them. */
+/** Captures the scheme and login, the comma-separated hosts, and what follows them. */
 const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
 const attrsParameter = 'target_session_attrs';
@@ -35,7 +35,7 @@ function hostUrls(url: string): Either<string, HostUrls> {
   return isWritten ? withAttrs(urls) : E.left(`it is not a URL (${spelling})`);
 }
 
-/** Passwords have these signs. */
+/** How characters with a meaning in URLs are written in passwords. */
 const spelling = 'in a password % is written %25, @ %40, # %23, / %2F and : %3A';
 
 function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
@@ -57,8 +57,8 @@ function withoutAttrs(url: string): string {
 }
 
 /**
- * The hosts of a URL that connections go to in the clear: none of them under TLS. Sockets of this machine are none. On
- * the left why the URL cannot be used at all.
+ * The hosts of a URL to which connections are unencrypted; empty if the URL uses TLS. Unix sockets do not count. The
+ * left says why the URL cannot be used at all.
  */
 export const plainHosts = (url: string): Either<string, readonly string[]> =>
   pipe(
@@ -71,14 +71,14 @@ export const plainHosts = (url: string): Either<string, readonly string[]> =>
     ),
   );
 
-/** As libpq has it: a host in the parameters wins, and one that begins with a slash is a socket of this machine. */
+/** As in libpq: a host in the parameters takes precedence, and one that begins with a slash is a Unix socket. */
 function networkHosts(url: string): readonly string[] {
   const { hostname, searchParams } = new URL(url);
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
   return host === '' || host.startsWith('/') ? [] : [host];
 }
 
-/** Reads the files that the URL names; throws an error for operators when that cannot be. */
+/** Reads the files that the URL names; throws an error for operators when the URL or a file cannot be used. */
 export async function databaseHosts(url: string): Promise<DatabaseHosts> {
   const found = hostUrls(url);
   if (E.isLeft(found)) throw new Error(`The URL of the database: ${found.left}.`);
@@ -86,7 +86,7 @@ export async function databaseHosts(url: string): Promise<DatabaseHosts> {
   return { hosts: await Promise.all(urls.map(securedUrl)), attrs };
 }
 
-/** A connection that was just made. */
+/** A newly opened connection. */
 export interface Opened<Connection> {
   readonly connection: Connection;
   readonly ask: (text: string) => Promise<Pick<QueryResult, 'rows'>>;
@@ -94,23 +94,23 @@ export interface Opened<Connection> {
   readonly close: () => Promise<void>;
 }
 
-/** It says `on` where nothing can be written: on a standby, or by a default of the server. */
+/** The setting is `on` where nothing can be written: on a standby, or by a default of the server. */
 async function isReadOnly({ ask }: Pick<Opened<unknown>, 'ask'>): Promise<boolean> {
   const { rows } = await ask('show transaction_read_only');
   return rows[0]?.['transaction_read_only'] === 'on';
 }
 
-/** A server that takes a connection and does not say in this time what it is, is not there. */
+/** A server that accepts a connection but does not say within this time what it is counts as unreachable. */
 const answerMs = 3_000;
 
-/** A server that is not what the URL wants. The code is PostgreSQL's for a write where nothing can be written. */
+/** A server that is not what the URL asks for. The code is PostgreSQL's for a write in a read-only transaction. */
 class UnfitServer extends Error {
   readonly code = '25006';
 }
 
 /**
- * Connects to the first server that takes a connection and is what the URL wants, in the order of the URL. Only one can
- * be written: it is looked for first where it was found last, so that a dead host costs its time-out once.
+ * Connects to the first server that accepts a connection and is what the URL asks for, in the order of the URL. The
+ * search for the one writable server begins where it was last found, so that a dead host costs its timeout once.
  */
 export function connector<Connection>(
   { hosts, attrs }: DatabaseHosts,
@@ -137,7 +137,7 @@ export function connector<Connection>(
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The host of a server by its name and port alone. */
+/** Prefixes an error with the host's name and port only. */
 const ofHost = ({ url }: SecuredUrl, error: unknown): Error =>
   new Error(`${new URL(url).host}: ${messageOf(error)}`, { cause: error });
 

@@ -14,37 +14,37 @@ import { withinTime } from './within-time.ts';
 export interface InvocationQueueOptions {
   /** Called for each failed statement. */
   readonly onFault: (error: unknown) => void;
-  /** Called for a record that could not be made. */
+  /** Called for a record that could not be built. */
   readonly onDefect: (error: unknown) => void;
 }
 
-/** What a process records and does not record of tool calls, since its start. */
+/** Counts of recorded and dropped tool calls since the process started. */
 export interface InvocationCounts {
   readonly kept: number;
-  /** For which there was no room, or no database. */
+  /** Dropped for lack of room, or of a database. */
   readonly shed: number;
 }
 
 export interface InvocationWriter extends InvocationQueue {
   readonly counts: () => InvocationCounts;
-  /** Writes what waits; gives up after so many milliseconds. */
+  /** Waits until everything queued is written, at most this many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
 }
 
 /**
- * Bytes of arguments and results, and of records, that wait: a few thousand calls with full ones. Above half of it
- * arguments and results are left out.
+ * Limit of queued bytes, for records with their arguments and results: a few thousand calls with full ones. Above half
+ * of it, arguments and results are left out.
  */
 const maxWaitingBytes = 32 * 1024 * 1024;
-/** What a record takes beside arguments and result. */
+/** Bytes of a record without its arguments and result. */
 const bytesOfRecord = 2048;
-/** How long records are made in one turn of the event loop, at least one of them. */
+/** How long records are built in one turn of the event loop; at least one is built. */
 const makingMs = 3;
 /** Characters of one statement. */
 const batchChars = 512 * 1024;
-/** A record waits this long for others to share its statement. */
+/** How long a record waits for others to share its statement. */
 const gatherMs = 20;
-/** While the database is away, what waits is tried again this often. */
+/** How often queued records are retried while the database is away. */
 const retryMs = 1000;
 
 interface Waiting {
@@ -52,7 +52,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Records of tool calls in a bounded write-behind queue, in statements that many calls share; one at a time. */
+/** A bounded write-behind queue of tool call records, in statements that many calls share, one at a time. */
 export function invocationQueue(pool: DatabasePool, options: InvocationQueueOptions): InvocationWriter {
   const writer = new Writer(pool, options);
   return {
@@ -108,7 +108,7 @@ class Writer {
     this.writing = undefined;
   }
 
-  /** Made in turns of their own, so that callers never wait for the redaction of many. */
+  /** Builds records in turns of the event loop of its own, so that callers never wait for the redaction of many. */
   private async nextBatch() {
     const items: string[] = [];
     const taken: Waiting[] = [];
@@ -143,7 +143,7 @@ class Writer {
     for (;;) {
       const fault = await this.insert(items);
       if (fault === undefined) return;
-      // One bad record must not take the others with it; a database that is away is asked again.
+      // One bad record must not take the others with it; a database that is away is tried again.
       if (databaseFault(fault) === 'refused') return this.keepEach(items);
       if (this.closing) {
         this.shed += items.length;
@@ -158,7 +158,7 @@ class Writer {
     else for (const item of items) if ((await this.insert([item])) !== undefined) this.shed += 1;
   }
 
-  /** Gives back what went wrong. */
+  /** Returns the error, or `undefined` on success. */
   private async insert(items: readonly string[]): Promise<unknown> {
     const batch = Buffer.from(`[${items.join(',')}]`);
     const statement = sql.type(

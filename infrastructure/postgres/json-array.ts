@@ -1,20 +1,20 @@
-/** Dimensions, nulls, the type of the elements, how many there are, and the number of the first. */
+/** The header: number of dimensions, null flag, element type, number of elements, and lower bound. */
 const headBytes = 20;
 const jsonType = 114;
 const lengthBytes = 4;
 
 /**
- * JSON texts as one array, in the binary form of PostgreSQL. Each is written into a buffer when it is added, so that
- * what waits to be sent lies outside of the heap; and the server reads each text once, where an array that is JSON
- * itself is read as a whole before that.
+ * An array of JSON texts in PostgreSQL's binary format. Each text is written into a buffer when it is added, so that
+ * data waiting to be sent is outside the heap. The server parses each text once, whereas a single JSON array would
+ * first be parsed as a whole.
  */
 export class JsonArray {
   readonly room: Buffer;
-  /** Where each text ends. */
+  /** The end offset of each text. */
   private readonly ends: number[] = [];
   private end = headBytes;
 
-  /** `room`: the buffer that the array is written to. */
+  /** `room` is the buffer that the array is written to. */
   constructor(room: Buffer) {
     this.room = room;
   }
@@ -28,7 +28,7 @@ export class JsonArray {
     return this.end;
   }
 
-  /** Bytes that an array takes with one text alone of so many. */
+  /** Size in bytes of an array with a single text of this many bytes. */
   static sizeOf(bytes: number): number {
     return headBytes + lengthBytes + bytes;
   }
@@ -44,7 +44,7 @@ export class JsonArray {
     this.ends.push(this.end);
   }
 
-  /** The array with all texts. It shares the room, so nothing may be added after it. */
+  /** The array with all texts. It shares the buffer, so nothing may be added afterwards. */
   whole(): Buffer {
     writeHead(this.room, this.count);
     return this.room.subarray(0, this.end);

@@ -79,7 +79,7 @@ const storedKey = (found: t.TypeOf<typeof keyRow>): StoredKey => ({
   active: found.active,
 });
 
-/** One key; undefined where there is none of this id, which may be any text. */
+/** Finds a key by its id, which may be any text; `undefined` if there is none. */
 export async function findKey(
   connection: CommonQueryMethods,
   apiKeyId: string,
@@ -89,7 +89,7 @@ export async function findKey(
   return found === null ? undefined : storedKey(found);
 }
 
-/** The same, and nobody else changes the key before this transaction has ended. */
+/** Finds a key and locks it: nobody else can change it until this transaction ends. */
 export async function lockKey(
   connection: CommonQueryMethods,
   apiKeyId: string,
@@ -99,7 +99,7 @@ export async function lockKey(
   return findKey(connection, apiKeyId);
 }
 
-/** One page of the keys that the filter asks for, newest first. */
+/** One page of the keys that match the filter, newest first. */
 export const keyPage = (pool: DatabasePool, filter: KeyFilter, ask: PageAsk): Promise<Page<StoredKey>> => {
   const list = {
     rows: sql.fragment`api_keys k where ${all(conditionsOf(filter))}`,
@@ -125,14 +125,14 @@ function ownerCondition(kind: StoredKey['ownerKind'], id: string | undefined): F
   return kind === 'user' && !isUuid(id) ? sql.fragment`false` : sql.fragment`${column} = ${id}`;
 }
 
-/** In the order of the words: a revoked key that has expired as well is revoked. */
+/** Revoked takes precedence: a revoked key that has also expired is revoked. */
 const statusConditions = {
   active: sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > (select gateway_now()))`,
   revoked: sql.fragment`k.revoked_at is not null`,
   expired: sql.fragment`k.revoked_at is null and k.expires_at is not null and k.expires_at <= (select gateway_now())`,
 } as const;
 
-/** A key as events tell of it: nothing of its secret, not even the hash. */
+/** A key as shown in events: nothing of its secret, not even the hash. */
 export const keyEventJson = (key: StoredKey): JsonObject => ({
   public_id: key.publicId,
   name: key.name,

@@ -5,25 +5,25 @@ import type { Ledger, SettlementRecord } from '../../application/ports/ledger.ts
 import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 
-/** Keys whose day waits to be written; more than that are written when they are used again. */
+/** Limit of keys whose day waits to be written; further keys are noted when they are used again. */
 const maxWaiting = 50_000;
 
-/** Keys that a statement writes. */
+/** Keys per statement. */
 const writtenAtOnce = 1000;
 
-/** When keys were last used, to the day: a request pays nothing for it but a look into a map. */
+/** Tracks the day on which each key was last used. A request only pays for a map lookup. */
 export interface KeyUse {
   readonly note: (apiKeyId: string, at: number) => void;
-  /** Writes the days that waited. What another statement holds at the moment waits for the next time. */
+  /** Writes the queued days. Keys locked by another statement are left to the next call. */
   readonly write: () => Promise<void>;
 }
 
-/** The days are those of `at`, in UTC. A process that dies loses a few seconds of them, and no more than that. */
+/** Days are UTC days of `at`. A process that dies loses at most a few seconds of them. */
 export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'): KeyUse {
   const write = distribution === 'citus' ? writeEachDay : writeDays;
-  /** By key: the day that waits to be written. */
+  /** The day that waits to be written, by key. */
   const waiting = new Map<string, string>();
-  /** By key: the last day that is in the table. */
+  /** The last day known to be in the table, by key. */
   let written = new Map<string, string>();
   return {
     note: (apiKeyId, at) => {
@@ -52,7 +52,7 @@ type WriteDays = (
   batch: readonly (readonly [apiKeyId: string, day: string])[],
 ) => Promise<readonly string[]>;
 
-/** The keys whose day, or a later one, is in the table now, and those that are not there. */
+/** Returns the keys whose day, or a later one, is now in the table, and the keys that do not exist. */
 const writeDays: WriteDays = (pool, batch) =>
   pool.anyFirst(sql.type(row(t.type({ api_key_id: t.string })))`
     with used as (
@@ -78,7 +78,7 @@ const writeDays: WriteDays = (pool, batch) =>
     where k.api_key_id is null or k.last_used_on >= u.day
   `);
 
-/** On Citus each day by itself, and keys that somebody is changing are waited for. */
+/** On Citus, one statement per day, which waits for keys that are being changed. */
 const writeEachDay: WriteDays = async (pool, batch) => {
   for (const [day, keys] of Map.groupBy(batch, ([, each]) => each)) {
     const ids = keys.map(([id]) => id);
@@ -90,7 +90,7 @@ const writeEachDay: WriteDays = async (pool, batch) => {
   return batch.map(([id]) => id);
 };
 
-/** The same ledger, which notes whose keys its settlements were made with. */
+/** Wraps a ledger so that it notes the key of each settlement. */
 export const notingKeys = <L extends Ledger>(ledger: L, use: Pick<KeyUse, 'note'>, now: () => number): L => ({
   ...ledger,
   settle: async (record) => {

@@ -17,7 +17,7 @@ import { written } from './owner-rows.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
 
-/** API keys as admins manage them: each change with its event, in one transaction. */
+/** API keys as admins manage them; each change and its event are one transaction. */
 export const keysStore = (pool: DatabasePool): Keys => ({
   create: (key, author) => pool.transaction((connection) => createKey(connection, key, author)),
   page: (filter, ask) => keyPage(pool, filter, ask),
@@ -70,7 +70,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
     }),
 });
 
-/** How long the secret that is replaced lives on. */
+/** How long the replaced secret stays valid. */
 const overlapOf = (seconds: number) =>
   seconds > 0
     ? sql.fragment`
@@ -118,7 +118,7 @@ const columnsOf = (owner: KeyOwnerRef) =>
     ? { user_id: owner.userId, user_email: undefined, team_id: undefined, service_account_id: undefined }
     : { user_id: undefined, ...ownerColumns(owner) };
 
-/** Those that are no models of the gateway: a key that names one by mistake would be refused what it was made for. */
+/** Names that are not models of the gateway: a key with a mistyped name would be refused the model it is meant for. */
 const unknownModels = async (
   connection: CommonQueryMethods,
   models: readonly string[],

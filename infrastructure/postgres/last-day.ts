@@ -14,9 +14,9 @@ const newestOf = {
 } as const;
 
 /**
- * Requests and errors of the last day, by quarters of an hour. For each key the newest of its request logs are counted,
- * at most one more than `exactTotal`, in `request_logs_model_key_idx` or `request_logs_provider_key_idx` alone: both hold
- * the status behind the quarter. What costs is the keys that are asked for, and never how many rows there are.
+ * Requests and errors of the last day, by quarters of an hour. For each key its newest request logs are counted, at
+ * most one more than `exactTotal`, from `request_logs_model_key_idx` or `request_logs_provider_key_idx` alone: both
+ * hold the status after the quarter. The cost depends on the number of keys, never on the number of rows.
  */
 export async function lastDayOf(
   connection: CommonQueryMethods,

@@ -5,10 +5,10 @@ import { timestamp, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
 import { longTransaction } from './long-transaction.ts';
 
-/** Rows of one page: a few MB in memory. */
+/** Rows per page: a few MB in memory. */
 const pageSize = 10_000;
 
-/** A number as PostgreSQL has it: an audit must be able to read what should not be there. */
+/** A number as PostgreSQL prints it: an audit must be able to read values that should not exist. */
 const asItIs = nullable(t.string);
 
 const auditedColumns = t.type({
@@ -36,8 +36,8 @@ const rollupRow = t.type({
 });
 
 /**
- * `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. Rows that
- * count nothing are read where they hold what would count.
+ * `legacy_estimated` rows have no token prices to recompute from; their costs still count in the day totals. Rows that
+ * count nothing are read only if they hold values that would count.
  */
 export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
   auditedRows: async function* pages() {
@@ -95,7 +95,7 @@ const dayDifferences = () => sql.type(row(dayRow))`
   order by 1, 2
 `;
 
-/** Both sides are laid over each other, so that a rollup without rows, and rows without a rollup, are seen. */
+/** Both sides are unioned and summed, so that a rollup without rows and rows without a rollup are both found. */
 const rollupDifferences = (atMost: number) => sql.type(row(rollupRow))`
   select bucket_start, scope, model_key, pricing_status, sum(rollup_count) as rollup_count,
          sum(rollup_spend) as rollup_spend, sum(row_count) as row_count, sum(row_spend) as row_spend
@@ -113,7 +113,7 @@ const rollupDifferences = (atMost: number) => sql.type(row(rollupRow))`
   order by 1, 2, 3, 4 limit ${atMost}
 `;
 
-/** Undefined: it is not such an amount (`NaN` is a numeric, too). */
+/** `undefined` if the text is not a whole number (`NaN` is a numeric, too). */
 const wholeNumber = (text: string | null): bigint | undefined =>
   text !== null && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 
@@ -150,7 +150,7 @@ function auditedRow(found: Audited): AuditedRow {
   };
 }
 
-/** Columns that hold what no settlement writes. */
+/** Columns with values that no settlement writes. */
 function faultsOf(found: Audited): readonly Column[] {
   if (found.pricing_status === 'priced')
     return [

@@ -1,18 +1,18 @@
 import { type IdentifierSqlToken, sql } from 'slonik';
 import type { ServicePool } from './pool.ts';
 
-/** Where rows of the ledger are, and the functions that write them. */
+/** The place of rows of the ledger, with the functions that write them. */
 export interface LedgerPlace {
-  /** Runs a statement where the rows are at the moment. */
+  /** Runs a statement where the rows currently are. */
   readonly ask: <A>(statement: (pool: ServicePool) => Promise<A>) => Promise<A>;
-  /** A function of the money path, by the name that it has there. */
+  /** A function of the money path, by its name at this place. */
   readonly named: (name: string) => IdentifierSqlToken;
 }
 
 /** The place of each scope. */
 export type LedgerPlaces = (scope: string) => LedgerPlace;
 
-/** One database has them all. */
+/** A single database is the place of all scopes. */
 export function oneDatabase(pool: ServicePool): LedgerPlaces {
   const place: LedgerPlace = {
     ask: (statement) => statement(pool),

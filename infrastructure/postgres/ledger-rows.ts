@@ -8,7 +8,7 @@ import { type Caller, scopeOf } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { Attempt } from '../../domain/request-log/request-log.ts';
 
-/** The shapes that `gateway_admit` and `gateway_settle` read; names are the columns'. */
+/** The shapes that `gateway_admit` and `gateway_settle` read; names are those of the columns. */
 interface OwnerColumns {
   readonly user_id: string | undefined;
   readonly team_id: string | undefined;
@@ -33,11 +33,11 @@ export const askRow = (ask: AdmissionAsk) => ({
   claim: ask.claim,
 });
 
-/** A `settlement_record`; what is undefined is left out, and null in the row. */
+/** A `settlement_record`. `undefined` values are left out and become null in the row. */
 export function recordRow({ charge, logged, limited, release }: SettlementRecord, ord: number): object {
   return {
     ord,
-    // Without a row to write it says in the journal all the same whose claim and holds end with it.
+    // In the journal, a record without rows still names the request whose claim and holds end with it.
     ...(release === undefined ? {} : { request_log_id: release }),
     ...(limited === undefined
       ? {}

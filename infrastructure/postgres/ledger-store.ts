@@ -33,42 +33,42 @@ import { withinTime } from './within-time.ts';
 export interface LedgerOptions extends AdmissionOptions {
   /** `accounting.after_block: close_window`. */
   readonly closeOnBlock: () => boolean;
-  /** Mails can be sent: alerts queue their deliveries. */
+  /** Whether mails can be sent, so that alerts queue their deliveries. */
   readonly mailReady: () => boolean;
-  /** Keeps what `replay` takes, on a durable disk; false when it cannot. */
+  /** Stores a record for `replayJournaled` on a durable disk; false when it cannot. */
   readonly journal: (record: string) => Promise<boolean>;
   /** Called for each failed statement: the kind of fault and PostgreSQL's own message, never values. */
   readonly onFault: (fault: DatabaseFault, error: unknown) => void;
 }
 
 export interface LedgerStore extends Ledger {
-  /** Requests that no statement has taken up yet. */
+  /** Number of requests that no statement has taken yet. */
   readonly waiting: () => { readonly admission: number; readonly settlement: number };
-  /** The process ends: nothing waits for the database any longer, and what may wait in the journal goes there. */
+  /** On shutdown: nothing waits for the database any longer, and records that may be deferred go to the journal. */
   readonly lastCall: () => void;
 }
 
-/** A batch whose connection was lost is asked for again so often. */
+/** How often a batch whose connection was lost is tried again. */
 const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
 export const ledgerStore = (pool: ServicePool, options: LedgerOptions): LedgerStore =>
   ledgerAt(oneDatabase(pool), options, {});
 
-/** What ledgers of several servers share: they send one batch after the other. */
+/** Shared by the ledgers of several servers, so that requests gather while a batch of another server is in progress. */
 export interface LedgerTurns {
   readonly admissions: BatchTurns;
   readonly settlements: BatchTurns;
 }
 
-/** The same on one of several servers, where owners have places of their own: requests of one place share a statement. */
+/** The ledger of one of several servers: only requests whose owners have the same place share a statement. */
 export const ledgerOn = (placeOf: LedgerPlaces, options: LedgerOptions, turns: LedgerTurns): LedgerStore =>
   ledgerAt(placeOf, options, {
     asks: { group: ({ caller }) => placeOf(scopeOf(caller)), turns: turns.admissions },
     records: { group: (record) => placeOf(scopeOfRecord(record)), turns: turns.settlements },
   });
 
-/** Of a request that leaves no row it is unknown. */
+/** The scope of a request that leaves no row is unknown. */
 const scopeOfRecord = ({ charge, logged }: SettlementRecord): string => {
   const caller = charge?.caller ?? logged?.caller;
   return caller === undefined ? '' : scopeOf(caller);
@@ -95,7 +95,7 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
     unanswered,
     ...asks,
   });
-  // Statements of their own: who has no limits does not wait for the locks of those who have.
+  // Separate statements, so that requests without limits do not wait for the locks of those with limits.
   const limited = new Collector<LimitedAsk, Admitted>({
     run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfAsk(batch), batch, options)),
     lane: ({ caller }) => scopeOf(caller),
@@ -130,25 +130,25 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
       }
       if (settled.left.code === 'store_unavailable' && (await deferred(record, options)))
         return E.right({ kind: 'journaled' });
-      // Nothing was accounted, so claim and holds go: a retry must not be refused as a duplicate or as still in flight.
+      // Nothing was accounted, so claim and holds go: a retry must not be refused as a duplicate or as in flight.
       if (record.release !== undefined) options.process.release(record.release);
       return settled;
     },
   };
 }
 
-/** Writes the record into the journal, in the form that `gateway_settle` reads; false where it may not wait there. */
+/** Journals the record in the form that `gateway_settle` reads; false if it may not wait there or cannot be kept. */
 async function deferred(record: SettlementRecord, { journal }: LedgerOptions): Promise<boolean> {
   if (record.deferrableTo === undefined) return false;
   return journal(storedJson({ at: record.deferrableTo.toISOString(), record: recordRow(record, 1) }));
 }
 
-/** Ends what a record's request holds, where that is not with its rows. */
+/** Ends the holds of a record's request, where they are not stored with its rows. */
 export type EndHolds = (record: Readonly<Record<string, unknown>>) => Promise<void>;
 
 const journaled = t.type({ at: t.string, record: t.UnknownRecord });
 
-/** Settles a record of the journal. It may have been settled before its answer was lost: rows have ids. */
+/** Settles a journaled record, which is safe even if it was settled before its answer was lost: rows have ids. */
 export const replayJournaled =
   (
     placeOf: LedgerPlaces,
@@ -180,7 +180,7 @@ export const replayJournaled =
     }
   };
 
-/** The claim and the holds of a record of the journal, which have lasted until now. */
+/** The claim and holds of a journaled record, which are still in place. */
 const releasesOf = (record: Readonly<Record<string, unknown>>) =>
   sql.array(typeof record['request_log_id'] === 'string' ? [record['request_log_id']] : [], 'uuid');
 
@@ -190,14 +190,14 @@ const laneOf = ({ charge }: SettlementRecord): string | undefined =>
 
 type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
 
-/** `unique_violation`: to a statement that was not told so, that a row of the batch is there already. */
+/** `unique_violation`: a row of the batch already exists, and the statement was not told to expect that. */
 const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
 
 /**
- * One transaction for the batch. A batch that fails is judged again: after a lost connection once more, after a
- * refusal one by one in arrival order, so that a bad row, or a page that cannot be read, fails one request, and when it
- * was stuck scope by scope, so that a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids. Rows of an
- * earlier try are looked for where there may be one alone, for to look for them costs each settlement more.
+ * Settles the batch in one transaction. A batch that fails is judged again: as a whole after a lost connection; one by
+ * one, in arrival order, after a refusal, so that a bad row or an unreadable page fails only one request; scope by
+ * scope if it was stuck, so that a stuck lock fails only those who need it. Every statement may safely run twice,
+ * because rows have ids. Rows of an earlier try are looked up only if there may be one, as each lookup costs time.
  */
 async function settleBatch(
   place: LedgerPlace,
@@ -222,7 +222,7 @@ async function settleBatch(
   }
 }
 
-/** Faults of a batch that one of its records may have alone. */
+/** Faults of a batch that a single one of its records may have caused. */
 const mayBeOfOne: ReadonlySet<DatabaseFault> = new Set(['refused', 'unready']);
 
 const failureOf = (fault: DatabaseFault): StoreUnavailable | NotRecorded =>
@@ -254,7 +254,7 @@ type Admitted = Either<StoreUnavailable, Admission>;
 
 const sizeOfAsk = ({ requestId }: AdmissionAsk): number => 512 + requestId.length;
 
-/** A batch that was stuck is tried again lane by lane, so that a stuck lock fails only those who need it. */
+/** A stuck batch is tried again lane by lane, so that a stuck lock fails only the requests that need it. */
 async function admitting(
   asks: readonly AdmissionAsk[],
   options: LedgerOptions,

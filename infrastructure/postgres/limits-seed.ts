@@ -7,17 +7,17 @@ import { storedJson } from './stored-text.ts';
 
 interface Limited {
   readonly kind: SubjectKind;
-  /** As the file names it: an address, an id, or what tells a key apart. */
+  /** As the file names it: an email address, an id, or the public id of a key. */
   readonly name: string;
   readonly limits?: LimitTerms | undefined;
 }
 
 /**
- * Makes the rate limits of the file those of the database: the file wins over what an admin has set for the same
- * subject, and takes away what it alone has brought. Every limit gets the window that its requests lock.
+ * Makes the rate limits of the database match the file: the file overrides what an admin has set for the same subject,
+ * and limits that only an earlier file had are removed. Every limit gets the window row that its requests lock.
  */
 export async function reconcileLimits(connection: DatabaseTransactionConnection, seed: Seed): Promise<void> {
-  // Found first and written then: on Citus people and keys are on every node, and limits on one.
+  // Resolved first and written afterwards: on Citus, users and keys are on every node, but limits are on one.
   const found = await connection.anyFirst(sql.type(row(t.type({ wanted: t.string })))`
     select json_build_object(
       'kind', w.kind, 'id', coalesce(k.api_key_id::text, u.user_id::text, w.name), 'requests', w.requests,

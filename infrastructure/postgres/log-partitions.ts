@@ -1,14 +1,14 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 
-/** There are partitions for this month and so many more: for that long nobody need be able to make one. */
+/** Partitions exist for this month and this many more, so nothing breaks if none can be made for that long. */
 const monthsAhead = 2;
-/** The same in days: lists look into each of them. */
+/** The same in days: fewer, because lists look into each partition. */
 const daysAhead = 3;
 
 /**
- * Makes the partitions that the request logs of the time to come go into; without them they go into the default one.
- * `daily`: a UTC day each, so that a purge can drop them whole; otherwise a month each, since lists take longer the more
- * there are.
+ * Makes the partitions of upcoming request logs; without them, rows go into the default partition. With `daily`, there
+ * is one per UTC day, so that a purge can drop whole partitions; otherwise one per month, because lists take longer the
+ * more there are.
  */
 export const makeLogPartitions = async (connection: CommonQueryMethods, daily: boolean): Promise<void> => {
   await connection.query(

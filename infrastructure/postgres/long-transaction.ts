@@ -1,19 +1,19 @@
 import { type CommonQueryMethods, type QuerySqlToken, sql } from 'slonik';
 
-/** What reads, counts or drops whole tables takes as long as they are large: an hour is more than it ever needs. */
+/** Statements that read, count or drop whole tables take time in proportion; an hour is more than they need. */
 export const longStatementMs = 3_600_000;
 
 /**
- * Gives the transaction that it is in as long as it lasts, and each of its statements so long (0: as long as it lasts),
- * whatever bounds the role has. It names no setting: a server has that of transactions from PostgreSQL 17 on, and before
- * refuses who sets it.
+ * Removes the time limit of the current transaction and sets that of its statements (0: none), whatever limits the role
+ * has. The settings are selected from `pg_settings`, because `transaction_timeout` exists only from PostgreSQL 17 on,
+ * and setting it on an earlier server is an error.
  */
 export const setTimeLimits = (statementMs: number): QuerySqlToken => sql.unsafe`
   select set_config(name, case name when 'statement_timeout' then ${sql.literalValue(String(statementMs))} else '0' end, true)
   from pg_settings where name in ('statement_timeout', 'transaction_timeout')
 `;
 
-/** Runs `ask` in a transaction whose statements may take as long as there are many rows. */
+/** Runs `ask` in a transaction whose statements may take as long as the number of rows requires. */
 export const longTransaction = <A>(
   connection: CommonQueryMethods,
   ask: (transaction: CommonQueryMethods) => Promise<A>,

@@ -74,7 +74,7 @@ export const mcpInvocationsStore = (pool: DatabasePool): McpInvocations => ({
 
 type Column = readonly [name: Exclude<keyof InvocationFilter, 'from' | 'until'>, column: FragmentSqlToken];
 
-/** The columns that a filter may name, those whose values the fewest rows have first: the first asked for leads. */
+/** The columns that a filter may name, the most selective first: the first one asked for leads. */
 const columns: readonly Column[] = [
   ['invocationId', sql.fragment`i.mcp_tool_invocation_id`],
   ['requestLogId', sql.fragment`i.request_log_id`],
@@ -89,7 +89,7 @@ const columns: readonly Column[] = [
   ['policyResult', sql.fragment`i.policy_result`],
 ];
 
-/** What nearly every row has, so that the indexes of these two columns leave it out. */
+/** The values of nearly every row, which the indexes of these two columns leave out. */
 const usual: InvocationFilter = { status: 'success', policyResult: 'allowed' };
 
 const ofInvocations = { time: sql.fragment`i.occurred_at`, key: sql.fragment`i.mcp_tool_invocation_id` };

@@ -7,8 +7,8 @@ import { type BehindAnswers, behindAnswers } from './behind-answers.ts';
 export type LinkWriter = InvocationLinks & Pick<BehindAnswers<LinkedRequest>, 'close'>;
 
 /**
- * Records of tool calls that were there before the row of their request get its id; those that come after it find it when
- * they are written (`gateway_keep_invocations`).
+ * Links earlier records of tool calls to their request once its row exists. Records written after the row find its id
+ * themselves (`gateway_keep_invocations`).
  */
 export function invocationLinks(pool: DatabasePool, onFault: (error: unknown) => void): LinkWriter {
   const { put, close } = behindAnswers<LinkedRequest>(

@@ -25,7 +25,7 @@ const overheadRow = t.type({
 
 export type OverheadWriter = McpOverheads & Pick<BehindAnswers<TokenOverheadRecord>, 'close'>;
 
-/** Summaries behind the answers. */
+/** Writes summaries behind the answers. */
 export const tokenOverheads = (pool: DatabasePool, onFault: (error: unknown) => void): OverheadWriter =>
   behindAnswers<TokenOverheadRecord>(
     ({ requestId, requestLogId }) => [requestId, requestLogId],
@@ -33,7 +33,7 @@ export const tokenOverheads = (pool: DatabasePool, onFault: (error: unknown) => 
     onFault,
   );
 
-/** Of several summaries of a request the last one stays. */
+/** Of several summaries of a request, the last one stays. */
 async function putTokenOverheads(pool: DatabasePool, records: readonly TokenOverheadRecord[]): Promise<void> {
   const rows = records.map((record) => ({
     request_id: record.requestId,
@@ -61,7 +61,7 @@ async function putTokenOverheads(pool: DatabasePool, records: readonly TokenOver
   await withinTime(pool, (connection) => connection.query(statement));
 }
 
-/** The summary of this very request, else the one of its request id alone: request ids are not unique. */
+/** The summary of this very request, or else one that has only its request id: request ids are not unique. */
 export async function findTokenOverhead(
   connection: CommonQueryMethods,
   requestId: RequestId,

@@ -3,7 +3,7 @@ import { type DatabasePool, sql } from 'slonik';
 import { bytes } from './codecs.ts';
 import { row } from './pool.ts';
 
-/** What the ids of MCP sessions are sealed with; it never changes, so it is read once, by the first who needs it. */
+/** The secret that seals the ids of MCP sessions. It never changes, so it is read once, by its first user. */
 export function mcpSessionSecret(pool: DatabasePool): () => Promise<Buffer> {
   let known: Promise<Buffer> | undefined;
   return () => {

@@ -17,7 +17,7 @@ const memberRow = t.type({
   created_at: timestamp,
 });
 
-/** Makes a user a member of a team, or gives a member this role. */
+/** Makes a user a member of a team, or changes a member's role. */
 export async function setMember(
   connection: CommonQueryMethods,
   member: Parameters<Teams['setMember']>[0],
@@ -37,7 +37,7 @@ export async function setMember(
   return { kind: 'done', present };
 }
 
-/** Takes a user out of a team. */
+/** Removes a user from a team. */
 export async function removeMember(
   connection: CommonQueryMethods,
   member: Member,
@@ -54,7 +54,7 @@ export async function removeMember(
   return { kind: 'done', removed: true };
 }
 
-/** Changes of one team's members come one after the other; undefined: both are there. */
+/** Serialises changes of one team's members. Returns `undefined` if team and user both exist. */
 async function lockTeam(
   connection: CommonQueryMethods,
   { teamId, userId }: Member,

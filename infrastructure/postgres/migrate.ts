@@ -23,7 +23,7 @@ import { setTimeLimits } from './long-transaction.ts';
 /** Number of the advisory lock that lets one process at a time migrate a database. */
 const migrationLock = 4_071_771_003;
 
-/** How long another process that migrates is waited for: orchestrators give a start about as long. */
+/** How long to wait for another process that migrates; orchestrators give a start about as long. */
 const defaultLockTimeoutMs = 60_000;
 
 interface FunctionText {
@@ -38,8 +38,8 @@ interface Applied {
 }
 
 /**
- * Applies the migrations of the folder `dir` that the database lacks, in the order of their numbers, then the functions
- * in a text that it has never had. Returns the names of the files that this call applied.
+ * Applies the migrations of the folder `dir` that the database lacks, in the order of their numbers, then every
+ * function whose text the database has never had. Returns the names of the files that this call applied.
  *
  * Any number of processes may call it at once: one migrates, the others wait for it, at most 60 s.
  *
@@ -48,8 +48,8 @@ interface Applied {
  *
  * A database that is newer than the folder (`newerMigrations`) stays as it is: its functions are the newer release's.
  *
- * Throws an error that names the file when it was changed after it was applied, when a number is missing, or when a file
- * fails; the files before it stay applied.
+ * Throws an error that names the file when a file was changed after it was applied, when a number is missing, or when a
+ * file fails; the files before it stay applied.
  */
 export async function migrate(
   url: string,
@@ -75,7 +75,7 @@ async function applyAll(
   migrations: readonly Migration[],
   functions: readonly SqlFile[] | CitusFunctions,
 ): Promise<readonly string[]> {
-  // First: the functions of the one kind would break a database of the other.
+  // Checked first, because the functions of one kind would break a database of the other.
   await refuseUnfit(client, functions);
   await client.query(`create table if not exists schema_migrations (
     version integer constraint schema_migrations_pkey primary key,
@@ -99,7 +99,7 @@ async function applyAll(
   return [...[...pending, ...changed].map(({ name }) => name), ...steps];
 }
 
-/** The functions of the folder, as one database has them or as a cluster has them. */
+/** The functions of the folder, for a single database or for a cluster. */
 async function functionsOf(
   dir: string,
   distribution: Distribution,
@@ -108,13 +108,13 @@ async function functionsOf(
   return distribution === 'citus' ? citusFunctions(usual, await readCitusFunctions(dir)) : usual;
 }
 
-/** A database of another encoding, or of another kind than the configuration says; the message holds no secret. */
+/** The database has another encoding or is of another kind than configured. The message holds no secret. */
 export class UnfitDatabase extends Error {}
 
-/** `SQL_ASCII` keeps bytes as they come: clusters that were made without a locale have it. */
+/** `SQL_ASCII` keeps bytes as they come; clusters created without a locale have it. */
 const holdsEveryText: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
 
-/** Throws where the database cannot hold every text, so that rows would be lost, or is not of the kind that the functions are for. */
+/** Throws if the database cannot hold every text, which would lose rows, or does not fit the kind of the functions. */
 async function refuseUnfit(client: Client, functions: readonly SqlFile[] | CitusFunctions): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('show server_encoding');
   const encoding = rows[0]?.server_encoding ?? 'none';
@@ -131,7 +131,7 @@ async function refuseUnfit(client: Client, functions: readonly SqlFile[] | Citus
   if (why !== undefined) throw new UnfitDatabase(`the database does not fit the configuration: ${why}`);
 }
 
-/** Other programs keep their migrations under the same name. */
+/** Whether the table belongs to another program: others keep their migrations under the same name. */
 async function isOfAnother(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ other: boolean }>(`
     select count(*) > 0 and count(*) filter (where attname = 'checksum') = 0 as other
@@ -164,13 +164,13 @@ export async function pendingMigrations(
   });
 }
 
-/** The same of a database that is not there yet: an embedded one, which is no cluster. */
+/** The same for a database that does not exist yet: an embedded one, which is not a cluster. */
 export const allMigrations = async (dir: string): Promise<readonly string[]> =>
   [...(await readMigrations(dir)), ...(await readFunctions(dir))].map(({ name }) => name);
 
 /**
- * The names of migrations that the database has and the folder lacks: a newer release has migrated it. In a roll-out the
- * older one works on, and must be able to start again; what keeps it working is in docs/operations.md.
+ * The names of migrations that the database has and the folder lacks: a newer release has migrated it. During a rollout
+ * the older one keeps working and must be able to start again; docs/operations.md says what keeps it working.
  */
 export async function newerMigrations(url: string, dir: string): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
@@ -189,13 +189,13 @@ async function has(client: Client, table: string): Promise<boolean> {
   return rows[0]?.present === true;
 }
 
-/** Every text of a function that the database has ever had. */
+/** Every function text that the database has ever had. */
 const readTexts = async (client: Client): Promise<readonly FunctionText[]> =>
   (await client.query<FunctionText>('select name, checksum from schema_functions')).rows;
 
 /**
- * The functions in a text that the database has never had. A text that it had once and has no longer belongs to an
- * older release: a replica of that release, restarted in the middle of a roll-out, must not bring it back.
+ * The functions whose text the database has never had. A text that it had once and has no longer belongs to an older
+ * release: a replica of that release, restarted in the middle of a rollout, must not bring it back.
  */
 function unknownOf(functions: readonly SqlFile[], texts: readonly FunctionText[]): readonly SqlFile[] {
   const known = new Set(texts.map(({ name, checksum }) => `${name} ${checksum}`));
@@ -225,7 +225,7 @@ function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]
   return migrations.slice(applied.length);
 }
 
-/** A migration lasts as long as it lasts, also where statements of the role have a bound, as behind a pooler. */
+/** A migration has no time limit, even where the role's statements have one, as behind a pooler. */
 async function begin(client: Client): Promise<void> {
   await client.query('begin');
   await client.query(setTimeLimits(0).sql);
@@ -236,7 +236,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   try {
     if (inTransaction) await begin(client);
     await client.query(migration.text);
-    // A setting that the file made (a search_path, as dumps do) must not reach the next one.
+    // A setting made by the file (a search_path, as dumps do) must not affect the next file.
     await client.query('reset all');
     await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       migration.version,
@@ -245,7 +245,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
     ]);
     if (inTransaction) await client.query('commit');
   } catch (cause) {
-    // The session ends with this error, and its transaction with it.
+    // The session ends with this error, and so does its transaction.
     throw new Error(`Migration ${migration.name} failed${lineOf(migration, cause)}: ${String(cause)}`, {
       cause,
     });
@@ -253,8 +253,8 @@ async function apply(client: Client, migration: Migration): Promise<void> {
 }
 
 /**
- * In one transaction, each function twice: first with `check_function_bodies` off, since a function may call one that
- * is made after it, then with it on, so that a mistake in a body fails here and not at its first call.
+ * Creates each function twice in one transaction: first with `check_function_bodies` off, because a function may call
+ * one that is created after it, then with it on, so that a mistake in a body fails here and not at its first call.
  */
 async function applyFunctions(client: Client, functions: readonly SqlFile[]): Promise<void> {
   if (functions.length === 0) return;
@@ -272,7 +272,7 @@ async function runFunction(client: Client, file: SqlFile): Promise<void> {
   try {
     await client.query(file.text);
   } catch (cause) {
-    // The session ends with this error, and its transaction with it.
+    // The session ends with this error, and so does its transaction.
     throw new Error(`${file.name} failed${lineOf(file, cause)}: ${String(cause)}`, { cause });
   }
 }

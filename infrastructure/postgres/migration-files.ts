@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The present schema as text, for readers. It lies beside the migrations, but is not one, and is not applied. */
+/** The current schema as text, for readers. It is stored with the migrations, but is not one, and is not applied. */
 export const schemaDump = 'schema.sql';
 
-/** A file with SQL in it. */
+/** A file that contains SQL. */
 export interface SqlFile {
-  /** Below the folder of the migrations: `0001_identity.sql`, `functions/gateway_settle.sql`. */
+  /** Relative to the folder of the migrations: `0001_identity.sql`, `functions/gateway_settle.sql`. */
   readonly name: string;
   readonly text: string;
-  /** SHA-256 of the text with its line ends as LF, so a checkout with CRLF is the same file. */
+  /** SHA-256 of the text with LF line ends, so that a checkout with CRLF is the same file. */
   readonly checksum: string;
 }
 
@@ -37,13 +37,13 @@ export async function readMigrations(dir: string): Promise<readonly Migration[]>
   return migrations;
 }
 
-/** The functions of the folder `dir`: a file in `functions` is named for the function that it makes or replaces. */
+/** The functions of the folder `dir`: a file in `functions` is named after the function that it creates or replaces. */
 export const readFunctions = (dir: string): Promise<readonly SqlFile[]> => readFolder(dir, 'functions');
 
-/** What a Citus cluster has besides, or in their places: the files in `citus`, named in the same way. */
+/** The functions that a Citus cluster has in addition or instead: the files in `citus`, named in the same way. */
 export const readCitusFunctions = (dir: string): Promise<readonly SqlFile[]> => readFolder(dir, 'citus');
 
-/** The functions, with those of `others` in the places of their own. */
+/** The functions, with those of `others` replacing the ones of the same name. */
 export function withStandIns(functions: readonly SqlFile[], others: readonly SqlFile[]): readonly SqlFile[] {
   const replaced = new Set(others.map(({ name }) => path.basename(name)));
   return [...functions.filter(({ name }) => !replaced.has(path.basename(name))), ...others];

@@ -40,7 +40,7 @@ const providerRow = t.type({
   route_count: t.number,
 });
 
-/** Models and providers with what `insight` knows of their stored configurations, which hold no secrets. */
+/** Models and providers, with what `insight` knows of their stored configurations, which hold no secrets. */
 export const modelListStore = (pool: DatabasePool, insight: CatalogueInsight): ModelList => ({
   page: (filter, ask) =>
     readList(pool, async (connection) => {

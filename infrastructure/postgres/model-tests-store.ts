@@ -5,7 +5,7 @@ import type { KeyOwner, Owner } from '../../domain/identity/caller.ts';
 import { addEvent, type ChangeEvent } from './admin-events-store.ts';
 import { row } from './pool.ts';
 
-/** Tests of models: what they name is looked up, and their event written, in one transaction. */
+/** Tests of models: the objects that a test names are looked up, and its event is written, in one transaction. */
 export const modelTestsStore = (pool: DatabasePool): ModelTests => ({
   record: (test, actor) =>
     pool.transaction(async (connection): Promise<RecordedTest> => {

@@ -5,20 +5,20 @@ import { int8, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';
 import { boundedTotal, exactTotal, readAsPlanned, readList } from './time-list.ts';
 
-/** What admins manage, newest first. */
+/** A list of objects that admins manage, newest first. */
 export interface ObjectList {
-  /** What stands behind `from`, with its conditions after `where`, to which others may be added by `and`. */
+  /** What follows `from`, with its conditions after `where`; further conditions may be appended with `and`. */
   readonly rows: FragmentSqlToken;
-  /** When a row was created, and its id: the order of the list, and of the index that it is read by. */
+  /** When a row was created, and its id: the order of the list and of the index by which it is read. */
   readonly time: FragmentSqlToken;
   readonly key: FragmentSqlToken;
-  /** Few rows that no index has in this order, such as the members of a team: they are read, then sorted. */
+  /** Set for few rows for which no index has this order, such as the members of a team: they are read, then sorted. */
   readonly sorted?: boolean;
 }
 
 /**
- * One page of a list in one snapshot; `read` reads the rows of these ids in any order: a statement that asked for the
- * order would be answered by walking through the whole list.
+ * One page of a list, in one snapshot. `read` returns the rows of these ids in any order, because PostgreSQL would
+ * answer a statement that asks for the order by walking through the whole list.
  */
 export async function readObjects<A>(
   pool: DatabasePool,
@@ -42,10 +42,7 @@ const foundRow = t.type({
   last_id: orUndefined(t.string),
 });
 
-/**
- * The rows are gone through once: they are counted up to the bound of `total`, and a page that lies behind it is looked
- * for from there on.
- */
+/** Walks the rows once: counts them up to the limit of `total`, and continues from there for a page beyond it. */
 async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, pageSize }: PageAsk) {
   const { rows, time, key } = list;
   const offset = (page - 1) * pageSize;
@@ -71,7 +68,7 @@ async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, p
   };
 }
 
-/** Rows that lie behind the last one that was counted, in their order. */
+/** Rows after the last one that was counted, in their order. */
 const idsBehind = (
   connection: CommonQueryMethods,
   { rows, time, key }: ObjectList,
@@ -86,9 +83,9 @@ const idsBehind = (
     ) p order by p.created_at desc, p.id desc
   `);
 
-/** Rows whose text, which is folded to lower case, holds this part in any case of letters. */
+/** Matches rows whose text, which is stored in lower case, contains this part, ignoring case. */
 export const holds = (folded: FragmentSqlToken, part: string): FragmentSqlToken =>
   sql.fragment`${folded} like (select '%' || lower(${escaped(part)}) || '%')`;
 
-/** With nothing in it that `like` reads as a pattern. */
+/** Escapes the characters that have a meaning in `like` patterns. */
 const escaped = (part: string): string => part.replaceAll(/[\\%_]/g, String.raw`\$&`);

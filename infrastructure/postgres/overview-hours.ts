@@ -15,10 +15,10 @@ interface MarkedLogs extends HourLogs {
 }
 
 /**
- * The hours of the overview. A day of rows is too much to be read each time, so a process remembers its hours, and reads
- * those again that are not what they were; the one that holds now is always read. Of the ledger they must add up to the
- * rollups of their buckets: the ledger only grows, so hours that do are right. Of the logs they must have as many rows,
- * and the same sum of statuses, counted in `request_logs_occurred_at_idx` alone.
+ * The hours of the overview. A day of rows is too much to read each time, so a process caches its hours and rereads
+ * those that have changed. Ledger hours must add up to the rollups of their buckets: the ledger only grows, so hours
+ * that add up are right; the current hour is always reread. Log hours must have the same number of rows and the same
+ * sum of statuses, counted using only `request_logs_occurred_at_idx`.
  */
 export interface OverviewHours {
   readonly ledger: (connection: CommonQueryMethods, window: Window) => Promise<readonly LedgerHour[]>;
@@ -74,7 +74,7 @@ export function overviewHours(): OverviewHours {
 const byStart = <A extends { readonly hourStart: Date }>(hours: readonly A[]): ReadonlyMap<number, A> =>
   new Map(hours.map((each) => [each.hourStart.getTime(), each]));
 
-/** Every hour from this one on, also those without a row. */
+/** Every hour from this one on, including those without rows. */
 function filled(
   starts: readonly Date[],
   from: Date,
@@ -89,7 +89,7 @@ function filled(
     );
 }
 
-/** The first hour of the first bucket that its hours do not add up to: something came late. */
+/** The first hour of the first bucket whose hours do not add up to it, because rows arrived late. */
 function wrongFrom(buckets: readonly ask.BucketRow[], hours: readonly LedgerHour[]): Date | undefined {
   const totals = new Map(buckets.map((each) => [each.bucket_start.getTime(), each]));
   const wrong = [...Map.groupBy(hours, ({ hourStart }) => bucketOf(hourStart))].find(([bucket, each]) => {

@@ -8,14 +8,15 @@ import { row } from './pool.ts';
 import { rollupsWhere } from './report-statements.ts';
 
 /**
- * Every question of the overview. The ledger is read by time, one day of it (`usage_cost_events_occurred_at_idx`), and so
- * are the request logs (`request_logs_occurred_at_idx`); what is of today or of a budget's window, in rollups.
+ * The statements of the overview. Its day of ledger rows and request logs is read by time
+ * (`usage_cost_events_occurred_at_idx`, `request_logs_occurred_at_idx`), everything about today or a budget's window
+ * from rollups.
  */
 
-/** So many items of each list. */
+/** Maximum number of items in each list. */
 const mostTop = 5;
 export const mostItems = 10;
-/** Alerts whose mails are looked at, the newest. */
+/** How many of the newest alerts are checked for failed mails. */
 export const mostAlerts = 1000;
 
 const counted = t.type({ request_count: int8, spend: int8 });
@@ -36,7 +37,7 @@ const ledgerHourRow = t.intersection([
 ]);
 export type LedgerHourRow = t.TypeOf<typeof ledgerHourRow>;
 
-/** Ledger rows of each hour that has some; with the models that had unpriced ones. */
+/** Ledger rows per hour, for hours that have any, with the models that had unpriced requests. */
 export const ledgerHours = (window: Window) => sql.type(row(ledgerHourRow))`
   select hour_start, sum(request_count) as request_count, sum(spend) as spend,
          coalesce(json_object_agg(model_key, unpriced) filter (where unpriced > 0), '{}') as unpriced
@@ -52,7 +53,7 @@ export const ledgerHours = (window: Window) => sql.type(row(ledgerHourRow))`
 const bucketRow = t.intersection([counted, t.type({ bucket_start: timestamp })]);
 export type BucketRow = t.TypeOf<typeof bucketRow>;
 
-/** What the rollups have of each bucket. */
+/** The totals of the rollups for each bucket. */
 export const ledgerBuckets = (window: Window) => sql.type(row(bucketRow))`
   select bucket_start, sum(request_count) as request_count, sum(counted_picousd) as spend from usage_rollups
   where bucket_start >= ${window.from.toISOString()}::timestamptz and bucket_start < ${window.until.toISOString()}::timestamptz
@@ -99,7 +100,7 @@ export const providerErrors = () => sql.type(row(itemRow))`
   group by model_key, provider_key order by counted desc, id, title limit ${mostItems}
 `;
 
-/** From when on rollups are of today: two buckets make a UTC day. */
+/** Rollups of today: two buckets make a UTC day. */
 const today = sql.fragment`bucket_start >= (select budget_window_start('daily', gateway_now()))`;
 
 export const todayRow = t.intersection([
@@ -112,7 +113,7 @@ export const todayRow = t.intersection([
   }),
 ]);
 
-/** All of today, the models and the owners with the highest spend. */
+/** The total of today, and the models and owners with the highest spend. */
 export const spentToday = (distribution: Distribution) => sql.type(row(todayRow))`
   with cuts as (
     select model_key, ownership_scope_key as scope, user_id, max(team_id) as team_id,
@@ -151,7 +152,7 @@ export const standingRow = t.type({
   by_blocked: int8,
 });
 
-/** The budgets that are nearest to their amount and those that blocked most, with how many there are of each. */
+/** The budgets that are nearest to their amount and those that blocked most, with the total number of each. */
 export const budgetStandings = () => sql.type(row(standingRow))`
   with budgets as (
     select user_id, null as team_id, 'user:' || user_id as scope, cadence, amount_10000, hard_limit
@@ -201,7 +202,7 @@ export const failedMails = () => sql.type(row(itemRow))`
   group by a.user_id, a.team_id, u.name, t.name order by counted desc, id limit ${mostItems}
 `;
 
-/** Not seen for the five beats after which a process is taken for gone (`process_is_gone`), and not yet forgotten. */
+/** Processes not seen for five beats, after which they are considered gone (`process_is_gone`), and not yet deleted. */
 export const replicasBehind = () => sql.type(row(itemRow))`
   select 'gateway_process' as kind, process_id::text as id, process_id::text as title,
          floor(extract(epoch from clock_timestamp() - seen_at))::bigint as counted, count(*) over () as total

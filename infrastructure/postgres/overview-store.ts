@@ -20,10 +20,10 @@ import { ownerIn } from './owner-rows.ts';
 import { moment } from './report-statements.ts';
 import { onSnapshot } from './snapshot.ts';
 
-/** Routes that are looked at for a price. */
+/** Limit of routes that are checked for a price. */
 const mostRoutes = 5000;
 
-/** What an admin sees first, in one transaction of one snapshot. */
+/** The overview that admins see first, read in one transaction with one snapshot. */
 export function overviewStore(
   pool: DatabasePool,
   insight: CatalogueInsight,
@@ -37,8 +37,8 @@ export function overviewStore(
 }
 
 /**
- * By indexes over time, whatever the planner thinks of functions of the clock. It takes groups for many, and would sort
- * in 4 MB of memory.
+ * Forces indexes over time, because the planner misjudges conditions on the clock. It also expects too many groups, and
+ * would sort within 4 MB of memory.
  */
 const settings = sql.unsafe`
   select set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('work_mem', '32MB', true)
@@ -157,7 +157,7 @@ const counted = (rows: readonly t.TypeOf<typeof ask.itemRow>[]): Attention => ({
   items: rows.map(({ kind, id, title, counted: count }) => ({ kind, id, title, count: Number(count) })),
 });
 
-/** Models with unpriced requests in the last day, and those of which an enabled route has no price now. */
+/** Models with unpriced requests in the last day, and models with an enabled route that has no price now. */
 async function unpricedModels(
   connection: CommonQueryMethods,
   insight: CatalogueInsight,

@@ -8,10 +8,10 @@ import { addEvent } from './admin-events-store.ts';
 import { binary, bytes } from './codecs.ts';
 import { row } from './pool.ts';
 
-/** One row that the statement has changed; anything else means that somebody was quicker. */
+/** The row that the statement changed. None means that a concurrent change was quicker. */
 const one = sql.type(row(t.type({ user_id: t.string })));
 
-/** Takes a code, once: of two that come at the same time the second finds nothing. */
+/** Uses up a code. If the same code comes twice at the same time, the second finds nothing. */
 export async function useCode(
   connection: CommonQueryMethods,
   userId: string,
@@ -30,7 +30,7 @@ export async function useCode(
   return taken !== null;
 }
 
-/** What people change of their own way in; the password that was checked must still be theirs. */
+/** Changes that people make to their own access. The password that was checked must still be theirs. */
 export const ownAccessStore = (pool: DatabasePool): OwnAccess => ({
   beginFactor: (change, sealedSecret) =>
     changing(pool, change, async (connection, userId) => {
@@ -66,7 +66,7 @@ export const ownAccessStore = (pool: DatabasePool): OwnAccess => ({
     changing(pool, change, (connection) => setOwnPassword(connection, change, passwordHash, sealedSecret)),
 });
 
-/** The row of the password is locked first, as logins do: what they open with the old one is ended here. */
+/** Locks the password row first, as logins do, so that sessions just opened with the old password are ended here. */
 const changing = (
   pool: DatabasePool,
   { person: { userId, passwordHash } }: OwnChange,
@@ -115,7 +115,7 @@ async function setOwnPassword(
   const present = await connection.maybeOneFirst(sql.type(row(t.type({ sealed_secret: bytes })))`
     select f.sealed_secret from user_second_factors f where f.user_id = ${userId}
   `);
-  // One that was enrolled or removed meanwhile is not the one that was sealed anew.
+  // A second factor enrolled or removed in the meantime is not the one that was resealed.
   if (!isSame(present ?? undefined, secondFactor?.sealedSecret)) return false;
   if (sealedSecret !== undefined)
     await connection.query(sql.unsafe`

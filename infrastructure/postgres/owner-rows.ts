@@ -35,13 +35,13 @@ export const personIn = ({ user_id, email, name, role: is }: t.TypeOf<typeof per
   role: is,
 });
 
-/** What ended for good with an owner's activity. */
+/** The access that ended for good when an owner was deactivated. */
 export type EndedAccess = Pick<Deactivated, 'sessionsEnded' | 'tokensRevoked'>;
 
-/** An owner that nobody logs in as. */
+/** For owners that nobody logs in as. */
 export const noAccess: EndedAccess = { sessionsEnded: 0, tokensRevoked: 0 };
 
-/** Keys of `whose` that nothing but their owner's activity could refuse, and whether `budget` finds a budget. */
+/** How many keys of `whose` are refused only because of their owner, and whether `budget` finds a budget. */
 export async function deactivatedOwner(
   connection: CommonQueryMethods,
   whose: FragmentSqlToken,
@@ -57,11 +57,11 @@ export async function deactivatedOwner(
   return { ...ended, keysRefused: found.keys_refused, hasBudget: found.has_budget };
 }
 
-/** A flag as a condition that an index on the rarer value can answer. */
+/** A flag as a condition that an index on the rarer value can serve. */
 export const activeIs = (column: FragmentSqlToken, active: boolean): FragmentSqlToken =>
   active ? column : sql.fragment`not ${column}`;
 
-/** A row that was just written. */
+/** Asserts that a row that was just written is there. */
 export function written<A>(found: A | undefined): A {
   if (found === undefined) throw new TypeError('a row that was just written is not there');
   return found;

@@ -4,7 +4,7 @@ import type { LedgerPlace } from './ledger-place.ts';
 import type { StatementValue } from './prepared.ts';
 import { storedPrint } from './stored-text.ts';
 
-/** A payload as its row has it, and the bytes of its texts in UTF-8. */
+/** A payload as its row stores it, and the UTF-8 length of its texts. */
 export interface StoredPayloadText {
   readonly request: string;
   readonly requestBytes: number;
@@ -26,9 +26,9 @@ export function storedPayload({ request, response }: KeptPayload): StoredPayload
   };
 }
 
-/** Payloads that are sent together, as the statement takes them: the nth of each array is of the nth request. */
+/** Payloads sent together, as the statement takes them: the nth element of each array is of the nth request. */
 export class PayloadBatch {
-  /** Where each of them goes. */
+  /** The place that each payload goes to. */
   readonly places: LedgerPlace[] = [];
   private readonly ids: string[] = [];
   private readonly requests: JsonArray;
@@ -36,7 +36,7 @@ export class PayloadBatch {
   private readonly requestsTruncated: boolean[] = [];
   private readonly responsesTruncated: boolean[] = [];
 
-  /** With room for at least this payload; `roomFor` gives the buffers, of so many bytes or more. */
+  /** Has room for at least this payload. `roomFor` returns buffers of at least this many bytes. */
   constructor({ requestBytes, responseBytes }: StoredPayloadText, roomFor: (bytes: number) => Buffer) {
     this.requests = new JsonArray(roomFor(JsonArray.sizeOf(requestBytes)));
     this.responses = new JsonArray(roomFor(JsonArray.sizeOf(responseBytes)));
@@ -64,7 +64,7 @@ export class PayloadBatch {
     this.places.push(place);
   }
 
-  /** The values of the statement, for some of them. Nothing may be added after it. */
+  /** The values of the statement, for some of the payloads. Nothing may be added afterwards. */
   values(indexes: readonly number[]): readonly StatementValue[] {
     const isWhole = indexes.length === this.ids.length;
     const some = <A>(all: readonly A[]): readonly (A | null)[] =>

@@ -9,14 +9,14 @@ import { prepared } from './prepared.ts';
 export interface PayloadStoreOptions {
   /** Called for each failed statement. */
   readonly onFault: (error: unknown) => void;
-  /** Called for a payload that could not be made, since its request has ended and nobody waits for it. */
+  /** Called for a payload that could not be made: its request has ended, so nobody waits for it. */
   readonly onDefect: (error: unknown) => void;
 }
 
-/** What a process keeps and does not keep of payloads, since its start. */
+/** Counts of stored and dropped payloads since the process started. */
 export interface PayloadCounts {
   readonly kept: number;
-  /** For which there was no room, or no database. */
+  /** Dropped for lack of room, or of a database. */
   readonly shed: number;
   /** Bytes that wait to be written. */
   readonly queuedBytes: number;
@@ -24,41 +24,41 @@ export interface PayloadCounts {
 
 export interface PayloadStore extends Payloads {
   readonly counts: () => PayloadCounts;
-  /** Writes what waits; gives up after so many milliseconds. */
+  /** Waits until everything queued is written, at most this many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
 }
 
 /**
- * Bytes of redacted payloads that wait for the database: some hundred of the largest, tens of thousands of small ones.
- * Beyond it payload bodies are shed, and counted. The buffers that they wait in take at most twice as much, because a
- * batch is closed when the next payload does not fit.
+ * Bytes of redacted payloads that may wait for the database: some hundred of the largest, tens of thousands of small
+ * ones. Further payload bodies are shed and counted. The buffers that they wait in take at most twice as much, because
+ * a batch is closed when the next payload does not fit.
  */
 export const maxQueuedBytes = 32 * 1024 * 1024;
 /**
- * Bytes of requests and answers that are kept until their payloads are made from them, with `bytesOfEntry` for each:
- * as many as come in one turn of the event loop under the highest load, or a few of the largest bodies.
+ * Bytes of requests and answers that are kept until their payloads are made, plus `bytesOfEntry` for each: as many as
+ * arrive in one turn of the event loop under the highest load, or a few of the largest bodies.
  */
 const maxHeldBytes = 64 * 1024 * 1024;
 const bytesOfEntry = 16 * 1024;
 /**
- * How long payloads are made in one turn of the event loop, at least one of them. Redaction never delays answers for
+ * How long payloads are made in one turn of the event loop; at least one is made. Redaction never delays answers for
  * longer, and still keeps up with as many requests as the process can serve.
  */
 const makingMs = 3;
-/** Bytes of one statement, some two thousand of the smallest payloads. A larger payload has a statement of its own. */
+/** Bytes of one statement: some two thousand of the smallest payloads. A larger payload has a statement of its own. */
 const batchBytes = 512 * 1024;
 /**
- * Buffers of batches that are used again: two for the batch that is sent, two for the batch that is filled. Each new
- * buffer outside of the heap brings the next collection of the whole heap nearer.
+ * Batch buffers kept for reuse: two for the batch being sent, two for the batch being filled. Each new buffer outside
+ * the heap brings the next full garbage collection nearer.
  */
 const maxSpare = 4;
 /**
- * A payload waits this long for others to share its statement, unless they fill one before: to begin a statement and
- * its commit costs as much as several payloads, and nobody waits for a payload.
+ * How long a payload waits for others to share its statement, unless they fill one earlier. Starting and committing a
+ * statement costs as much as several payloads, and nobody waits for a payload.
  */
 const gatherMs = 100;
 
-/** Payloads in a bounded write-behind queue, in statements that many requests share: one at a time in each place. */
+/** A bounded write-behind queue of payloads. Many requests share a statement; each place has one at a time. */
 export function payloadStore(placeOf: LedgerPlaces, options: PayloadStoreOptions): PayloadStore {
   const writer = new PayloadWriter(placeOf, options);
   return {
@@ -104,7 +104,7 @@ class PayloadWriter {
 
   keep(of: PayloadOf, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
     const bytes = held.bytes + bytesOfEntry;
-    // A payload that nothing waits beside is always made: its bodies were within the bounds of the door.
+    // A payload is never too large while nothing else is held: its bodies were within the limits of the HTTP layer.
     const full = this.heldBytes > 0 && this.heldBytes + bytes > maxHeldBytes;
     if (full || this.queuedBytes >= maxQueuedBytes) {
       this.shed += 1;
@@ -153,7 +153,7 @@ class PayloadWriter {
     });
   }
 
-  /** The bound holds for what is made, too: many requests may have ended since the last look at it. */
+  /** The limit is checked again here, because many requests may have ended since it was last checked. */
   private makeNext(): void {
     const next = this.toMake.shift();
     if (next === undefined) return;
@@ -175,7 +175,7 @@ class PayloadWriter {
     }
   }
 
-  /** A payload that is made beside the event loop; the others do not wait for it. */
+  /** Takes a payload that is made in the worker thread; the others do not wait for it. */
   private async takeLater(next: ToMake, made: Promise<KeptPayload>): Promise<void> {
     this.beingMade += 1;
     try {
@@ -249,7 +249,7 @@ class PayloadWriter {
     return filling;
   }
 
-  /** True: the database has answered, and reads no more of it. */
+  /** Returns true if the database has answered and reads no more of the batch, so that its buffers may be reused. */
   private async writeBatch(batch: PayloadBatch): Promise<boolean> {
     const written: Promise<boolean>[] = [];
     for (const [place, entries] of Map.groupBy(batch.places.entries(), ([, each]) => each)) {
@@ -266,7 +266,7 @@ class PayloadWriter {
   ): Promise<boolean> {
     const fault = await this.insert(place, batch, indexes);
     if (fault === undefined) return true;
-    // One bad payload must not take the others with it. A database that is away or too busy is not asked again.
+    // One bad payload must not take the others with it. A database that is away or too busy is not tried again.
     if (indexes.length > 1 && databaseFault(fault) === 'refused')
       for (const index of indexes)
         this.shed += (await this.insert(place, batch, [index])) === undefined ? 0 : 1;
@@ -274,7 +274,7 @@ class PayloadWriter {
     return false;
   }
 
-  /** Gives back what went wrong. */
+  /** Returns the error, or `undefined` on success. */
   private async insert(
     place: LedgerPlace,
     batch: PayloadBatch,

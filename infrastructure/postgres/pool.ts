@@ -10,7 +10,7 @@ import { SlonikConnection } from './slonik-connection.ts';
 import { ownSettings, withOwnSettings } from './session-setting.ts';
 import { giveUpMs } from './within-time.ts';
 
-/** Paths and expected types only: values may be secrets. */
+/** Reports only paths and expected types, because values may be secrets. */
 const report = (errors: t.Errors): readonly string[] =>
   errors.map((error) => {
     const path = error.context
@@ -20,7 +20,7 @@ const report = (errors: t.Errors): readonly string[] =>
     return `${path === '' ? '(row)' : path}: expected ${error.context.at(-1)?.type.name ?? 'a value'}`;
   });
 
-/** An io-ts codec as a Standard Schema, so that `sql.type` takes it. */
+/** An io-ts codec as a Standard Schema, which `sql.type` accepts. */
 export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> => ({
   '~standard': {
     version: 1,
@@ -34,7 +34,7 @@ export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> 
   },
 });
 
-/** A row as its codec has it. */
+/** Decodes a row with its codec; throws `RowShapeError` if it does not match. */
 export function decodedRow<A>(codec: t.Type<A, unknown>, fields: unknown): A {
   const decoded = codec.decode(fields);
   if (E.isRight(decoded)) return decoded.right;
@@ -54,16 +54,16 @@ const checkRows: Interceptor = {
   },
 };
 
-/** A statement of a store may last this long; the hard limit's lock has its own, shorter bound. */
+/** Time limit of a statement of a store. The hard limit's lock has its own, shorter limit. */
 const statementTimeoutMs = 10_000;
 
-/** Connections wait this long for a server that does not answer. */
+/** How long a connection attempt waits for a server that does not answer. */
 const connectionTimeoutMs = 3_000;
 
-/** A transaction that stands still for so long is ended by the server, with its connection. */
+/** The server ends a transaction that has been idle for this long, and its connection with it. */
 const idleInTransactionMs = 60_000;
 
-/** Connects to one of the hosts. What fails has the library's own word for it, whatever code a server gave (`databaseFault`). */
+/** Connects to one of the hosts. Failures are slonik's `ConnectionError`, whatever the code (`databaseFault`). */
 function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
   const connect = connector(hosts, async ({ url, ssl }) => {
     const connection = await openConnection({
@@ -91,11 +91,12 @@ export interface ServicePool extends DatabasePool {
 }
 
 /**
- * The service's pool. A statement that has no answer after `answerMs` is given up with its connection (`AnswerTooLate`):
- * on a dead network the server's own bound is never heard of, and each such connection would be one less. Values come
- * as PostgreSQL's text, but for what the driver maps without loss: whole numbers and money are read as text and parsed by
- * each row's codec. No statement leaves anything behind in its session, so connections go from one to the next as they
- * are: a reset would drop the plans of our functions, with which an admission costs the server an eighth.
+ * The service's pool. A statement without an answer after `answerMs` is abandoned with its connection
+ * (`AnswerTooLate`): on a dead network the server's own timeout never arrives, and each would cost the pool a
+ * connection. Values arrive as PostgreSQL's text, except those that the driver maps without loss: whole numbers and
+ * money are read as text and parsed by each row's codec. No statement leaves anything behind in its session, so
+ * connections are reused as they are: a reset would drop the plans of our functions, with which an admission costs the
+ * server only an eighth.
  */
 export async function openPool(
   url: string,
@@ -107,16 +108,16 @@ export async function openPool(
     driverFactory: async () => ({
       createClient: async () => new SlonikConnection(await connections.take(), connections, answerMs),
     }),
-    // Seats are as many as are wanted at once; who waits, waits for a connection.
+    // Unlimited slots in slonik's pool: callers wait for a connection instead.
     maximumPoolSize: Number.MAX_SAFE_INTEGER,
     connectionRetryLimit: 0,
     queryRetryLimit: 0,
     transactionRetryLimit: 0,
     interceptors: [checkRows],
-    // The library's spans hold SQL and error messages, which may quote values.
+    // The library's spans contain SQL and error messages, which may quote values.
     tracing: false,
   });
-  // Each failed statement is thrown to whoever sent it; as an event without a listener it would be thrown twice.
+  // Each failed statement is thrown to its caller; as an event without a listener it would be thrown twice.
   pool.on('error', () => undefined);
   const endSeats = pool.end.bind(pool);
   return Object.assign(pool, {
@@ -131,8 +132,8 @@ export async function openPool(
 const settingRow = t.type({ name: t.string, value: t.string });
 
 /**
- * Whether sessions begin as they must. A pooler may keep from the server what connections ask for at their start.
- * Throws an error for operators.
+ * Checks that sessions start with the required settings, which a pooler may keep from the server. Throws an error for
+ * operators.
  */
 export async function refuseOtherSettings(pool: DatabasePool): Promise<void> {
   const names = sql.array(Object.keys(ownSettings), 'text');
@@ -142,7 +143,7 @@ export async function refuseOtherSettings(pool: DatabasePool): Promise<void> {
   const values = new Map(found.map(({ name, value }) => [name, value]));
   for (const [name, wanted] of Object.entries(ownSettings)) {
     const value = values.get(name);
-    // With the order of days and months behind it.
+    // `datestyle` is followed by the order of days and months.
     if (value === wanted || value?.startsWith(`${wanted},`) === true) continue;
     throw new Error(
       `Sessions of the database begin with ${name} = '${value}', and hard limits need '${wanted}'. A pooler keeps it ` +

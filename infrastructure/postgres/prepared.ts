@@ -8,18 +8,18 @@ import { decodedRow } from './pool.ts';
 import type { NamedStatement, SentValue, TextRow } from './statement-call.ts';
 import { giveUpMs } from './within-time.ts';
 
-/** A value of a statement. An array has PostgreSQL's text form; bytes are a value in its binary form. */
+/** A value of a statement. An array is sent in PostgreSQL's text form, bytes as a value in its binary form. */
 export type StatementValue = string | number | boolean | null | Buffer | readonly (string | boolean | null)[];
 
-/** A statement that is sent many times, with other values each time. */
+/** A statement that is sent many times, with different values each time. */
 interface PreparedStatement<A> {
-  /** Its rows, where the rows of a scope are; within a bounded time, the wait for a connection included. */
+  /** Runs it at a place and returns its rows, within a time limit that includes the wait for a connection. */
   readonly rows: (place: LedgerPlace, values: readonly StatementValue[]) => Promise<readonly A[]>;
-  /** The one row that it has. */
+  /** The same for a statement that has exactly one row. */
   readonly row: (place: LedgerPlace, values: readonly StatementValue[]) => Promise<A>;
 }
 
-/** The types of columns that such statements have, with PostgreSQL's numbers for them. */
+/** The column types that such statements use, with PostgreSQL's type ids. */
 const columnTypes = {
   int4: 23,
   int8: 20,
@@ -34,8 +34,8 @@ const columnTypes = {
 type Columns = Readonly<Record<string, keyof typeof columnTypes>>;
 
 /**
- * Connections to a server that knows no names: behind a pooler that shares sessions, and does not follow the names that
- * clients give to statements, a name may be unknown or taken.
+ * Connections on which statement names do not work: behind a pooler that shares sessions without tracking the names
+ * that clients give to statements, a name may be unknown or taken.
  */
 const withoutNames = new WeakSet<Connections>();
 
@@ -43,9 +43,9 @@ const withoutNames = new WeakSet<Connections>();
 const isOfTheName = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
 
 /**
- * A statement of the money path. It is sent by a name, so that a connection has it parsed once, which costs the server
- * more than many a statement itself; and past the library, whose own work for a statement costs as much as the driver's.
- * `text` gets the names of functions as a place has them.
+ * A statement of the money path. It is sent as a named prepared statement, so that each connection parses it once:
+ * parsing costs the server more than many of these statements. It also bypasses slonik, whose overhead per statement
+ * equals the driver's. `text` is given the names that functions have at a place.
  */
 export function prepared<A>(
   codec: t.Type<A, unknown>,
@@ -77,7 +77,7 @@ export function prepared<A>(
   };
 }
 
-/** By the driver's own readers of each type. */
+/** Reads columns with the driver's own parser for each type. */
 function rowReader(columns: Columns): (row: TextRow) => Readonly<Record<string, unknown>> {
   const readers = Object.entries(columns).map(([name, type]) => {
     const readText: (text: string) => unknown = types.getTypeParser(columnTypes[type]);
@@ -98,7 +98,7 @@ function sentValue(value: StatementValue): SentValue {
   return typeof value === 'object' ? `{${value.map(element).join(',')}}` : String(value);
 }
 
-/** Texts in quotes, in which a quote and a backslash have a backslash before them. */
+/** Quotes texts, with a backslash before each quote and backslash. */
 const element = (value: string | boolean | null): string =>
   typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
 

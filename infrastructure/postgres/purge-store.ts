@@ -10,12 +10,12 @@ import { anyTime, answeredWithin } from './within-time.ts';
 
 /**
  * Summary rows of one batch. Measured with payloads, tags and attempts: about 3 ms and an eighth of a megabyte of
- * write-ahead log, which is what a settlement may have to wait behind. With 200 of them requests beside a purge took 1.3
+ * write-ahead log, which a settlement may have to wait behind. With 200 rows, requests concurrent with a purge took 1.3
  * times as long at the 99th percentile.
  */
 export const purgeBatchRows = 50;
 
-/** Numbers of the advisory locks of those who purge on a schedule. */
+/** Numbers of the advisory locks of scheduled purges. */
 const requestLogLock = 4_071_771_011;
 const invocationLock = 4_071_771_013;
 
@@ -25,10 +25,10 @@ const batchRow = t.type({ deleted: int8, reached: nullable(timestamp) });
 const droppedRow = t.type({ deleted: nullable(int8) });
 const reachedRow = t.type({ reached: nullable(t.string) });
 
-/** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */
+/** Longer than the pool's statement timeout, so an answer later than this is not coming: the network is dead. */
 const answerMs = 15_000;
 
-/** The time of the database. */
+/** The current time of the database. */
 export const databaseNow = (connection: CommonQueryMethods, withinMs: number): Promise<Date> =>
   answeredWithin(connection.oneFirst(sql.type(row(nowRow))`select gateway_now() as now`), withinMs);
 
@@ -41,7 +41,7 @@ export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answe
 
 const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<number> =>
   longTransaction(connection, async (transaction) => {
-    // Several processes at once would be felt.
+    // Parallel workers would slow down requests.
     await transaction.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
     const count = await transaction.oneFirst(sql.type(row(countRow))`
       select count(*) as count from request_logs where occurred_at < ${cutoff.toISOString()}::timestamptz
@@ -52,8 +52,8 @@ const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<numb
 type Batches = ReturnType<AgedRows['deleteBefore']>;
 
 /**
- * Whole partitions that are before the cutoff: each is taken out of the tables, which is a moment, and then read once
- * and dropped, where nobody waits for it. What an earlier purge has taken out and left goes first.
+ * Purges partitions that are wholly before the cutoff: each is detached, which takes a moment, and is then read once
+ * and dropped, where nobody waits for it. Partitions that an earlier purge detached but did not drop go first.
  */
 async function* wholePartitions(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   let behind = '00000000-0000-0000-0000-000000000000';
@@ -92,9 +92,9 @@ async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: 
 }
 
 /**
- * Rows alone. Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all
- * the index entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody
- * else.
+ * Purges single rows. Each batch starts where the one before the last ended: starting over would mean walking over the
+ * index entries of all deleted rows. Those of the last batch are walked over once, which marks them as dead for
+ * everybody else.
  */
 export async function* rowBatches(
   purge: IdentifierSqlToken,
@@ -136,7 +136,7 @@ const agedInvocations: Purged['store'] = (connection, withinMs) => ({
   },
 });
 
-/** What is purged, and the number of the advisory lock of those who purge it on a schedule. */
+/** A kind of rows that can be purged, and the number of the advisory lock of its scheduled purge. */
 export interface Purged {
   readonly lock: number;
   readonly store: (connection: CommonQueryMethods, withinMs: number) => AgedRows;
@@ -146,8 +146,8 @@ export const requestLogRows: Purged = { lock: requestLogLock, store: agedRequest
 export const invocationRecords: Purged = { lock: invocationLock, store: agedInvocations };
 
 /**
- * Purges over a connection of its own, which takes none from the requests. Undefined when another process is at it
- * already: the workers of all replicas begin at the same minute, and one of them is enough.
+ * Purges over a connection of its own, outside the pool of the requests. Returns `undefined` if another process is
+ * already purging: the workers of all replicas start in the same minute, and one of them is enough.
  */
 export async function purgeAlone<A>(
   url: string,
@@ -161,7 +161,7 @@ export async function purgeAlone<A>(
       pool.connect((connection) => purge(of.store(connection, withinMs))),
     );
   } finally {
-    // Also of a purge that is no longer alone.
+    // Also ends a purge whose lock was lost.
     await pool.end();
   }
 }

@@ -2,7 +2,7 @@ import * as t from 'io-ts';
 import type { LimitTerms, RateLimit, SubjectKind } from '../../domain/limits/rate-limit.ts';
 import { nullable } from './codecs.ts';
 
-/** The terms of a row of `rate_limits` inside a JSON value. No limit is beyond what a number holds. */
+/** The terms of a row of `rate_limits` inside a JSON value. Every limit fits a number. */
 export const limitColumns = t.type({
   requests_per_minute: nullable(t.number),
   tokens_per_minute: nullable(t.number),
@@ -22,7 +22,7 @@ const subjectKind = t.keyof({
   model: null,
 } satisfies Record<SubjectKind, null>);
 
-/** A whole row inside a JSON value, as `to_json` makes it. */
+/** A whole row inside a JSON value, as `to_json` prints it. */
 export const limitJson = t.intersection([
   limitColumns,
   t.type({ subject_kind: subjectKind, subject_id: t.string }),

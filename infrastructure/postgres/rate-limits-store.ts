@@ -26,7 +26,7 @@ import { row } from './pool.ts';
 import { limitColumns, limitJson, rateLimitOf } from './rate-limit-rows.ts';
 import { countOf } from './time-list.ts';
 
-/** Rate limits as admins see them. Changes are made one at a time, as the file is taken up. */
+/** Rate limits as admins see them. Changes are serialised, with each other and with the reconciliation of the file. */
 export const rateLimitsStore = (pool: DatabasePool): RateLimits => ({
   page: async (kind, ask) => {
     const ofKind = kind === undefined ? sql.fragment`true` : sql.fragment`l.subject_kind = ${kind}`;
@@ -122,7 +122,7 @@ function told(limit: StoredLimit | undefined): JsonObject | undefined {
   };
 }
 
-/** Where each kind of subject is found, what it is called, and whether it may be used. */
+/** The query that finds each kind of subject, its name, and whether it may be used. */
 const subjectOf: Readonly<Record<SubjectKind, (id: FragmentSqlToken) => FragmentSqlToken>> = {
   api_key: (id) => sql.fragment`
     select k.name, k.revoked_at is null as active from api_keys k where k.api_key_id = ${id}::uuid`,
@@ -162,7 +162,7 @@ const present = async (
   return found;
 };
 
-/** Limits with what is taken of them; a window that was never used begins with the present minute. */
+/** Limits with their current use. A window that was never used begins with the current minute. */
 async function limits(
   connection: CommonQueryMethods,
   which: FragmentSqlToken,

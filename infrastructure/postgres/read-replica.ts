@@ -3,11 +3,11 @@ import { type DatabasePool, sql } from 'slonik';
 import { nullable } from './codecs.ts';
 import { openPool, row } from './pool.ts';
 
-/** Where reports and lists of records are read, beside the database that is written. */
+/** A replica from which reports and lists of records are read, instead of the database that is written. */
 export interface ReadReplica {
   readonly pool: DatabasePool;
   /**
-   * Everything that was committed until then is read from now on, in RFC 3339; null where the replica has replayed
+   * The time, in RFC 3339, up to which later reads see everything that was committed; null if the replica has replayed
    * nothing since its start.
    */
   readonly asOf: () => Promise<string | null>;
@@ -19,7 +19,7 @@ export async function openReadReplica(url: string, maxConnections: number): Prom
   const pool = await openPool(url, maxConnections);
   return {
     pool,
-    // A database that is no replica is never behind itself.
+    // A database that is not a replica is always current.
     asOf: () =>
       pool.oneFirst(sql.type(row(asOfRow))`
         select to_char(

@@ -6,7 +6,7 @@ import { timestamp, int8, nullable } from './codecs.ts';
 import type { Distribution } from './distribution.ts';
 import { row } from './pool.ts';
 
-/** Every question of the reports. They read rollups alone, each by a key that begins with what is asked for. */
+/** The statements of the reports. They read only rollups, each by a key that begins with the requested columns. */
 
 const pricingStatus = t.keyof({ priced: null, legacy_estimated: null, unpriced: null, usage_missing: null });
 
@@ -17,7 +17,7 @@ export const moment = () => sql.type(row(momentRow))`
          (select occurred_at from request_logs order by occurred_at, request_log_id limit 1) as logs_since
 `;
 
-/** One of three cuts through the same rows: by bucket, by owner, or by model. */
+/** A row of one of three groupings of the same rollups: by bucket, by owner, or by model. */
 export const ledgerUsageRow = t.type({
   bucket_start: nullable(timestamp),
   user_id: nullable(t.string),
@@ -35,7 +35,7 @@ const owners = {
   team: sql.fragment`user_id is null`,
 } as const satisfies Record<OwnerKind, unknown>;
 
-/** On Citus the rows are summed up on their shards before they are cut in several ways. */
+/** On Citus the rows are summed on their shards before they are grouped in several ways. */
 export const ledgerUsage = (
   window: Window,
   ownerKind: OwnerKind,
@@ -53,7 +53,7 @@ export const ledgerUsage = (
   left join teams t on t.team_id = g.team_id and g.user_id is null
 `;
 
-/** Rollups that meet a condition, as what stands behind `from`. */
+/** Rollups that meet a condition, as a fragment that follows `from`. */
 export const rollupsWhere = (condition: FragmentSqlToken, distribution: Distribution): FragmentSqlToken =>
   distribution === 'none'
     ? sql.fragment`usage_rollups where ${condition}`
@@ -70,7 +70,7 @@ const ownerSpendRow = t.type({
   spend: int8,
 });
 
-/** Of these users, and of these teams with their service accounts. */
+/** The spend of these users, and of these teams with their service accounts. */
 export const ownerSpend = (
   window: Window,
   { userIds, teamIds }: { readonly userIds: readonly string[]; readonly teamIds: readonly string[] },
@@ -157,7 +157,7 @@ export const harnessCountsRow = t.type({
   request_count: int8,
 });
 
-/** A bucket whose logs were purged sums up to nothing. */
+/** A bucket whose logs were purged sums to zero and is left out. */
 export const harnessCounts = (window: Window) => sql.type(row(harnessCountsRow))`
   select bucket_start, agent_harness_key, max(agent_harness_label) as agent_harness_label,
          sum(request_count) as request_count

@@ -9,13 +9,13 @@ import type { Distribution } from './distribution.ts';
 import * as ask from './report-statements.ts';
 import { onSnapshot } from './snapshot.ts';
 
-/** Reports over the rollups, never over whole tables. Each is read in one transaction, of one snapshot. */
+/** Reports over the rollups, never over whole tables. Each is read in one transaction with one snapshot. */
 export const reportStore = (pool: DatabasePool, distribution: Distribution = 'none'): Reports => ({
   onSnapshot: (read) =>
     onSnapshot(pool, async (connection) => read(await snapshot(connection, distribution)), settings),
 });
 
-/** Groups are few, but the planner takes owners for many, and would sort half a million rows in 4 MB of memory. */
+/** Groups are few, but the planner expects many owners, and would sort half a million rows within 4 MB of memory. */
 const settings = sql.unsafe`set local work_mem = '32MB'`;
 
 async function snapshot(connection: CommonQueryMethods, distribution: Distribution): Promise<ReportSnapshot> {
@@ -83,7 +83,7 @@ function ledgerUsage(rows: readonly t.TypeOf<typeof ask.ledgerUsageRow>[]): Ledg
   };
 }
 
-/** An owner whose row is gone goes by its id, so that no spend is lost from sight. */
+/** An owner whose row is gone is shown by its id, so that its spend stays visible. */
 function ownerOf(found: t.TypeOf<typeof ask.ledgerUsageRow>): readonly NamedOwner[] {
   const ownerId = found.user_id ?? found.team_id;
   if (ownerId === null) return [];

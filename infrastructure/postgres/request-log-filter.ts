@@ -7,7 +7,7 @@ import type { TimeList } from './time-list.ts';
 /** A condition that does not lead. */
 interface Further {
   readonly column: FragmentSqlToken;
-  /** The column of `request_log_tags` that holds the same; undefined where it has none. */
+  /** The column of `request_log_tags` with the same content; `undefined` if there is none. */
   readonly ofTag: FragmentSqlToken | undefined;
   readonly holds: (column: FragmentSqlToken) => FragmentSqlToken;
 }
@@ -24,8 +24,8 @@ type Column = readonly [
 ];
 
 /**
- * The columns that a filter may name, those whose values the fewest rows have first: the first that is asked for leads.
- * A tag leads after all of `who`, and before all of `what`.
+ * The columns that a filter may name, the most selective first: the first one asked for leads. A tag leads after all of
+ * `who`, and before all of `what`.
  */
 const who: readonly Column[] = [
   ['requestId', sql.fragment`l.request_id`],
@@ -50,12 +50,12 @@ const what: readonly Column[] = [
 /** Nearly every row has this status, so `request_logs_status_code_idx` leaves it out. */
 const usualStatus = 200;
 
-/** As the condition of `request_logs_failed_idx` is written. */
+/** Spelled like the condition of `request_logs_failed_idx`. */
 const leadingFailed = sql.fragment`(${hasFailed(status.column)}) is true`;
 
 const ofLogs = { time: sql.fragment`l.occurred_at`, key: sql.fragment`l.request_log_id` };
 
-/** By which index the rows of a filter are read. Its range of time is not part of the answer: `pageOf` adds it. */
+/** The index by which the rows of a filter are read. The time range of the filter is not included: `pageOf` adds it. */
 export function listOf(filter: RequestLogFilter): TimeList {
   const { tag } = filter;
   const ofWho = asked(who, filter);
@@ -80,8 +80,8 @@ export function listOf(filter: RequestLogFilter): TimeList {
 }
 
 /**
- * Read by `request_log_tags_pair_idx`. It holds the status and the model too; whatever else is asked for is checked in
- * the request log of each tag, which is found by its primary key.
+ * A list read by `request_log_tags_pair_idx`. That index also holds the status and the model; other conditions are
+ * checked in the request log of each tag, which is found by its primary key.
  */
 function listOfTag(tag: BespokeTag, others: readonly Further[]): TimeList {
   const ofTag = others.flatMap((each) => (each.ofTag === undefined ? [] : [each.holds(each.ofTag)]));
@@ -106,7 +106,7 @@ const asked = (columns: readonly Column[], filter: RequestLogFilter): readonly A
     return [{ column, value, indexed: indexedAs(name, value), ofTag, holds }];
   });
 
-/** They never lead: nearly every row meets them. */
+/** Exclusions never lead, because nearly every row meets them. */
 const ofExcept = (except: RequestLogExcept = {}): readonly Further[] =>
   asked([...who, ...what], except).map(({ column, ofTag, value }) => ({
     column,
@@ -119,7 +119,7 @@ function ofFailed(failed: boolean | undefined): readonly Further[] {
   return [{ ...status, holds: failed ? hasFailed : (of) => sql.fragment`not (${hasFailed(of)})` }];
 }
 
-/** As the reports of spend tell owners apart. */
+/** Distinguishes owners as the spend reports do. */
 const ownerKinds = {
   user: sql.fragment`l.user_id is not null`,
   team: sql.fragment`l.user_id is null and l.team_id is not null`,
@@ -138,7 +138,7 @@ function ofCharge({ inLedger, pricingStatus }: RequestLogFilter): readonly Furth
   return asked.map((holds) => ({ column: ofLogs.key, ofTag: undefined, holds }));
 }
 
-/** Whether the ledger has a row of a log, which is found by its primary key; one of which more is asked. */
+/** Whether the ledger has a row of a log, found by its primary key, and meeting a further condition if there is one. */
 const hasCharge = (id: FragmentSqlToken, more = sql.fragment``): FragmentSqlToken => sql.fragment`
   exists (select 1 from usage_cost_events e
           where e.request_log_id = ${id} and e.ownership_scope_key = l.ownership_scope_key ${more})

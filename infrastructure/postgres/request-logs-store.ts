@@ -65,7 +65,7 @@ const logRow = t.type({
 });
 type LogRow = t.TypeOf<typeof logRow>;
 
-/** Names of keys, users, teams and service accounts are the present ones, not those at the time of the request. */
+/** Names of keys, users, teams and service accounts are the current ones, not those at the time of the request. */
 const logColumns = sql.fragment`
   l.request_log_id, l.request_id,
   l.api_key_id, (select k.name from api_keys k where k.api_key_id = l.api_key_id) as api_key_name,
@@ -83,7 +83,7 @@ const logColumns = sql.fragment`
   l.agent_harness_key, l.agent_harness_label, l.metadata_json::text as metadata, l.occurred_at
 `;
 
-/** The ledger has at most one row of a log, by the same key. */
+/** The ledger has at most one row per log, with the same key. */
 const logsWithCharges = sql.fragment`
   request_logs l left join usage_cost_events e
     on e.request_log_id = l.request_log_id and e.ownership_scope_key = l.ownership_scope_key
@@ -116,7 +116,7 @@ export const requestLogsStore = (pool: DatabasePool, distribution: Distribution 
   find: (requestLogId) => readList(pool, (connection) => find(connection, requestLogId)),
 });
 
-/** The page is found by keys alone, and only its rows are then read in full. */
+/** The page is found by keys alone; only its rows are then read in full. */
 const listedLogs = (page: FragmentSqlToken) => sql.type(row(logRow))`
   select ${logColumns} from (${page}) page join (${logsWithCharges}) on l.request_log_id = page.id
   order by page.occurred_at desc, page.id desc

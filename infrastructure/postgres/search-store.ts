@@ -8,9 +8,9 @@ import { row } from './pool.ts';
 import { readList } from './time-list.ts';
 
 /**
- * One statement for each kind. What an id or a key's prefix names is found by its index; parts of names in the index of the
- * list, which holds them folded, newest first. Names of people and of keys are the most that there is to look through, so
- * they are looked through at the same time.
+ * One statement for each kind. An id or a key's prefix is found by its index; parts of names are searched in the index
+ * of the list, which holds them in lower case, newest first. Names of people and of keys are the most rows to scan, so
+ * the two are scanned concurrently.
  */
 export const searchStore = (pool: DatabasePool): Search => ({
   find: async (text) => {
@@ -27,7 +27,7 @@ export const searchStore = (pool: DatabasePool): Search => ({
   },
 });
 
-/** What is in tables. */
+/** The kinds of objects that are stored in tables. */
 type StoredKind = Exclude<HitKind, 'mcp_server'>;
 
 const ofOthers: readonly StoredKind[] = [
@@ -51,17 +51,17 @@ async function found(
   return rows.map(({ id, title, detail }) => ({ kind, id, title, detail: detail ?? undefined }));
 }
 
-/** No row has this id. */
+/** Null for a text that is not a UUID, so that no row matches. */
 const uuidOf = (text: string): string | null => (isUuid(text) ? text : null);
 
-/** A whole id and a key's prefix are no parts of names: only indexes are asked for them. */
+/** A whole id or a key's prefix is never part of a name, so only indexes are searched for it. */
 const hasPart = (folded: FragmentSqlToken, text: string): FragmentSqlToken =>
   isUuid(text) || text.startsWith('gwk_') ? sql.fragment`false` : holds(folded, text);
 
-/** A whole key is looked for by its public id alone: what is behind the point is its secret, and no index has it. */
+/** A whole key is searched by its public id only: the part after the dot is its secret, which no index has. */
 const publicIdOf = (text: string): string => /^(?:gwk_)?([A-Za-z0-9]*)/.exec(text)?.[1] ?? '';
 
-/** Each row once: those that the text names before those whose names hold it, the newest first. */
+/** Each row once: rows that the text names come before rows whose names contain it, newest first. */
 const namedBeforeHolding = (id: FragmentSqlToken): FragmentSqlToken => sql.fragment`
   select ${id}, min(first) as first, created_at
   from (select *, 0 as first from named union all select *, 1 from holding) each group by ${id}, created_at

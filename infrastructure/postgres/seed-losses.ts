@@ -13,7 +13,7 @@ const lossesRow = t.type({
   keys_lost: int8,
 });
 
-/** What is in force and would no longer be, if the database were made to match the seed. */
+/** Counts what is in force and would no longer be if the database were made to match the seed. */
 export async function seedLosses(pool: DatabasePool, { providers, models, apiKeys }: Seed): Promise<Losses> {
   const texts = (values: readonly string[]) => sql.array([...values], 'text');
   const found = await pool.one(sql.type(row(lossesRow))`

@@ -16,7 +16,7 @@ import { reconcileUsers } from './users-seed.ts';
 type Connection = DatabaseTransactionConnection;
 
 /**
- * Each step makes one kind of row match the file; the order follows the foreign keys. Budgets come last: from then on
+ * Each step makes one kind of row match the file, in the order of the foreign keys. Budgets come last: from then on,
  * settlements of their owners wait for the end of the transaction.
  */
 export const seedStore = (pool: DatabasePool): SeedStore => ({
@@ -38,7 +38,7 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
     }),
 });
 
-/** Owners of the file whose activity an admin has ended, as the file names owners. */
+/** Owners of the file that an admin has deactivated, spelled as the file names owners. */
 const inactiveOwners = (connection: Connection): Promise<readonly string[]> =>
   connection.anyFirst(sql.type(row(t.type({ owner: t.string })))`
     select 'user:' || email as owner from users where from_config and not active
@@ -175,12 +175,12 @@ const routeRow = (modelKey: string, position: number, route: SeedRoute) => ({
 const compatibilityOf = (config: Json): Json | undefined =>
   isObject(config) ? config['compatibility'] : undefined;
 
-/** Budgets that one statement changes: it would run into the time that a statement has. */
+/** Budgets changed per statement: more would exceed the statement timeout. */
 const budgetsAtOnce = 1000;
 
 /**
- * Every change goes through `gateway_set_budget`. The locks of all scopes concerned are taken first and together:
- * `lock_budgets` takes them in one order, so that two writers do not wait for each other in a circle.
+ * Every change goes through `gateway_set_budget`. The locks of all scopes concerned are taken up front and together:
+ * `lock_budgets` takes them in a fixed order, so that two writers cannot deadlock.
  */
 async function reconcileBudgets(connection: Connection, seed: Seed): Promise<void> {
   const ofUsers = seed.users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));

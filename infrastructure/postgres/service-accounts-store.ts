@@ -16,7 +16,7 @@ import { deactivatedOwner, noAccess, ownerFields, written } from './owner-rows.t
 import { row } from './pool.ts';
 import { conditionsOf } from './teams-store.ts';
 
-/** Service accounts as admins manage them: each change with its event, in one transaction. */
+/** Service accounts as admins manage them; each change and its event are one transaction. */
 export const serviceAccountsStore = (pool: DatabasePool): ServiceAccounts => ({
   page: ({ teamId, ...filter }, ask) => {
     const conditions = [

@@ -1,7 +1,7 @@
 /**
- * What sessions begin with, whatever the database and the role have: the hard limit reads its sums after its lock is
- * held, by statements that must see what was committed meanwhile; times are read in this spelling; and in the texts of
- * functions and migrations a backslash is one.
+ * The settings that sessions start with, whatever the defaults of the database and the role are. The hard limit reads
+ * its sums after taking its lock, in statements that must see what was committed in the meantime. Times are parsed in
+ * this date style. In the texts of functions and migrations a backslash is an ordinary character.
  */
 export const ownSettings = {
   default_transaction_isolation: 'read committed',
@@ -9,11 +9,11 @@ export const ownSettings = {
   standard_conforming_strings: 'on',
 } as const;
 
-/** The URL of sessions that begin with them. */
+/** The URL of sessions that start with these settings. */
 export const withOwnSettings = (url: string): string =>
   Object.entries(ownSettings).reduce((so, [name, value]) => withSessionSetting(so, name, value), url);
 
-/** The URL of sessions that begin with one more setting of PostgreSQL. */
+/** The URL of sessions that start with one more PostgreSQL setting. */
 export function withSessionSetting(url: string, name: string, value: string): string {
   const target = new URL(url);
   const given = target.searchParams.get('options') ?? '';

@@ -19,10 +19,10 @@ import { useCode } from './own-access-store.ts';
 import { row } from './pool.ts';
 import { touchState } from './state-follower.ts';
 
-/** Sessions of one person: scripts that log in anew for each call end their own oldest ones. */
+/** Limit of sessions per person: scripts that log in for each call end their own oldest sessions. */
 const maxSessionsOfPerson = 100;
 
-/** Rows that a login tidies away: more than it adds. */
+/** Rows that a login cleans up: more than it adds. */
 const tidiedAtOnce = 100;
 
 const sessionRow = t.type({
@@ -43,7 +43,7 @@ const passwordRow = t.type({
 
 const at = (ms: number) => sql.fragment`${new Date(ms).toISOString()}::timestamptz`;
 
-/** Sessions in the table, read anew at each call: what one replica ends is over on all of them. */
+/** Sessions in the table, read again at each call: a session that one replica ends is over on all of them. */
 export const sessionStore = (pool: DatabasePool): AdminSessions => ({
   find: async (tokenSha256) => {
     const found = await pool.maybeOne(sql.type(row(sessionRow))`
@@ -74,7 +74,7 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
   personOf: (email) => personOf(pool, email),
   open: async (tokenSha256, { userId, passwordHash }, session, used) => {
     const opened = await pool.transaction(async (connection) => {
-      // Whoever sets a password waits for this lock, and then ends the session that is opened here.
+      // Setting a password waits for this lock, and then ends the session that is opened here.
       const kept = await connection.maybeOne(sql.type(row(t.type({ now: timestamp })))`
         select gateway_now() as now from user_passwords p
         where p.user_id = ${userId} and p.password_hash = ${passwordHash} for share
@@ -134,7 +134,7 @@ const sessionIn = (found: t.TypeOf<typeof sessionRow>): AdminSession => ({
   expiresAt: found.expires_at.getTime(),
 });
 
-/** Rows that another login is tidying away are passed over: no two ever wait for each other. */
+/** Skips rows that another login is cleaning up, so that no two logins wait for each other. */
 export async function tidySessions(pool: DatabasePool, userId: string): Promise<void> {
   await pool.query(sql.unsafe`
     delete from admin_sessions where token_sha256 in (
@@ -150,7 +150,7 @@ export async function tidySessions(pool: DatabasePool, userId: string): Promise<
 
 const triesRow = t.type({ here: t.number, anywhere: t.number, first_here_at: timestamp, now: timestamp });
 
-/** Tries in the table: what is tried at one replica counts at all of them. */
+/** Attempts in the table: an attempt at one replica counts at all of them. */
 export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({
   begin: async (email, address) => {
     await pool.query(sql.unsafe`
@@ -190,16 +190,16 @@ export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({
 });
 
 const windowStart = sql.fragment`gateway_now() - ${throttleWindowMs} * interval '1 millisecond'`;
-/** What began later is of a clock that was wrong: by moments clocks are put back all the time. */
+/** A later start comes from a wrong clock. The minute allows for clocks being set back by moments, which is common. */
 const windowEnd = sql.fragment`gateway_now() + interval '1 minute'`;
 
-/** Whether the tries of a row count still. */
+/** Whether the attempts of a row still count. */
 const countsStill = (tries: 'a' | 'o') => {
   const firstAt = sql.identifier([tries, 'first_at']);
   return sql.fragment`(${firstAt} > ${windowStart} and ${firstAt} < ${windowEnd})`;
 };
 
-/** Folded as accounts are, so that another case of letters is no other account. */
+/** Folded as account emails are, so that another letter case is not another account. */
 const accountOf = (email: string) => sql.fragment`sha256(convert_to(${foldEmail(email)}, 'UTF8'))`;
 
 const presentAdmins = sql.unsafe`
@@ -228,9 +228,10 @@ const adminRow = t.type({ email: t.string, role, active: t.boolean });
 const madeRow = t.intersection([t.type({ user_id: t.string }), adminRow]);
 
 /**
- * The password first, then the sessions and the tokens: one that is opened meanwhile with the old password ends too. It refers to the
- * person, whose row is therefore updated: before PostgreSQL 16 `on conflict do update` locks the key of a row that has
- * a generated column, and each would wait for the other. Writers of owners take turns: nobody adds the row in between.
+ * Sets the password first, then ends sessions and tokens: a session just opened with the old password ends too. The
+ * password row refers to the user's, which is therefore changed by a plain `update`: before PostgreSQL 16 `on conflict
+ * do update` locks the key of a row that has a generated column, and the two would wait for each other. Writers of
+ * owners are serialised, so nobody adds the user in between.
  */
 async function setAdmin(
   connection: DatabaseTransactionConnection,
@@ -255,7 +256,7 @@ async function setAdmin(
     values (${userId}, ${passwordHash}, gateway_now())
     on conflict (user_id) do update set password_hash = excluded.password_hash, set_at = excluded.set_at
   `);
-  // Its secret is sealed with the password that was, and whoever may do this is the way back in for who lost the factor.
+  // Its secret is sealed with the old password. This command is also the way back in for an admin who lost the factor.
   await connection.query(sql.unsafe`delete from user_second_factors where user_id = ${userId}`);
   await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`);
   await revokeTokensOf(connection, userId, undefined);

@@ -15,7 +15,7 @@ const verdictResult = t.type({
 });
 type VerdictResult = t.TypeOf<typeof verdictResult>;
 
-/** Settles the records of a batch. It has a row for each that is not simply recorded. */
+/** Settles the records of a batch. Returns a row for each record that is not simply recorded. */
 export const settleRecords = prepared(
   verdictResult,
   {
@@ -32,7 +32,7 @@ export const settleRecords = prepared(
     from ${named('gateway_settle')}($1::json, $2::uuid[], $3, $4, null, $5)`,
 );
 
-/** Throws where the statement blocked a cost without telling by which budget: that is a defect. */
+/** Throws if the statement blocked a cost without naming the budget, which is a defect. */
 export function verdictOf(result: VerdictResult): Verdict {
   if (result.verdict === 'duplicate') return { kind: 'duplicate' };
   const { cadence, amount_10000, window_start, window_end, database_time } = result;

@@ -17,12 +17,12 @@ import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { openSession, tidySessions } from './session-store.ts';
 
-/** Rows that a sign-in tidies away: more than it adds. */
+/** Rows that a sign-in cleans up: more than it adds. */
 const tidiedAtOnce = 100;
 
 const oldest = sql.fragment`gateway_now() - ${signInLifeMs} * interval '1 millisecond'`;
 
-/** Sign-ins in the table: one replica may send a browser away, and another take it back. */
+/** Sign-ins in the table: one replica may send a browser away, and another one receive it back. */
 export const signInStore = (pool: DatabasePool): SignIns => ({
   begin: async ({ stateSha256, browserSha256, returnTo, address }) => {
     await pool.query(sql.unsafe`
@@ -35,7 +35,7 @@ export const signInStore = (pool: DatabasePool): SignIns => ({
         select s.state_sha256 from oidc_sign_ins s order by s.begun_at
         limit (select greatest(0, count(*) - ${maxSignIns - 1}) from oidc_sign_ins) for update skip locked)
     `);
-    // Those that begin at the same moment do not see each other: they are as few as the gate of sign-ins lets in.
+    // Concurrent sign-ins do not see each other, but the gate of sign-ins admits only a few at once.
     const begun = await pool.maybeOne(sql.type(row(t.type({ return_to: t.string })))`
       insert into oidc_sign_ins (state_sha256, browser_sha256, return_to, address, begun_at)
       select ${binary(stateSha256)}, ${binary(browserSha256)}, ${returnTo}, ${address}, gateway_now()
@@ -61,7 +61,7 @@ export const signInStore = (pool: DatabasePool): SignIns => ({
 const foundRow = t.type({ ...personFields, active: t.boolean, now: timestamp, other_admins: t.boolean });
 type Found = t.TypeOf<typeof foundRow>;
 
-/** People as the provider vouches for them, by their e-mail address in any case of letters. */
+/** People as the provider vouches for them, by their email address in any letter case. */
 export const vouchedPeopleStore = (pool: DatabasePool): VouchedPeople => ({
   admit: async (asked) => {
     const admission = await pool.transaction((connection) => admit(connection, asked));
@@ -77,7 +77,7 @@ async function admit(
   const { person: vouched, createUser } = asked;
   let found = await personOf(connection, vouched.email);
   if (found === null ? createUser : changeOf(found, vouched) !== 'none') {
-    // Who is the last admin, and whether somebody is new, is read while nobody else writes owners.
+    // Who the last admin is, and whether somebody is new, is read while nobody else writes owners.
     await lockOwners(connection);
     found = await personOf(connection, vouched.email);
   }
@@ -110,7 +110,7 @@ const personOf = (connection: DatabaseTransactionConnection, email: string): Pro
     from users u where u.email_folded = ${foldEmail(email)}
   `);
 
-/** Who signs in makes the change, at the word of the provider. */
+/** The person who signs in is the author of the change, on the provider's word. */
 const byOneself = (userId: string, address: string) => ({ userId, address });
 
 async function insertPerson(

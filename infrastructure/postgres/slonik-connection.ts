@@ -4,12 +4,12 @@ import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { answeredWithin, anyTime } from './within-time.ts';
 
-/** A connection as the library's drivers give it. */
+/** A connection as slonik's drivers provide it. */
 type LibraryConnection = Awaited<ReturnType<Driver['createClient']>>;
 
 /**
- * A connection for as long as slonik's pool has it, from a checkout to its release: to the library each is a new one. So
- * what runs through the library, and what goes past it (`prepared`), share the same connections.
+ * A connection for as long as slonik's pool has it, from checkout to release; to slonik each is a new one. Statements
+ * through slonik and those that bypass it (`prepared`) thereby share the same connections.
  */
 export class SlonikConnection implements LibraryConnection {
   readonly on: LibraryConnection['on'];
@@ -22,7 +22,7 @@ export class SlonikConnection implements LibraryConnection {
   private readonly unwatch: () => void;
   private is: 'ACQUIRED' | 'DESTROYED' = 'ACQUIRED';
 
-  /** A statement that has no answer after `answerMs` is given up; the library then closes what failed. */
+  /** A statement without an answer after `answerMs` is abandoned; slonik then destroys the failed connection. */
   constructor(connection: Connection, connections: Connections, answerMs: number) {
     this.connection = connection;
     this.connections = connections;
@@ -60,7 +60,7 @@ export class SlonikConnection implements LibraryConnection {
     if (this.leave()) this.connections.drop(this.connection);
   };
 
-  /** False: it was left before. */
+  /** Returns false if the connection was already released or destroyed. */
   private leave(): boolean {
     if (this.is === 'DESTROYED') return false;
     this.is = 'DESTROYED';
@@ -69,7 +69,7 @@ export class SlonikConnection implements LibraryConnection {
     return true;
   }
 
-  /** Whoever has it hears at once that it broke, also between two statements. */
+  /** Notifies the holder of a broken connection at once, even between two statements. */
   private readonly broke = (error: Error | undefined): void => {
     if (error !== undefined && this.events.listenerCount('error') > 0) this.events.emit('error', error);
   };

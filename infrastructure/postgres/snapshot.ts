@@ -1,6 +1,6 @@
 import { type CommonQueryMethods, type DatabasePool, type QuerySqlToken, sql } from 'slonik';
 
-/** Reads in one transaction, all of whose statements see the same rows, with settings of its own. */
+/** Reads in one transaction whose statements all see the same rows, optionally with settings of its own. */
 export const onSnapshot = <A>(
   pool: DatabasePool,
   read: (connection: CommonQueryMethods) => Promise<A>,

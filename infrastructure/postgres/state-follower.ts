@@ -3,12 +3,12 @@ import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import { int8 } from './codecs.ts';
 import { row } from './pool.ts';
 
-/** How often the revision is looked at: with the time a reload takes, changes are everywhere within 5 seconds. */
+/** How often the revision is checked: together with the time of a reload, changes are everywhere within 5 seconds. */
 const pollMs = 1000;
-/** State that was read longer ago than this is not used, because it may lack a revocation. */
+/** State read longer ago than this is not used, because it may lack a revocation. */
 const staleAfterMs = 4000;
 
-/** When the state was last known to be current; what is read of it in memory counts for no longer than that. */
+/** When the state was last known to be current. State in memory is trusted only for a limited time after that. */
 export class Freshness {
   private confirmedAt = Number.NEGATIVE_INFINITY;
 
@@ -16,15 +16,15 @@ export class Freshness {
     this.confirmedAt = at;
   }
 
-  /** True while what was read is known to be current. */
+  /** True while the state in memory is known to be current. */
   isFresh(): boolean {
     return performance.now() - this.confirmedAt <= staleAfterMs;
   }
 }
 
 /**
- * Moves the state's revision on, at the end of each transaction that changes identity or catalogue. Every replica looks
- * at the revision once a second, and learns of a change in no other way.
+ * Increments the state's revision, at the end of each transaction that changes identity or catalogue. Every replica
+ * checks the revision once a second, and learns of a change in no other way.
  */
 export const touchState = async (connection: CommonQueryMethods): Promise<void> => {
   await connection.query(sql.unsafe`select gateway_touch()`);
@@ -39,7 +39,7 @@ export interface StateFollowerOptions {
   readonly onFollowed: () => void;
 }
 
-/** Follows the database's revision: any replica's change of identity or catalogue is seen by all of them. */
+/** Follows the database's revision, so that every replica sees every change of identity or catalogue. */
 export class StateFollower {
   private readonly pool: DatabasePool;
   private readonly options: StateFollowerOptions;
@@ -53,13 +53,13 @@ export class StateFollower {
     this.options = options;
   }
 
-  /** Takes up the present state, then follows it. Rejects when there is no state to begin with. */
+  /** Loads the current state, then follows it. Rejects if the initial state cannot be loaded. */
   async start(): Promise<void> {
     await this.take();
     this.schedule();
   }
 
-  /** Takes everything up anew, now: also what changed in this process's file alone. */
+  /** Reloads everything now, including changes that are only in this process's file. */
   async refresh(): Promise<void> {
     await this.polling;
     this.revision = undefined;

@@ -1,21 +1,21 @@
 import type { Connection as Wire, Submittable } from 'pg';
 
-/** A statement and its name: the name is of the text alone, so that sessions never hold another one under it. */
+/** A statement and its name, which depends on the text alone: no session ever holds another statement under it. */
 export interface NamedStatement {
   readonly text: string;
-  /** Empty where the way to the server knows no names: then the statement is parsed each time. */
+  /** Empty where statement names do not work; the statement is then parsed each time. */
   readonly name: string;
 }
 
-/** A value as it goes to the server: text in PostgreSQL's own spelling, or bytes in its binary form. */
+/** A value as sent to the server: text in PostgreSQL's own spelling, or bytes in its binary form. */
 export type SentValue = string | Buffer | null;
 
 /** Columns as the server spells them, in the order of the statement. */
 export type TextRow = readonly (string | null)[];
 
 /**
- * One call of a named statement over the driver's connection. The driver's own query asks for a description of the rows
- * each time, and makes objects of them by it: what columns a statement has is known where it is written.
+ * One call of a named statement over the driver's connection. The driver's own query requests a description of the rows
+ * each time, to build objects from it; here the columns are known from the statement.
  */
 export class StatementCall implements Submittable {
   private readonly statement: NamedStatement;
@@ -25,7 +25,7 @@ export class StatementCall implements Submittable {
   private readonly reject: (error: Error) => void;
   private readonly rows: TextRow[] = [];
 
-  /** `known` are the names that the server holds a statement under. */
+  /** `known` holds the names of statements that the server has prepared. */
   constructor(
     statement: NamedStatement,
     values: readonly SentValue[],
@@ -40,7 +40,7 @@ export class StatementCall implements Submittable {
     this.reject = reject;
   }
 
-  /** All that it sends goes out in one write. */
+  /** Sends all messages in one write. */
   submit(wire: Wire): null {
     const { text, name } = this.statement;
     wire.stream.cork();
@@ -62,7 +62,7 @@ export class StatementCall implements Submittable {
     this.rows.push(fields);
   }
 
-  /** Nothing that it says is asked for. */
+  /** The command tag is not needed. */
   handleCommandComplete(): void {}
 
   handleReadyForQuery(): void {
@@ -74,7 +74,7 @@ export class StatementCall implements Submittable {
     this.reject(error);
   }
 
-  /** From then on the server knows the name, also where the call itself fails. */
+  /** From now on the server knows the name, even if the call itself fails. */
   private readonly parsed = (): void => {
     const { name } = this.statement;
     if (name !== '') this.known.add(name);

@@ -17,7 +17,7 @@ import { holds, readObjects } from './object-list.ts';
 import { activeIs, deactivatedOwner, noAccess, ownerFields, written } from './owner-rows.ts';
 import { row } from './pool.ts';
 
-/** Teams as admins manage them: each change with its event, in one transaction. */
+/** Teams as admins manage them; each change and its event are one transaction. */
 export const teamsStore = (pool: DatabasePool): Teams => ({
   page: (filter, ask) => {
     const list = {

@@ -7,7 +7,7 @@ import { row } from './pool.ts';
 
 const action = 'mail.test';
 
-/** Events of test mails: the person's row is locked, so that two at the same time are counted. */
+/** Events of test mails. The person's row is locked, so that concurrent test mails are counted. */
 export const testMailsStore = (pool: DatabasePool): TestMails => ({
   record: ({ to, most, minutes }, actor) =>
     pool.transaction(async (connection) => {

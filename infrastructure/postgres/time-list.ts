@@ -16,7 +16,7 @@ import { onSnapshot } from './snapshot.ts';
 /** `total` is exact up to this many (rule 40.4). */
 export const exactTotal = 10_000;
 
-/** What `list_bucket` is cut into. */
+/** The width of a `list_bucket`. */
 const bucketMs = 15 * 60_000;
 
 /** Half-open; both ends may be open. */
@@ -26,24 +26,24 @@ export interface TimeRange {
 }
 
 /**
- * Rows, newest first, and the kind of index that they are read by. A fragment of rows is what stands behind `from`, its
- * conditions after `where` included.
+ * A list of rows, newest first, and the kind of index by which they are read. A fragment of rows is what follows
+ * `from`, including its conditions after `where`.
  */
 export type TimeList = InBuckets | InOrder;
 
-/** By an index of the leading condition and `list_bucket`, such as `request_logs_user_id_idx`. */
+/** Read by an index of the leading condition and `list_bucket`, such as `request_logs_user_id_idx`. */
 interface InBuckets {
   readonly by: 'bucket';
-  /** The rows as they are counted: from the index alone, wherever it holds every column of the conditions. */
+  /** The rows for counting: from the index alone, wherever it holds every column of the conditions. */
   readonly counted: FragmentSqlToken;
-  /** The rows as they are read, with their time and key. */
+  /** The rows for reading, with their time and key. */
   readonly rows: FragmentSqlToken;
   readonly bucket: FragmentSqlToken;
   readonly time: FragmentSqlToken;
   readonly key: FragmentSqlToken;
 }
 
-/** By the index of time and key (`request_logs_occurred_at_idx`), since no condition has an index. */
+/** Read by the index of time and key (`request_logs_occurred_at_idx`), because no condition has an index. */
 interface InOrder {
   readonly by: 'time';
   readonly rows: FragmentSqlToken;
@@ -52,12 +52,12 @@ interface InOrder {
 }
 
 /**
- * Reads a list in one snapshot, by a plan that does not depend on statistics. With sorting, bitmap and sequential scans
- * switched off, only the index of the leading condition gives the order that is asked for. JIT is off as well, because
- * these switches make the planner's costs so high that it would compile every plan.
+ * Reads a list in one snapshot, by a plan that does not depend on statistics. With sorts, bitmap scans and sequential
+ * scans switched off, only the index of the leading condition provides the requested order. JIT is off as well, because
+ * these switches raise the planner's cost estimates so much that it would compile every plan.
  *
  * One kind of filter is slow that way: the leading condition matches many rows, the others few of these, and its index
- * does not hold the others' columns. Such a reading ends after `inOrderMs`, and is done again with the planner's choice.
+ * does not hold the others' columns. Such a read is cancelled after `inOrderMs` and repeated with the planner's choice.
  */
 export async function readList<A>(
   pool: DatabasePool,
@@ -71,7 +71,7 @@ export async function readList<A>(
   }
 }
 
-/** The bound of a reading in order: ten times what one takes whose index holds every column of the conditions. */
+/** Time limit of a read in order: ten times what it takes if the index holds every column of the conditions. */
 const inOrderMs = 2000;
 
 const switchedOff = sql.fragment`
@@ -84,16 +84,16 @@ const inOrder = sql.unsafe`
 `;
 const asPlanned = sql.unsafe`select set_config('jit', 'off', true)`;
 
-/** The same by a plan of the planner's choice: for rows that are few, and must be sorted. */
+/** The same with a plan of the planner's choice, for few rows that must be sorted. */
 export const readAsPlanned = <A>(
   pool: DatabasePool,
   read: (connection: CommonQueryMethods) => Promise<A>,
 ): Promise<A> => onSnapshot(pool, read, asPlanned);
 
-/** A list that is read in order, whatever its conditions: over several shards buckets cannot be counted from one index. */
+/** A list read in order, whatever its conditions: over several shards, buckets cannot be counted from one index. */
 export const readInOrder = ({ rows, time, key }: TimeList): TimeList => ({ by: 'time', rows, time, key });
 
-/** How many rows the list has: exact up to `exactTotal`, and from there on a lower bound. */
+/** The number of rows in the list: exact up to `exactTotal`, above that a lower bound. */
 export async function totalOf(connection: CommonQueryMethods, list: TimeList, range: TimeRange) {
   const total = await connection.oneFirst(sql.type(row(t.type({ total: int8 })))`
     select count(*) as total from (${newest(list, range, exactTotal + 1)}) counted
@@ -101,7 +101,7 @@ export async function totalOf(connection: CommonQueryMethods, list: TimeList, ra
   return boundedTotal(total);
 }
 
-/** The same of rows as they stand behind `from`. */
+/** The same for rows given as a fragment that follows `from`. */
 export async function countOf(connection: CommonQueryMethods, rows: FragmentSqlToken) {
   const total = await connection.oneFirst(sql.type(row(t.type({ total: int8 })))`
     select count(*) as total from (select 1 from ${rows} limit ${exactTotal + 1}) counted
@@ -109,13 +109,13 @@ export async function countOf(connection: CommonQueryMethods, rows: FragmentSqlT
   return boundedTotal(total);
 }
 
-/** The total of a list, of rows that were counted up to one more than `exactTotal`. */
+/** The total of a list whose rows were counted up to one more than `exactTotal`. */
 export const boundedTotal = (counted: bigint) => ({
   total: Math.min(exactTotal, Number(counted)),
   totalIsLowerBound: counted > exactTotal,
 });
 
-/** `id` and `occurred_at` of the rows of one page. Whoever joins them sorts again: a join keeps no order. */
+/** `id` and `occurred_at` of the rows of one page. A query that joins them must sort again: a join keeps no order. */
 export const pageOf = (list: TimeList, range: TimeRange, { page, pageSize }: PageAsk): FragmentSqlToken =>
   list.by === 'time'
     ? pageInOrder(list, range, (page - 1) * pageSize, pageSize)
@@ -131,7 +131,7 @@ const pageInOrder = (
   order by ${time} desc, ${key} desc offset ${offset} limit ${size}
 `;
 
-/** First the buckets that the page lies in, counted from the newest; then the rows of these buckets, sorted. */
+/** Finds the buckets that contain the page, counted from the newest, and then the rows of these buckets, sorted. */
 const pageInBuckets = (list: InBuckets, range: TimeRange, offset: number, size: number) => sql.fragment`
   with buckets as (
     select list_bucket, count(*) as counted, sum(count(*)) over (order by list_bucket desc) as reached
@@ -150,7 +150,7 @@ const pageInBuckets = (list: InBuckets, range: TimeRange, offset: number, size: 
   order by occurred_at desc, id desc offset ${offset} - (select passed from place) limit ${size}
 `;
 
-/** One row for each of the newest rows, at most `most`; with its `list_bucket`, where the list is read in buckets. */
+/** One row for each of the newest rows, at most `most`, with its `list_bucket` if the list is read in buckets. */
 function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToken {
   if (list.by === 'time')
     return sql.fragment`
@@ -161,8 +161,8 @@ function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToke
   const edges = [range.from, range.until].flatMap((edge) => (edge === undefined ? [] : [bucketOf(edge)]));
   if (edges.length === 0)
     return sql.fragment`select ${bucket} as list_bucket from ${counted} order by ${bucket} desc limit ${most}`;
-  // Buckets strictly within the range are counted from the index alone. Of the two at its ends some rows are outside
-  // the range, so there the time of each row is checked.
+  // Buckets strictly within the range are counted from the index alone. The two buckets at its ends also have rows
+  // outside the range, so the time of each of their rows is checked.
   const ends = sql.join(edges.map(instantOf), sql.fragment`, `);
   return sql.fragment`
     select list_bucket from (

@@ -4,10 +4,10 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 
-/** How much of the server's certificate is checked: nothing, its signer, or its signer and its name. */
+/** How much of the server's certificate is verified: nothing, its signer, or its signer and its name. */
 type Check = 'nothing' | 'signer' | 'name';
 
-/** libpq's words, and the driver's `no-verify`; undefined: no TLS. `require` checks more here than libpq does. */
+/** libpq's modes and the driver's `no-verify`; `undefined` means no TLS. `require` checks more here than in libpq. */
 const checks: ReadonlyMap<string, Check | undefined> = new Map([
   ['disable', undefined],
   ['no-verify', 'nothing'],
@@ -16,7 +16,7 @@ const checks: ReadonlyMap<string, Check | undefined> = new Map([
   ['verify-full', 'name'],
 ]);
 
-/** The TLS that the URL of a database asks for; undefined: no TLS. */
+/** The TLS options that a database URL asks for. */
 interface Tls {
   readonly check: Check;
   readonly rootCert: string | undefined;
@@ -24,16 +24,16 @@ interface Tls {
   readonly key: string | undefined;
 }
 
-/** Parameters of a URL that are ours to read: what drivers make of them differs from one to the next. */
+/** Parameters that are read here, because drivers differ in how they interpret them. */
 const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
 
-/** What is meant for TLS, however it is spelled: left out in silence, connections would go in the clear. */
+/** Matches parameters meant for TLS, however spelled: ignoring one would silently leave connections unencrypted. */
 const namesTls = /ssl|tls/i;
 
-/** The signers that Node trusts, as libpq calls those of the machine. */
+/** Node's trusted signers, by libpq's name for those of the machine. */
 const systemTrust = 'system';
 
-/** Whether connections to this URL are under TLS; on the left why it cannot be used. */
+/** Whether connections to this URL use TLS; the left says why it cannot be used. */
 export const isUnderTls = (url: string): Either<string, boolean> =>
   pipe(
     tlsOf(url),
@@ -58,14 +58,14 @@ function tlsOf(url: string): Either<string, Tls | undefined> {
   return E.right(check === undefined ? undefined : { check, rootCert, cert, key });
 }
 
-/** A URL for drivers, which says nothing of TLS, and how connections are secured instead. */
+/** A URL for drivers without any TLS parameters, and the TLS options to use instead. */
 export interface SecuredUrl {
   readonly url: string;
-  /** Undefined: not at all. */
+  /** `undefined` for no TLS. */
   readonly ssl: ConnectionOptions | undefined;
 }
 
-/** Reads the files that the URL names; throws an error for operators when that cannot be. */
+/** Reads the files that the URL names; throws an error for operators when the URL or a file cannot be used. */
 export async function securedUrl(url: string): Promise<SecuredUrl> {
   const tls = tlsOf(url);
   if (E.isLeft(tls)) throw new Error(`The URL of the database: ${tls.left}.`);

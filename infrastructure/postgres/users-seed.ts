@@ -3,7 +3,7 @@ import type { Seed } from '../../application/ports/seed.ts';
 import { foldEmail } from '../../domain/identity/password.ts';
 import { storedJson } from './stored-text.ts';
 
-/** People as the file has them. Who is active is for admins to say: the file has no word for it. */
+/** Reconciles users with the file. Only admins decide who is active: the file has no setting for it. */
 export async function reconcileUsers(connection: CommonQueryMethods, { users }: Seed): Promise<void> {
   const rows = users.map((user) => ({
     email: user.email,
@@ -28,7 +28,7 @@ export async function reconcileUsers(connection: CommonQueryMethods, { users }: 
     update users set from_config = false, version = version + 1
     where from_config and email_folded <> all (${sql.array(emails, 'text')})
   `);
-  // Whose role the file took away: who gets it back makes new ones.
+  // Revokes the tokens of users whose role the file took away. A user who becomes an admin again creates new ones.
   await connection.query(sql.unsafe`
     update admin_tokens k set revoked_at = gateway_now() from users u
     where k.user_id = u.user_id and k.revoked_at is null and not (u.active and u.role = 'platform_admin')

@@ -27,7 +27,7 @@ import { activeIs, deactivatedOwner, type EndedAccess, ownerFields, role, writte
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 
-/** People as admins manage them. Who changes a person holds the owners' lock: the last admin is counted under it. */
+/** People as admins manage them. Every change holds the owners' lock, under which the last admin is counted. */
 export const usersStore = (pool: DatabasePool): Users => ({
   page: (filter, ask) => readObjects(pool, listOf(filter), ask, usersOf, ({ userId }) => userId),
   find: (userId) => findUser(pool, userId),
@@ -50,7 +50,7 @@ const userRow = t.type({
   teams: t.array(t.type({ team_id: t.string, role: t.keyof({ owner: null, admin: null, member: null }) })),
 });
 
-/** Teams come in any order: in order they would be read by an index that does not begin with the user. */
+/** Teams come in any order: sorting here would read them by an index that does not begin with the user. */
 const users = (which: FragmentSqlToken) => sql.type(row(userRow))`
   select u.user_id, u.email, u.name, u.role, u.request_logging_enabled, u.active, u.from_config, u.created_at, u.version,
          (select coalesce(json_agg(json_build_object('team_id', m.team_id, 'role', m.role)), '[]')
@@ -96,7 +96,7 @@ function listOf({ email, name, active, role: wanted, teamId }: UserFilter): Obje
   };
 }
 
-/** Written out, so that the index on platform admins can answer. */
+/** Written out as literals, so that the index on platform admins can be used. */
 const roleConditions = {
   user: sql.fragment`u.role = 'user'`,
   platform_admin: sql.fragment`u.role = 'platform_admin'`,
@@ -143,7 +143,7 @@ async function changeUser(
       request_logging_enabled = ${next.requestLoggingEnabled}, version = version + 1, updated_at = now()
     where user_id = ${before.userId}
   `);
-  // Also of who comes back: what was under way at the end may have left a session or a token behind it.
+  // Also on reactivation: a login in flight during the deactivation may have left a session or a token behind.
   const sessionsEnded = before.active === next.active ? 0 : await endSessions(connection, before.userId);
   const staysAsAdmin = isAdmin(before) === isAdmin(next);
   const tokensRevoked = staysAsAdmin ? 0 : await revokeTokensOf(connection, before.userId, author);
@@ -183,7 +183,7 @@ const hasOtherAdmin = (connection: CommonQueryMethods, userId: string): Promise<
     select 1 from users u where u.role = 'platform_admin' and u.active and u.user_id <> ${userId}
   `);
 
-/** Sessions end for good: who is active again logs in again. How many they were. */
+/** Deletes the user's sessions; after a reactivation the user logs in again. Returns how many there were. */
 const endSessions = async (connection: CommonQueryMethods, userId: string): Promise<number> =>
   (await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`)).rowCount;
 
@@ -196,7 +196,7 @@ async function endUser(connection: CommonQueryMethods, userId: string, ended: En
   );
 }
 
-/** A person as events tell of it; memberships have events of their own. */
+/** A person as shown in events; memberships have events of their own. */
 const userEventJson = (user: StoredUser): JsonObject => ({
   email: user.email,
   name: user.name,

@@ -1,22 +1,22 @@
 import type { DatabasePool, DatabasePoolConnection } from 'slonik';
 import { AnswerTooLate } from './database-fault.ts';
 
-/** A statement that does not come back, on a dead network, is given up after this long: the server's own bound is shorter. */
+/** Time limit for an answer, in case the network is dead; longer than the server's own statement timeout. */
 export const giveUpMs = 12_000;
 
-/** For statements that take as long as there are many rows. */
+/** For statements that take as long as the number of rows requires. */
 export const anyTime = Number.POSITIVE_INFINITY;
 
 /**
- * Runs a statement within a bounded time, the wait for a connection included. A connection that does not answer is
- * closed by its pool (`openPool`), and not used again.
+ * Runs a statement within a bounded time, which includes the wait for a connection. A connection that does not answer
+ * is closed by its pool (`openPool`) and not reused.
  */
 export const withinTime = <A>(
   pool: DatabasePool,
   statement: (connection: DatabasePoolConnection) => Promise<A>,
 ): Promise<A> => answeredWithin(pool.connect(statement), giveUpMs);
 
-/** The answer, or a fault when it is later than this. */
+/** Resolves with the answer, or rejects with a fault after `withinMs`. */
 export const answeredWithin = <A>(answer: Promise<A>, withinMs: number): Promise<A> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(tooLate()), withinMs);

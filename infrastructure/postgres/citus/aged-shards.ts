@@ -6,8 +6,8 @@ import { anyTime, withinTime } from '../within-time.ts';
 import { openCluster } from './cluster.ts';
 
 /**
- * Request logs and their children over Citus: one shard after the other, each on its node by the function that one
- * database has. A node that is away ends the purge, and the next one goes on.
+ * Purges request logs and their children over Citus: one shard after the other, each on its node, by the same function
+ * as in a single database. If a node is away the purge fails, and the next purge continues.
  */
 async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise<A>): Promise<A> {
   const pool = await openPool(url, 1, anyTime);
@@ -33,11 +33,11 @@ async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise
   }
 }
 
-/** As `purgeAlone`. */
+/** Like `purgeAlone`, over shards. */
 export const purgeShardsAlone = <A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
 ): Promise<A | undefined> => withAdvisoryLock(url, requestLogRows.lock, () => withAgedShards(url, purge));
 
-/** For who is told to purge, whoever else does. */
+/** For an explicit order to purge, which runs even while another process purges. */
 export const purgeShards = withAgedShards;

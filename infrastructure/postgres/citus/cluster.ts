@@ -9,48 +9,48 @@ import { nodeUrl, withKeptPlans } from './node-url.ts';
 import { movedState, shardSchema } from './shard-functions.ts';
 import { type NodeAddress, readShards, type Shard } from './shard-map.ts';
 
-/** A server of the cluster, as this process is connected with it. */
+/** A server of the cluster, as this process is connected to it. */
 export interface ClusterNode {
   /** For people: `coordinator`, or the address of a worker. */
   readonly name: string;
   readonly pool: ServicePool;
-  /** This process as that server knows it. */
+  /** This process as registered with that server. */
   readonly process: GatewayProcess;
 }
 
-/** The nodes that the rows of owners are on. Each is asked by itself: the coordinator has no part in the money path. */
+/** The nodes that hold the rows of owners. Each is queried directly: the coordinator has no part in the money path. */
 export interface Cluster {
   readonly coordinator: ClusterNode;
   readonly shards: () => readonly Shard[];
   readonly nodes: () => readonly ClusterNode[];
-  /** Where a shard is at the moment. */
+  /** The current place of a shard. */
   readonly placeOf: (shardId: string) => LedgerPlace;
-  /** The node that a shard is on at the moment. */
+  /** The node that currently has a shard. */
   readonly nodeOf: (shardId: string) => ClusterNode;
-  /** Ends the connections to workers; those to the coordinator are somebody else's. */
+  /** Closes the connections to workers; those to the coordinator are owned by the caller. */
   readonly end: () => Promise<void>;
 }
 
-/** How the rows lie for who is connected with a cluster, or with none. */
+/** The distribution of the rows, with or without a cluster. */
 export const distributionOf = (cluster: Cluster | undefined): Distribution =>
   cluster === undefined ? 'none' : 'citus';
 
 export interface ClusterOptions {
   /** Connections to each worker. */
   readonly maxConnections: number;
-  /** Called when a node takes no rows, and when it does again. */
+  /** Called when a node stops taking rows, and when it takes them again. */
   readonly onWriting: (node: string, trouble: WriteTrouble | undefined) => void;
-  /** The way to a worker, where it is not the address that Citus has of it. */
+  /** Maps a worker's URL, where the worker is not reachable at the address that Citus has for it. */
   readonly nodeUrl?: (url: string) => string;
 }
 
-/** A shard that moves is looked for so often, with so many milliseconds between. */
+/** How often a moved shard is looked up again, with this many milliseconds in between. */
 const maxLooks = 20;
 const lookMs = 100;
-/** After a lost connection the map of the shards is read again, at most so often. */
+/** After a lost connection the shard map is read again, at most this often. */
 const rereadMs = 1_000;
 
-/** The servers, each with connections of its own from when it is first needed. */
+/** The servers, each with its own connections, opened when first needed. */
 function openNodes(pool: ServicePool, url: string, options: ClusterOptions) {
   const { maxConnections, onWriting, nodeUrl: way = (direct) => direct } = options;
   const nodeOf = (name: string, connections: ServicePool, id?: string): ClusterNode => ({
@@ -79,7 +79,7 @@ function openNodes(pool: ServicePool, url: string, options: ClusterOptions) {
   };
 }
 
-/** Where the shards are, as the coordinator said it last. */
+/** The shard map, as last read from the coordinator. */
 async function followShards(pool: ServicePool, nodeAt: (address: NodeAddress) => Promise<ClusterNode>) {
   let shards: readonly Shard[] = [];
   let nodes = new Map<string, ClusterNode>();
@@ -87,7 +87,7 @@ async function followShards(pool: ServicePool, nodeAt: (address: NodeAddress) =>
   const read = async (): Promise<void> => {
     const found = await readShards(pool);
     const next = new Map<string, ClusterNode>();
-    // One after the other: two shards of a node that is new have one pool.
+    // Sequentially, so that two shards on a new node share one pool.
     for (const { id, node } of found) next.set(id, await nodeAt(node));
     shards = found;
     nodes = next;
@@ -113,7 +113,7 @@ async function followShards(pool: ServicePool, nodeAt: (address: NodeAddress) =>
   };
 }
 
-/** A shard wherever it is: a statement that comes to a node that it has left is sent again. */
+/** A shard wherever it currently is: a statement sent to a node that the shard has left is sent again. */
 const placeIn = (
   { nodeOf, reread, isOld }: Awaited<ReturnType<typeof followShards>>,
   shardId: string,
@@ -125,7 +125,7 @@ const placeIn = (
         return await statement(nodeOf(shardId).pool);
       } catch (error) {
         if (sqlState(error) !== movedState) {
-          // It may be another server by now: whoever comes next asks that one.
+          // The node may be a different server by now; rereading the map lets later statements find it.
           if (databaseFault(error) === 'connection' && isOld()) reread().catch(() => undefined);
           throw error;
         }
@@ -137,12 +137,12 @@ const placeIn = (
   },
 });
 
-/** Reads where the shards are. `pool` leads to the coordinator, and `url` is its URL. */
+/** Connects to a cluster and reads where its shards are. `pool` leads to the coordinator, and `url` is its URL. */
 export async function openCluster(pool: ServicePool, url: string, options: ClusterOptions): Promise<Cluster> {
   const { coordinator, workers, at } = openNodes(pool, url, options);
   const followed = await followShards(pool, at);
   const { shards, nodeOf } = followed;
-  /** One value for each shard: whoever groups by places compares them. */
+  /** One value for each shard, because places are compared when items are grouped by place. */
   const places = new Map<string, LedgerPlace>();
   return {
     coordinator,
@@ -161,8 +161,8 @@ export async function openCluster(pool: ServicePool, url: string, options: Clust
 }
 
 /**
- * This process as the whole cluster knows it: it is there where its coordinator knows it. A worker that is away is told
- * of it when it is back; `onAway` hears of it.
+ * This process as seen by the whole cluster: it counts as alive if the coordinator knows it. A worker that is away gets
+ * the beat once it is back; `onAway` is called when a worker goes away.
  */
 export function clusterProcess(
   { coordinator, nodes }: Pick<Cluster, 'coordinator' | 'nodes'>,
@@ -187,7 +187,7 @@ export function clusterProcess(
   return {
     ...process,
     beat: async () => {
-      // Nobody waits for a worker: its beat may take as long as a connection that cannot be had.
+      // Workers are not awaited: a beat may take as long as a connection that cannot be established.
       for (const node of nodes()) if (node !== coordinator) void beatOf(node);
       await process.beat();
     },

@@ -3,8 +3,8 @@ import { hasCitus } from './distribute.ts';
 import { nodeUrl } from './node-url.ts';
 
 /**
- * The URL of the coordinator of a cluster, whose URL of any node is given: each node knows the others. A server that is
- * no worker of a cluster is left as it is.
+ * The URL of a cluster's coordinator, given the URL of any of its nodes: each node knows the others. The URL of a
+ * server that is not a worker of a cluster is returned as it is.
  */
 export const coordinatorUrl = (url: string): Promise<string> =>
   withClient(url, async (client) => {

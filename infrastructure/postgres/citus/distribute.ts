@@ -17,13 +17,13 @@ const tables = [...referenceTables, ...distributedTables];
 
 /** The functions of a release. */
 export interface CitusFunctions {
-  /** As one database has them. */
+  /** For a single database. */
   readonly usual: readonly SqlFile[];
-  /** As a cluster has them. */
+  /** For a cluster. */
   readonly applied: readonly SqlFile[];
 }
 
-/** A step of the distribution that a database lacks. */
+/** A step of the distribution that a database still lacks. */
 interface Step {
   /** For people. */
   readonly name: string;
@@ -31,9 +31,9 @@ interface Step {
 }
 
 /**
- * Distributes the tables of a migrated database over the nodes of its cluster, and gives each shard its functions: what
- * is there already stays. Each step is one transaction, so that a call that broke off is gone on with by the next one.
- * Returns the names of the steps that this call took.
+ * Distributes the tables of a migrated database over the nodes of its cluster and gives each shard its functions.
+ * Whatever is already there stays. Each step is one transaction, so the next call continues where a broken-off one
+ * stopped. Returns the names of the steps that this call took.
  */
 export async function distribute(client: Client, functions: CitusFunctions): Promise<readonly string[]> {
   const taken: string[] = [];
@@ -42,7 +42,7 @@ export async function distribute(client: Client, functions: CitusFunctions): Pro
       try {
         await take(client);
       } catch (cause) {
-        // The session ends with this error, and its transaction with it.
+        // The session ends with this error, and so does its transaction.
         throw new Error(`The distribution failed at ${name}: ${String(cause)}`, { cause });
       }
       taken.push(name);
@@ -59,7 +59,7 @@ export async function undistributed(client: Client, functions: CitusFunctions): 
   return [];
 }
 
-/** Why a database does not fit `database.distribution: none`; undefined where it does. */
+/** Why a database does not fit `database.distribution: none`, or `undefined` if it does. */
 export async function whyDistributed(client: Client): Promise<string | undefined> {
   if (!(await hasCitus(client))) return undefined;
   const placed = await placedTables(client);
@@ -68,14 +68,14 @@ export async function whyDistributed(client: Client): Promise<string | undefined
     : undefined;
 }
 
-/** The functions of a cluster: others in some places, and those that touch its tables in a kind that Citus plans. */
+/** The functions of a cluster: some have stand-ins, and those that touch its tables are in a form that Citus plans. */
 export function citusFunctions(usual: readonly SqlFile[], standIns: readonly SqlFile[]): CitusFunctions {
   const touching = new Set(touchingFunctions(usual, tables));
   const planned = usual.map((file) => (touching.has(file) ? stepwise(file) : file));
   return { usual, applied: withStandIns(planned, standIns) };
 }
 
-/** Why a database cannot be distributed; undefined where it can. */
+/** Why a database cannot be distributed, or `undefined` if it can. */
 export async function whyNotDistributable(client: Client): Promise<string | undefined> {
   if (!(await hasCitus(client)))
     return 'database.distribution is citus, and it lacks the extension (create extension citus)';
@@ -90,13 +90,13 @@ export async function whyNotDistributable(client: Client): Promise<string | unde
     : 'its coordinator is no node of the cluster (select citus_set_coordinator_host(…))';
 }
 
-/** Whether the database has the extension. */
+/** Whether the database has the Citus extension. */
 export async function hasCitus(client: Client): Promise<boolean> {
   const { rowCount } = await client.query(`select from pg_extension where extname = 'citus'`);
   return rowCount === 1;
 }
 
-/** The tables that Citus knows, by their names. */
+/** The names of the tables that Citus manages. */
 async function placedTables(client: Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname as name from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
@@ -115,7 +115,7 @@ const tablesStage: Stage = async (client) => {
     .map((table) => ({ name: `table ${table}`, take: (session) => inTransaction(session, placing(table)) }));
 };
 
-/** Statements that place a table. What refers to another distributed table is placed together with that one. */
+/** The statements that place a table. A table that refers to another distributed table is placed together with it. */
 function placing(table: string): readonly string[] {
   if ((referenceTables as readonly string[]).includes(table))
     return [`select create_reference_table('${table}')`];
@@ -134,8 +134,8 @@ function placing(table: string): readonly string[] {
 }
 
 /**
- * Functions that the workers lack, since they were made before the extension was: what runs there calls others, and Citus
- * may send any statement of a report there. To make one again makes it everywhere.
+ * Re-creates functions that the workers lack because they were created before the extension: functions on workers call
+ * others, and Citus may send any statement of a report there. Creating a function again creates it on every node.
  */
 const functionsStage: Stage = async (client, { applied }) => {
   const { rows } = await client.query<{ name: string }>(
@@ -169,10 +169,10 @@ const functionsStage: Stage = async (client, { applied }) => {
   return [...plain, { name: `function ${lockFunction}`, take }];
 };
 
-/** The one function that is called on the coordinator and runs where its scope is. */
+/** The one function that is called on the coordinator and runs on the node of its scope. */
 const lockFunction = 'gateway_lock_scope(text)';
 
-/** A node that does not answer is left to the next call: what is on the others goes on. */
+/** A node that does not answer is left to the next call; the other nodes are served. */
 const nodesStage: Stage = async (client) => {
   const { rows } = await client.query<{ name: string }>(
     `select nodename || ':' || nodeport as name
@@ -195,7 +195,9 @@ const nodesStage: Stage = async (client) => {
       ];
 };
 
-/** Shards without the present functions. As of other functions, a text that was there once does not come back. */
+/**
+ * Shards that lack the current functions. As with other functions, a text that a shard once had is not applied again.
+ */
 const shardsStage: Stage = async (client, { usual }) => {
   const copied = functionsOfShards(usual, tables);
   const shards = await shardNames(client);

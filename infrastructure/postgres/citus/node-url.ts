@@ -1,12 +1,12 @@
 import { withSessionSetting } from '../session-setting.ts';
 
-/** Scheme and login, the hosts, and what follows them. */
+/** Captures the scheme and login, and what follows the hosts. */
 const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)[^/?#]*(.*)$/s;
 
-/** What says where a server is, or which of several is wanted: a node has one place. */
+/** The parameters that say where a server is or which of several is wanted: a node has a single address. */
 const ofThePlace = ['host', 'port', 'hostaddr', 'target_session_attrs'];
 
-/** The URL of another node: as the coordinator's, at the address that Citus has of the node. */
+/** The URL of another node: the coordinator's URL, with the address that Citus has for the node. */
 export function nodeUrl(url: string, host: string, port: number): string {
   const [, before = '', after = ''] = parts.exec(url) ?? [];
   const target = new URL(`${before}${host.includes(':') ? `[${host}]` : host}:${port}${after}`);
@@ -15,8 +15,8 @@ export function nodeUrl(url: string, host: string, port: number): string {
 }
 
 /**
- * Sessions at a node keep the plan of each statement. By itself PostgreSQL would weigh the kept plan against a new one,
- * and plan most statements of the money path anew at each call: on a node each of them goes through the hooks of Citus.
+ * Makes sessions on a node keep the plan of each statement. By default PostgreSQL would weigh the cached plan against a
+ * new one and replan most statements of the money path at each call, and on a node each planning involves Citus.
  */
 export const withKeptPlans = (url: string): string =>
   withSessionSetting(url, 'plan_cache_mode', 'force_generic_plan');

@@ -1,17 +1,17 @@
 import type { SqlFile } from '../migration-files.ts';
 
-/** A shard and what lies with it, by the names that it has on its node. */
+/** A shard and the shards colocated with it, by the names of their tables on the node. */
 export interface ShardNames {
-  /** Of the leading table: it names the group. */
+  /** The id of the leading table's shard, which names the group. */
   readonly id: string;
-  /** The number of the shard of each table, of reference tables the one that they have. */
+  /** The shard number of each table; for a reference table, that of its only shard. */
   readonly numbers: ReadonlyMap<string, string>;
 }
 
-/** Where the functions of a shard are. */
+/** The schema that holds the functions of a shard. */
 export const shardSchema = (id: string): string => `gateway_shard_${id}`;
 
-/** What runs on the node of a shard, called from outside. What these call follows from their texts. */
+/** The functions called from outside on the node of a shard. The functions that these call are found in their texts. */
 const calledOnShards = [
   'gateway_admit',
   'gateway_admit_scopes',
@@ -21,16 +21,16 @@ const calledOnShards = [
   'gateway_purge_request_logs',
 ];
 
-/** Holds of rate limits are on the coordinator, which is told of their end by itself. */
+/** Holds of rate limits are on the coordinator, which is notified of their end separately. */
 const heldElsewhere: Readonly<Record<string, string>> = { end_rate_limit_holds: 'gateway_holds_elsewhere' };
 
 export const functionName = ({ name }: SqlFile): string =>
   name.slice(name.lastIndexOf('/') + 1, -'.sql'.length);
 
-/** Whole words alone: `usage_rollups` is not in `usage_rollups_pkey`. */
+/** Whole words only: `usage_rollups` is not in `usage_rollups_pkey`. */
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.match(/\w+/g));
 
-/** The functions that read or write one of these tables, themselves or by what they call. */
+/** The functions that read or write one of these tables, directly or through the functions that they call. */
 export function touchingFunctions(
   functions: readonly SqlFile[],
   tables: readonly string[],
@@ -45,23 +45,23 @@ export function touchingFunctions(
   return functions.filter((file) => touching.has(functionName(file)));
 }
 
-/** The functions that a shard has copies of: what is called there, and what that calls, as far as it touches tables. */
+/** The functions copied to each shard: those called there and, as far as they touch tables, those called in turn. */
 export function functionsOfShards(
   functions: readonly SqlFile[],
   tables: readonly string[],
 ): readonly SqlFile[] {
   const touching = new Map(touchingFunctions(functions, tables).map((file) => [functionName(file), file]));
   const reached = new Set<string>(calledOnShards);
-  // What is added is gone through, too.
+  // Names added here are visited too.
   for (const name of reached)
     for (const word of wordsOf(touching.get(name)?.text ?? '')) if (touching.has(word)) reached.add(word);
   return [...touching].flatMap(([name, file]) => (reached.has(name) ? [file] : []));
 }
 
 /**
- * The same functions for one shard: in its schema, with the tables of the shard by their own names. PostgreSQL plans and
- * runs them as it does on one server; Citus sees no table of its own in them. Whoever calls one holds the shard where
- * it is to the end of the transaction (`gateway_hold_shard`).
+ * The same functions for one shard: in its schema, with the shard's tables by their physical names. PostgreSQL plans
+ * and runs them as on a single server, and Citus does not see its own tables in them. A call keeps the shard on its
+ * node until the end of the transaction (`gateway_hold_shard`).
  */
 export function copiesFor(shard: ShardNames, functions: readonly SqlFile[]): readonly string[] {
   const names = new Set(functions.map(functionName));
@@ -88,7 +88,7 @@ export function copiesFor(shard: ShardNames, functions: readonly SqlFile[]): rea
 const holding = (id: string, text: string): string =>
   text.replace(/^begin$/m, `begin\n  if not gateway_hold_shard(${id}) then ${raise(id)} end if;`);
 
-/** The place of a shard that its connections are not of: it has moved, and may be asked for again where it is. */
+/** SQLSTATE raised for a shard that has moved away from this node; the statement may be sent again to its new node. */
 export const movedState = '08G01';
 const raise = (id: string): string =>
   `raise exception 'shard % is on another node', ${id} using errcode = '${movedState}';`;

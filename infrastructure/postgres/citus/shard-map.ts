@@ -4,7 +4,7 @@ import { row } from '../pool.ts';
 import { leadingTable } from './tables.ts';
 import { textHash } from './text-hash.ts';
 
-/** The address of a node, or the node that the URL leads to. */
+/** The address of a node, or `coordinator` for the node that the URL leads to. */
 export type NodeAddress = 'coordinator' | { readonly host: string; readonly port: number };
 
 /** A part of the owners, and the node that has their rows. */
@@ -25,7 +25,7 @@ const shardRow = t.type({
   port: t.number,
 });
 
-/** The shards in the order of their hashes, as the coordinator has them at the moment. */
+/** The shards in the order of their hashes, as the coordinator currently has them. */
 export async function readShards(connection: CommonQueryMethods): Promise<readonly Shard[]> {
   const rows = await connection.any(sql.type(row(shardRow))`
     select s.shardid::text as id, s.shardminvalue::integer as from, s.shardmaxvalue::integer as to,

@@ -27,16 +27,16 @@ import { shardOf } from './shard-map.ts';
 
 type ShardedOptions = Omit<LedgerOptions, 'process' | 'ownersElsewhere'>;
 
-/** Where the rows of a scope are. */
+/** The place of the rows of a scope. */
 export const placeOfScope =
   (cluster: Cluster): LedgerPlaces =>
   (scope) =>
     cluster.placeOf(shardOf(cluster.shards(), scope).id);
 
 /**
- * Admission and settlement over Citus: a ledger for each node, whose statements are each for one of its shards and work
- * there as one over a single database does. So a node that is away fails the owners who are there. Rate limits are of many
- * owners, and are counted on the coordinator: after the owner was admitted, and when the request is settled.
+ * Admission and settlement over Citus: one ledger per node. Each of its statements is for one of the node's shards and
+ * works there as on a single database. A node that is away therefore fails only the owners on it. Rate limits span many
+ * owners, so they are counted on the coordinator: after the owner was admitted, and when the request is settled.
  */
 export function shardedLedger(cluster: Cluster, options: ShardedOptions): LedgerStore {
   const ofNodes = new Map<ClusterNode, LedgerStore>();
@@ -71,7 +71,7 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
     settle: async (record) => {
       const caller = record.charge?.caller ?? record.logged?.caller;
       if (caller === undefined) {
-        // First: whoever ends the claim ends the holds, too, and counts no tokens.
+        // Before the release, because ending the claim also ends the holds, without counting tokens.
         await limited.ended(record, true);
         return releasedAnywhere(cluster, record, options);
       }
@@ -82,7 +82,7 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
   };
 }
 
-/** Rate limits, on the coordinator. */
+/** Rate limits, counted on the coordinator. */
 function limitedOn(cluster: Cluster, options: ShardedOptions) {
   const { coordinator } = cluster;
   const ledger = ledgerStore(coordinator.pool, {
@@ -90,11 +90,11 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
     process: coordinator.process,
     ownersElsewhere: true,
   });
-  /** Requests that hold something. */
+  /** Requests that have holds. */
   const holding = new Set<string>();
   return {
     ledger,
-    /** Of a request whose owner was admitted. */
+    /** Counts a request whose owner was admitted. */
     admit: async (ask: AdmissionAsk, admission: Admission) => {
       const counted = await ledger.admit({ ...ask, claim: false });
       if (E.isLeft(counted)) {
@@ -104,10 +104,10 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
       }
       const { limits, databaseTime } = counted.right;
       if (limits?.kind === 'admitted' && limits.held) holding.add(ask.requestLogId);
-      // Of the minute that it was counted in.
+      // The time of the minute in which the request was counted.
       return E.right({ ...admission, databaseTime, ...(limits === undefined ? {} : { limits }) });
     },
-    /** What waits in the journal ends its holds when it is settled. */
+    /** Ends the holds of a request. The holds of a journaled record end later, when it is settled. */
     ended: async (record: SettlementRecord, isSettled: boolean): Promise<void> => {
       const { limited, release } = record;
       const isHeld = release !== undefined && holding.delete(release);
@@ -125,7 +125,7 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
 
 const bare = { charge: undefined, logged: undefined };
 
-/** Of a request that leaves no row nobody says whose it was: each node looks for its claim. */
+/** A request that leaves no row has no known owner, so each node looks for its claim. */
 async function releasedAnywhere(
   { nodes }: Cluster,
   { release }: SettlementRecord,
@@ -139,7 +139,7 @@ async function releasedAnywhere(
         await withinTime(pool, (connection) => connection.query(statement));
       } catch (error) {
         onFault(databaseFault(error), error);
-        // With the next beat that the node hears.
+        // Released with the next beat that reaches the node.
         process.release(release);
       }
     }),
@@ -156,7 +156,7 @@ const endHolds = ({ pool }: ClusterNode, records: readonly object[], release: st
     `),
   );
 
-/** Ends what the request of a journaled record holds, once it is settled. */
+/** Ends the holds of a journaled record's request once the record is settled. */
 export const endJournaledHolds =
   ({ coordinator }: Cluster): EndHolds =>
   async (record) => {

@@ -4,8 +4,8 @@ import type { SqlFile } from '../migration-files.ts';
 const body = /^language sql (\w+)\s+as \$\$([\s\S]*?)\$\$;$/m;
 
 /**
- * A function in SQL as one in PL/pgSQL that says the same. Citus refuses parameters of the first kind beside tables of its
- * own; the second kind's statements it plans one by one.
+ * Rewrites an SQL function as an equivalent one in PL/pgSQL. Citus rejects parameters in SQL functions that use its
+ * tables, but plans the statements of PL/pgSQL functions one by one.
  */
 export function stepwise(file: SqlFile): SqlFile {
   const [whole, volatility, statement = ''] = body.exec(file.text) ?? [];

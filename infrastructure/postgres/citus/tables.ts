@@ -1,11 +1,12 @@
 /**
- * Where each table is on Citus. What a request writes is distributed by the ownership scope, and lies together: all rows
- * of a scope are on one node, in tables of one shard. What these rows are read with, there or in reports, is a reference
- * table, which every node has whole. Who serves, and whether rows can be written, each node knows for itself
- * (`gateway_make_node_tables`). All others stay on the coordinator, and nothing on a worker reads them.
+ * The placement of each table on Citus. Tables that requests write to are distributed by the ownership scope and
+ * colocated: all rows of a scope are on one node, in the tables of one shard. Tables that these rows are read with,
+ * there or in reports, are reference tables, which every node has in full. Each node records for itself which processes
+ * serve and whether rows can be written (`gateway_make_node_tables`). All others stay on the coordinator, and nothing
+ * on a worker reads them.
  */
 
-/** What every node has whole, in an order in which no table comes before one that it refers to. */
+/** Tables that every node has in full, ordered so that each table comes after those that it refers to. */
 export const referenceTables = [
   'users',
   'teams',
@@ -16,10 +17,10 @@ export const referenceTables = [
   'team_budgets',
 ] as const;
 
-/** The first of the distributed tables, which the others lie with: its shards name the groups. */
+/** The first of the distributed tables, with which the others are colocated: its shards name the groups. */
 export const leadingTable = 'usage_daily_totals';
 
-/** The column that tables are distributed by. */
+/** The column by which tables are distributed. */
 export const distributionColumn = 'ownership_scope_key';
 
 export const distributedTables = [

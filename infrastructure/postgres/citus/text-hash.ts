@@ -1,11 +1,11 @@
-/** Where the hash begins: fixed by PostgreSQL, whose indexes and partitions on disk depend on it. */
+/** The initial value of the hash, fixed by PostgreSQL: indexes and partitions on disk depend on it. */
 const seed = 0x9e3779b9 + 3923095;
 
 const turned = (value: number, by: number): number => (value << by) | (value >>> (32 - by));
 
 /**
- * PostgreSQL's `hashtext`: what Citus finds the shard of a text by. `test/contract/text-hash.test.ts` holds it to the
- * database's own.
+ * PostgreSQL's `hashtext`, by which Citus finds the shard of a text. `test/contract/text-hash.test.ts` compares it with
+ * the database's own.
  */
 export function textHash(text: string): number {
   const bytes = Buffer.from(text);
@@ -30,7 +30,7 @@ export function textHash(text: string): number {
     c = ((c - b) ^ turned(b, 4)) | 0;
     b = (b + a) | 0;
   }
-  // The last of them, at most 11. The lowest byte of `c` is left to the length.
+  // The remaining bytes, at most 11. The lowest byte of `c` is reserved for the length.
   const rest = Buffer.alloc(12);
   bytes.copy(rest, 0, at, Math.min(bytes.length, at + 8));
   bytes.copy(rest, 9, Math.min(bytes.length, at + 8));
