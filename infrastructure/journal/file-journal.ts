@@ -189,12 +189,12 @@ export class FileJournal {
   private async abandon(): Promise<void> {
     const open = this.open;
     if (open === undefined) return;
-    await this.orTold(() => open.file.truncate(open.bytes));
-    if (open.bytes === 0) await this.orTold(() => this.options.disk.remove(this.at(open.name)));
-    await this.orTold(() => this.closeOpen());
+    await this.orReported(() => open.file.truncate(open.bytes));
+    if (open.bytes === 0) await this.orReported(() => this.options.disk.remove(this.at(open.name)));
+    await this.orReported(() => this.closeOpen());
   }
 
-  private async orTold(work: () => Promise<void>): Promise<void> {
+  private async orReported(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {

@@ -29,7 +29,7 @@ type Replay = (record: string) => Promise<Replayed>;
 /** Suffix of the names of files that are kept for a person to inspect. */
 export const refusedSuffix = '.refused';
 
-/** A live process settles its files every few seconds: one this old has no owner, whoever has its process id. */
+/** A live process settles its files every few seconds: one this old has no owner, even if its process id is in use. */
 const abandonedMs = 600_000;
 
 /**

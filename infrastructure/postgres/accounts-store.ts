@@ -46,7 +46,7 @@ export function accountsStore(
   onFault: (error: unknown) => void,
 ): CachedAccounts {
   let known = new Map<string, KnownKey>();
-  let told: unknown;
+  let lastReported: unknown;
   const lookups = new Collector<string, { readonly key: KnownKey | undefined }>({
     run: (publicIds) => findKeys(pool, publicIds),
     lane: () => undefined,
@@ -72,8 +72,8 @@ export function accountsStore(
         return verified(await lookUp(presented.publicId), presented);
       } catch (error) {
         // Everybody who waits for one statement is rejected with the same error, which is reported once.
-        if (error !== told) onFault(error);
-        told = error;
+        if (error !== lastReported) onFault(error);
+        lastReported = error;
         return E.left(storeUnavailable());
       }
     },

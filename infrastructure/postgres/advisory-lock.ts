@@ -10,7 +10,7 @@ const answerMs = 15_000;
 
 /**
  * Runs `body` while this process holds the advisory lock of this number. Returns `undefined` if another process held it
- * for all of `waitMs`. Rejects if the lock is lost with its connection; `body` may then go on beside another holder.
+ * for all of `waitMs`. Rejects if the lock is lost with its connection; `body` may then run concurrently with another.
  *
  * The lock belongs to a transaction on a connection of its own, not to a session: behind a pooler, sessions are shared,
  * and a lock would stay in one for as long as the pooler keeps it. The transaction does nothing else, so it has no

@@ -39,7 +39,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
           version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
-      return told(connection, 'api_key.update', before.apiKeyId, before, author);
+      return recorded(connection, 'api_key.update', before.apiKeyId, before, author);
     }),
   rotate: ({ id, patch: { secretSha256, overlapSecs }, version, author }) =>
     pool.transaction(async (connection) => {
@@ -53,7 +53,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
           version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
-      return told(connection, 'api_key.rotate', before.apiKeyId, before, author);
+      return recorded(connection, 'api_key.rotate', before.apiKeyId, before, author);
     }),
   revoke: ({ id, version, author }) =>
     pool.transaction(async (connection) => {
@@ -66,7 +66,7 @@ export const keysStore = (pool: DatabasePool): Keys => ({
           previous_secret_sha256 = null, previous_expires_at = null, version = version + 1, updated_at = now()
         where api_key_id = ${before.apiKeyId}
       `);
-      return told(connection, 'api_key.revoke', before.apiKeyId, before, author);
+      return recorded(connection, 'api_key.revoke', before.apiKeyId, before, author);
     }),
 });
 
@@ -110,7 +110,7 @@ async function createKey(connection: CommonQueryMethods, key: NewKey, author: Au
             ${author?.userId ?? null})
     returning api_key_id
   `);
-  return told(connection, 'api_key.create', apiKeyId, undefined, author);
+  return recorded(connection, 'api_key.create', apiKeyId, undefined, author);
 }
 
 const columnsOf = (owner: KeyOwnerRef) =>
@@ -133,7 +133,7 @@ const changes = (before: StoredKey, { name, allowedModels, expiresAt }: KeyPatch
   (allowedModels !== undefined && allowedModels.join('\n') !== before.allowedModels.join('\n')) ||
   (expiresAt !== undefined && expiresAt?.getTime() !== before.expiresAt?.getTime());
 
-async function told(
+async function recorded(
   connection: CommonQueryMethods,
   action: AdminAction,
   targetId: string,

@@ -196,7 +196,7 @@ const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
 /**
  * Settles the batch in one transaction. A batch that fails is judged again: as a whole after a lost connection; one by
  * one, in arrival order, after a refusal, so that a bad row or an unreadable page fails only one request; scope by
- * scope if it was stuck, so that a stuck lock fails only those who need it. Every statement may safely run twice,
+ * scope if it was stuck, so that a stuck lock fails only the scopes that need it. Every statement may safely run twice,
  * because rows have ids. Rows of an earlier try are looked up only if there may be one, as each lookup costs time.
  */
 async function settleBatch(

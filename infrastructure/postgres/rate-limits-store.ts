@@ -105,11 +105,11 @@ const leaveEvent = (
     action,
     targetKind: subject.kind,
     targetId: subject.id,
-    before: told(before),
-    after: told(after),
+    before: limitEventJson(before),
+    after: limitEventJson(after),
   });
 
-function told(limit: StoredLimit | undefined): JsonObject | undefined {
+function limitEventJson(limit: StoredLimit | undefined): JsonObject | undefined {
   if (limit === undefined) return undefined;
   const { standing, fromConfig, version } = limit;
   const { requests, tokens, inFlight } = standing.limit.terms;

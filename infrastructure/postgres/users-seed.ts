@@ -28,7 +28,7 @@ export async function reconcileUsers(connection: CommonQueryMethods, { users }: 
     update users set from_config = false, version = version + 1
     where from_config and email_folded <> all (${sql.array(emails, 'text')})
   `);
-  // Revokes the tokens of users whose role the file took away. A user who becomes an admin again creates new ones.
+  // Revokes the tokens of users who are no longer active admins. They stay revoked if the role is given back.
   await connection.query(sql.unsafe`
     update admin_tokens k set revoked_at = gateway_now() from users u
     where k.user_id = u.user_id and k.revoked_at is null and not (u.active and u.role = 'platform_admin')

@@ -170,10 +170,10 @@ export function clusterProcess(
 ): GatewayProcess {
   const { process } = coordinator;
   const away = new Set<string>();
-  const told = new Set<ClusterNode>();
+  const beating = new Set<ClusterNode>();
   const beatOf = async (node: ClusterNode): Promise<void> => {
-    if (told.has(node)) return;
-    told.add(node);
+    if (beating.has(node)) return;
+    beating.add(node);
     try {
       await node.process.beat();
       away.delete(node.name);
@@ -181,7 +181,7 @@ export function clusterProcess(
       if (!away.has(node.name)) onAway(node.name, error);
       away.add(node.name);
     } finally {
-      told.delete(node);
+      beating.delete(node);
     }
   };
   return {

@@ -195,9 +195,7 @@ const nodesStage: Stage = async (client) => {
       ];
 };
 
-/**
- * Shards that lack the current functions. As with other functions, a text that a shard once had is not applied again.
- */
+/** Shards that lack the current functions. As with other functions, a text once applied is not applied again. */
 const shardsStage: Stage = async (client, { usual }) => {
   const copied = functionsOfShards(usual, tables);
   const shards = await shardNames(client);
