@@ -39,7 +39,7 @@ export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => 
   adminRoute({
     method: 'GET',
     path: budgetsRoot,
-    summary: 'Every owner with the budget in force and the spend of its present window.',
+    summary: 'Every owner with the current budget and the spend of its current window.',
     answer: allBudgets,
     handle: async () => E.right(presentOwners(await ports.budgets.list())),
   }),

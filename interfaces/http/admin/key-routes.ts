@@ -58,7 +58,7 @@ const creation = (ports: KeyPorts): AdminRoute =>
   adminRoute({
     method: 'POST',
     path: root,
-    summary: 'Makes an API key; the secret is in this answer alone.',
+    summary: 'Creates an API key; only this answer has the secret.',
     body: {
       of: 'an API key',
       members: {
@@ -97,7 +97,7 @@ const change = (ports: KeyPorts): AdminRoute =>
   adminRoute({
     method: 'PATCH',
     path,
-    summary: 'Changes what an API key is called, which models it may use, and when it expires.',
+    summary: 'Changes the name, the allowed models and the expiry of an API key.',
     ifMatch: versionInput,
     body: {
       of: 'a change of an API key',

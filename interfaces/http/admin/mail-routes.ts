@@ -8,7 +8,7 @@ export const mailRoutes = (ports: TestMailPorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'POST',
     path: '/api/v1/admin/mail/test',
-    summary: 'Sends a test mail to the admin who asks, and tells what the mail server said.',
+    summary: 'Sends a test mail to the calling admin, and reports what the mail server answered.',
     answer: objectOf({ to: textValue, sent: flagValue, failure: orNull(textValue) }),
     errors: ['conflict', 'too_many_attempts'],
     handle: async ({ admin }) => {

@@ -79,7 +79,7 @@ export const mcpServerRoutes = ({
   adminRoute({
     method: 'GET',
     path: `${root}/:mcp_server_id`,
-    summary: 'One MCP server, its health and its tools: the gateway asks it at this call.',
+    summary: 'One MCP server, its health and its tools, which this call asks it for.',
     answer: detailed,
     errors: ['not_found'],
     handle: async ({ params }) => {

@@ -66,7 +66,7 @@ export const modelRoutes = ({ modelList, testModel }: ModelRoutePorts): readonly
   adminRoute({
     method: 'POST',
     path: `${root}/:${param}/test`,
-    summary: 'Sends one tiny request over a route of a model, for an owner, and tells what happened.',
+    summary: 'Sends one tiny request over a route of a model, for an owner, and reports what happened.',
     body: testBody,
     answer: testedModel,
     errors: ['not_found', 'too_many_requests'],

@@ -105,7 +105,7 @@ const passwordRoute = (ports: OwnAccessRoutesPorts): OpenRoute =>
   openRoute({
     method: 'POST',
     path: '/api/v1/auth/password',
-    summary: 'Changes the own password, and ends the other sessions of the person.',
+    summary: 'Changes your own password, and ends your other sessions.',
     body: { of: 'a change of password', members: passwords },
     answer: objectOf({ changed: flagValue }),
     errors: [...proofErrors, 'enrolment_required', 'conflict'],

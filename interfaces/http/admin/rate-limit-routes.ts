@@ -42,7 +42,7 @@ const version = wholeIn(1, 2_147_483_647);
 export const rateLimitRoutes = (ports: RateLimitRoutePorts): readonly AdminRoute[] => [
   listRoute({
     path: root,
-    summary: 'Rate limits with what is taken of them, by the kind and the id of what is limited.',
+    summary: 'Rate limits and their current use, by the kind and the id of what is limited.',
     query: { subject_kind: optionalInput(choiceInput(subjectKinds)) },
     item: rateLimit,
     find: async ({ subject_kind }, page) => E.right(await ports.rateLimits.page(subject_kind, page)),

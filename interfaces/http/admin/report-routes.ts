@@ -50,7 +50,7 @@ export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute
     method: 'GET',
     fromReplica: true,
     path: `${root}/spend/days`,
-    summary: 'Spend of each day by the owners and models with the highest spend, and by the others together.',
+    summary: 'Spend of each day by the owners and models with the highest spend, and by all others together.',
     query: spendShape,
     answer: spendByDayBody,
     handle: async ({ query }) => {

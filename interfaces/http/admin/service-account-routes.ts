@@ -48,7 +48,7 @@ const creation = (serviceAccounts: ServiceAccounts): AdminRoute =>
   adminRoute({
     method: 'POST',
     path: root,
-    summary: 'Makes a service account.',
+    summary: 'Creates a service account.',
     body: {
       of: 'a service account',
       members: {

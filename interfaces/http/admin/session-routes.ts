@@ -63,7 +63,7 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
   openRoute({
     method: 'GET',
     path: '/api/v1/auth/session',
-    summary: 'Whose session it is, and when it ends.',
+    summary: 'The person of the session, and when it ends.',
     answer: session,
     errors: ['session_required', 'enrolment_required'],
     handle: async (call) => pipe(await sessionOf(call, ports.currentSession), E.map(presentSession)),

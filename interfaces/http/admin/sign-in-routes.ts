@@ -45,7 +45,7 @@ export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => 
   openRoute({
     method: 'GET',
     path: '/api/v1/auth/methods',
-    summary: 'Which ways of signing in there are.',
+    summary: 'The available sign-in methods.',
     answer: objectOf({
       password: flagValue,
       oidc: orNull(objectOf({ display_name: textValue, start_url: textValue })),

@@ -53,7 +53,7 @@ const creation = (teams: Teams): AdminRoute =>
   adminRoute({
     method: 'POST',
     path: root,
-    summary: 'Makes a team.',
+    summary: 'Creates a team.',
     body: { of: 'a team', members: { team_id: ownerIdInput, name: optionalInput(displayNameInput) } },
     answer: teamBody,
     errors: ['conflict'],
@@ -94,7 +94,7 @@ const memberRoutes = (teams: Teams): readonly AdminRoute[] => [
   adminRoute({
     method: 'PUT',
     path: `${path}/members/:user_id`,
-    summary: 'Makes a user a member of a team, or gives a member this role.',
+    summary: 'Adds a user to a team, or changes the role of a member.',
     body: { of: 'a membership', members: { role: choiceInput(teamRoles) } },
     answer: memberBody,
     errors: ['not_found'],
@@ -106,7 +106,7 @@ const memberRoutes = (teams: Teams): readonly AdminRoute[] => [
   adminRoute({
     method: 'DELETE',
     path: `${path}/members/:user_id`,
-    summary: 'Takes a user out of a team.',
+    summary: 'Removes a user from a team.',
     answer: removedMember,
     errors: ['not_found'],
     handle: async ({ admin, params }) => {

@@ -53,7 +53,7 @@ export const tokenRoutes = (ports: CreateTokenPorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'POST',
     path: root,
-    summary: 'Makes an API token of the admin who is logged in; the secret is in this answer alone.',
+    summary: 'Creates an API token of the admin who is logged in; only this answer has the secret.',
     body: {
       of: 'an API token',
       members: {

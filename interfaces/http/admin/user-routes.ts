@@ -49,7 +49,7 @@ const creation = (users: Users): AdminRoute =>
   adminRoute({
     method: 'POST',
     path: root,
-    summary: 'Makes a user.',
+    summary: 'Creates a user.',
     body: {
       of: 'a user',
       members: {

@@ -106,7 +106,7 @@ const versionHeader = (ifMatch: Input<unknown> | undefined): readonly JsonObject
           name: 'If-Match',
           in: 'header',
           required: false,
-          description: 'The version that is to be changed: another one is a `conflict`.',
+          description: 'The version to change; any other current version is a `conflict`.',
           schema: { type: 'string' },
           example: '"1"',
         },
@@ -143,10 +143,10 @@ const success = (route: RouteTerms): JsonObject =>
   route.answer === redirectValue ? { '302': redirect } : { '200': answer(route) };
 
 const redirect: JsonObject = {
-  description: 'Sends the browser on.',
+  description: 'Redirects the browser.',
   headers: {
     'x-request-id': { $ref: '#/components/headers/RequestId' },
-    location: { description: 'Where to.', required: true, schema: { type: 'string' } },
+    location: { description: 'The redirect target.', required: true, schema: { type: 'string' } },
   },
 };
 
@@ -158,7 +158,7 @@ function answer(route: RouteTerms): JsonObject {
     additionalProperties: false,
   };
   return {
-    description: 'What was asked for, as `data`.',
+    description: 'The result, as `data`.',
     headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
     content: { 'application/json': { schema, example: exampleOf(schema) } },
   };

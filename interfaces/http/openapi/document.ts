@@ -27,9 +27,9 @@ export function openApiDocument({ admin, open }: Described): JsonObject {
     },
     servers: [{ url: '/' }],
     tags: [
-      { name: 'Models', description: 'What API keys open.' },
-      { name: 'Sign-in', description: 'How people sign in and out.' },
-      { name: 'Administration', description: 'What platform admins may do.' },
+      { name: 'Models', description: 'For callers with an API key.' },
+      { name: 'Sign-in', description: 'Signing in and out.' },
+      { name: 'Administration', description: 'For platform admins.' },
     ],
     security: [{ bearer: [] }, { apiKey: [] }],
     paths,
@@ -45,7 +45,7 @@ export function openApiDocument({ admin, open }: Described): JsonObject {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key, `gwk_…`.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `gwk_…`.' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'A token of an admin, `gwa_…`.' },
-        session: { type: 'apiKey', in: 'cookie', name: 'gateway_session', description: 'Set by the login.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'gateway_session', description: 'Set at login.' },
       },
     },
   };

@@ -17,7 +17,7 @@ const openAiErrorSchema: JsonObject = {
       },
       required: ['message', 'type', 'param', 'code'],
     },
-    data: { description: 'The present state, where somebody else changed it in the meantime.' },
+    data: { description: 'The current state, if somebody else changed it in the meantime.' },
   },
   required: ['error'],
   additionalProperties: false,

@@ -106,7 +106,7 @@ const modelPaths: readonly ModelPath[] = [
   },
   { path: '/v1/messages', summary: 'A message, whole or streamed.', ...message },
   { path: '/messages', summary: 'The same as `/v1/messages`.', ...message },
-  { path: '/v1/messages/count_tokens', summary: 'The tokens that a message would have.', ...count },
+  { path: '/v1/messages/count_tokens', summary: 'Counts the tokens of a message.', ...count },
   { path: '/messages/count_tokens', summary: 'The same as `/v1/messages/count_tokens`.', ...count },
   {
     path: '/v1/embeddings',
@@ -146,7 +146,7 @@ const requestIdHeader = {
   name: 'x-request-id',
   in: 'header',
   required: false,
-  description: 'Comes back on the answer; one is made up where none is given.',
+  description: 'Returned on the answer; generated when absent.',
   schema: { type: 'string' },
 };
 
@@ -191,7 +191,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
     })),
     responses: {
       '200': {
-        description: 'What was asked for.',
+        description: 'The result.',
         headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
         content: { 'application/json': { schema, example: exampleOf(schema) } },
       },

@@ -81,7 +81,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The tokens that a message would have. */
+        /** Counts the tokens of a message. */
         post: operations["post_v1_messages_count_tokens"];
         delete?: never;
         options?: never;
@@ -198,7 +198,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whose session it is, and when it ends. */
+        /** The person of the session, and when it ends. */
         get: operations["get_auth_session"];
         put?: never;
         post?: never;
@@ -215,7 +215,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which ways of signing in there are. */
+        /** The available sign-in methods. */
         get: operations["get_auth_methods"];
         put?: never;
         post?: never;
@@ -304,7 +304,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Changes the own password, and ends the other sessions of the person. */
+        /** Changes your own password, and ends your other sessions. */
         post: operations["post_auth_password"];
         delete?: never;
         options?: never;
@@ -353,7 +353,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every owner with the budget in force and the spend of its present window. */
+        /** Every owner with the current budget and the spend of its current window. */
         get: operations["get_admin_spend_budgets"];
         put?: never;
         post?: never;
@@ -525,7 +525,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Rate limits with what is taken of them, by the kind and the id of what is limited. */
+        /** Rate limits and their current use, by the kind and the id of what is limited. */
         get: operations["get_admin_rate_limits"];
         put?: never;
         post?: never;
@@ -667,7 +667,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sends one tiny request over a route of a model, for an owner, and tells what happened. */
+        /** Sends one tiny request over a route of a model, for an owner, and reports what happened. */
         post: operations["post_admin_models_by_model_id_test"];
         delete?: never;
         options?: never;
@@ -716,7 +716,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Spend of each day by the owners and models with the highest spend, and by the others together. */
+        /** Spend of each day by the owners and models with the highest spend, and by all others together. */
         get: operations["get_admin_spend_days"];
         put?: never;
         post?: never;
@@ -852,7 +852,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One MCP server, its health and its tools: the gateway asks it at this call. */
+        /** One MCP server, its health and its tools, which this call asks it for. */
         get: operations["get_admin_mcp_servers_by_mcp_server_id"];
         put?: never;
         post?: never;
@@ -872,7 +872,7 @@ export interface paths {
         /** API keys, newest first. */
         get: operations["get_admin_api_keys"];
         put?: never;
-        /** Makes an API key; the secret is in this answer alone. */
+        /** Creates an API key; only this answer has the secret. */
         post: operations["post_admin_api_keys"];
         delete?: never;
         options?: never;
@@ -895,7 +895,7 @@ export interface paths {
         delete: operations["delete_admin_api_keys_by_api_key_id"];
         options?: never;
         head?: never;
-        /** Changes what an API key is called, which models it may use, and when it expires. */
+        /** Changes the name, the allowed models and the expiry of an API key. */
         patch: operations["patch_admin_api_keys_by_api_key_id"];
         trace?: never;
     };
@@ -926,7 +926,7 @@ export interface paths {
         /** Users, newest first. */
         get: operations["get_admin_users"];
         put?: never;
-        /** Makes a user. */
+        /** Creates a user. */
         post: operations["post_admin_users"];
         delete?: never;
         options?: never;
@@ -962,7 +962,7 @@ export interface paths {
         /** Teams, newest first. */
         get: operations["get_admin_teams"];
         put?: never;
-        /** Makes a team. */
+        /** Creates a team. */
         post: operations["post_admin_teams"];
         delete?: never;
         options?: never;
@@ -996,10 +996,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Makes a user a member of a team, or gives a member this role. */
+        /** Adds a user to a team, or changes the role of a member. */
         put: operations["put_admin_teams_by_team_id_members_by_user_id"];
         post?: never;
-        /** Takes a user out of a team. */
+        /** Removes a user from a team. */
         delete: operations["delete_admin_teams_by_team_id_members_by_user_id"];
         options?: never;
         head?: never;
@@ -1016,7 +1016,7 @@ export interface paths {
         /** Service accounts, newest first. */
         get: operations["get_admin_service_accounts"];
         put?: never;
-        /** Makes a service account. */
+        /** Creates a service account. */
         post: operations["post_admin_service_accounts"];
         delete?: never;
         options?: never;
@@ -1052,7 +1052,7 @@ export interface paths {
         /** API tokens of all admins, newest first. */
         get: operations["get_admin_tokens"];
         put?: never;
-        /** Makes an API token of the admin who is logged in; the secret is in this answer alone. */
+        /** Creates an API token of the admin who is logged in; only this answer has the secret. */
         post: operations["post_admin_tokens"];
         delete?: never;
         options?: never;
@@ -1086,7 +1086,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sends a test mail to the admin who asks, and tells what the mail server said. */
+        /** Sends a test mail to the calling admin, and reports what the mail server answered. */
         post: operations["post_admin_mail_test"];
         delete?: never;
         options?: never;
@@ -1107,7 +1107,7 @@ export interface components {
                 /** @description The gateway's code, or the upstream's own short identifier. */
                 code: string;
             };
-            /** @description The present state, where somebody else changed it in the meantime. */
+            /** @description The current state, if somebody else changed it in the meantime. */
             data?: unknown;
         };
         MessagesError: {
@@ -1603,7 +1603,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -1685,7 +1685,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -1752,7 +1752,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -1842,7 +1842,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -1932,7 +1932,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -2019,7 +2019,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -2106,7 +2106,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Comes back on the answer; one is made up where none is given. */
+                /** @description Returned on the answer; generated when absent. */
                 "x-request-id"?: string;
             };
             path?: never;
@@ -2172,7 +2172,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The result. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2235,7 +2235,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description The result. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2298,7 +2298,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2356,7 +2356,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2403,7 +2403,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2458,7 +2458,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2510,11 +2510,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sends the browser on. */
+            /** @description Redirects the browser. */
             302: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    /** @description Where to. */
+                    /** @description The redirect target. */
                     location: string;
                     [name: string]: unknown;
                 };
@@ -2535,11 +2535,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sends the browser on. */
+            /** @description Redirects the browser. */
             302: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    /** @description Where to. */
+                    /** @description The redirect target. */
                     location: string;
                     [name: string]: unknown;
                 };
@@ -2561,7 +2561,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2617,7 +2617,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2681,7 +2681,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2742,7 +2742,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2807,7 +2807,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2855,7 +2855,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3134,7 +3134,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3191,7 +3191,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3367,7 +3367,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3507,7 +3507,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3607,7 +3607,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3664,7 +3664,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3779,7 +3779,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3879,7 +3879,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3936,7 +3936,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4030,7 +4030,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4137,7 +4137,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4247,7 +4247,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4354,7 +4354,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4463,7 +4463,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4551,7 +4551,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -4579,7 +4579,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4656,7 +4656,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -4669,7 +4669,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4717,7 +4717,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -4745,7 +4745,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4822,7 +4822,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -4835,7 +4835,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4883,7 +4883,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -4911,7 +4911,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4988,7 +4988,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -5001,7 +5001,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5049,7 +5049,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -5077,7 +5077,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5154,7 +5154,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -5167,7 +5167,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5228,7 +5228,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5314,7 +5314,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5506,7 +5506,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5704,7 +5704,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5794,7 +5794,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5880,7 +5880,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6025,7 +6025,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6176,7 +6176,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6311,7 +6311,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6453,7 +6453,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6614,7 +6614,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6841,7 +6841,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6949,7 +6949,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7044,7 +7044,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7136,7 +7136,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7243,7 +7243,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7366,7 +7366,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7460,7 +7460,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7545,7 +7545,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -7558,7 +7558,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7645,7 +7645,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -7675,7 +7675,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7762,7 +7762,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -7787,7 +7787,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7888,7 +7888,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7999,7 +7999,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8078,7 +8078,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8149,7 +8149,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -8180,7 +8180,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8275,7 +8275,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8359,7 +8359,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8421,7 +8421,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8475,7 +8475,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -8501,7 +8501,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8591,7 +8591,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8653,7 +8653,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8710,7 +8710,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8798,7 +8798,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8862,7 +8862,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8918,7 +8918,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @description The version to change; any other current version is a `conflict`.
                  * @example "1"
                  */
                 "If-Match"?: string;
@@ -8946,7 +8946,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9024,7 +9024,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9126,7 +9126,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9204,7 +9204,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9278,7 +9278,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for, as `data`. */
+            /** @description The result, as `data`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9321,4 +9321,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 74e9e2d379759fbf62919ad4b9362260b84f2f54c691128f400c99146621bf74.
+// Of the description with SHA-256 b6aca8a02a2b7ba17de09033c38d067eb9419248c4ed89b27989e844d55ae532.
