@@ -2,11 +2,11 @@ import type { AlertMailTelemetry } from '../application/ports/budgets.ts';
 import type { Log } from './logging.ts';
 
 export interface AlertMails extends AlertMailTelemetry {
-  /** How many this process has reported. */
+  /** How many mails this process has reported. */
   readonly counts: () => { readonly sent: number; readonly failed: number };
 }
 
-/** Counts alert mails, and logs each that failed with the reason; whom it was for is in the table. */
+/** Counts alert mails, and logs each failed one with its reason. The recipient is in the table, not in the log. */
 export function alertMails(log: Log): AlertMails {
   let sent = 0;
   let failed = 0;

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from '../application/ports/clock.ts';
 
-/** Random bytes are fetched for this many ids at once: a system call per id would cost more than the id. */
+/** Random bytes are fetched for this many ids at once, because a system call per id would cost more than the id. */
 const idsPerFill = 256;
 const randomBytesPerId = 10;
 

@@ -2,16 +2,19 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeySecrets } from '../application/ports/key-secrets.ts';
 import type { PresentedKey } from '../domain/identity/api-key.ts';
 
-/** A generated key: 32 hex of public id, 64 hex of secret. */
+/** A generated key: a public id of 32 hex digits, and a secret of 64. */
 export const newKey = (): PresentedKey => ({
   publicId: randomBytes(16).toString('hex'),
   secret: randomBytes(32).toString('hex'),
 });
 
-/** What is stored of a key, and compared when it is presented: a SHA-256, for the secret is high-entropy. */
+/**
+ * The digest that is stored for a key and compared with the presented one. SHA-256 is enough, as the secret is
+ * high-entropy.
+ */
 export const secretDigest = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
-/** Secrets as the gateway makes them, and knows them again. */
+/** Generates and verifies the gateway's secrets. */
 export const secrets: KeySecrets = {
   create: newKey,
   digest: secretDigest,

@@ -8,12 +8,12 @@ import {
   withTokens,
 } from '../domain/limits/rate-limit.ts';
 
-/** Subjects that are remembered: as many as keys are. Beyond it those that were not seen for the longest are forgotten. */
+/** Remembered subjects: as many as there are keys. Beyond it the least recently seen ones are evicted. */
 const maxRemembered = 50_000;
 
 export function limitStandings(clock: Pick<Clock, 'now'>): LimitStandings {
   const known = new Map<string, LimitStanding>();
-  /** How far the database's clock is before this one. */
+  /** How far the database's clock is ahead of this one. */
   let aheadMs = 0;
   const now = (): Date => new Date(clock.now() + aheadMs);
   const remember = (standing: LimitStanding): void => {

@@ -11,16 +11,22 @@ export interface Log {
   readonly info: (fields: object, message: string) => void;
   readonly warn: (fields: object, message: string) => void;
   readonly error: (fields: object, message: string) => void;
-  /** Resolves when everything logged so far is written, or a second later: a reader that stands still has no more. */
+  /** Resolves when everything logged so far is written, or after one second: a stalled reader gets no longer. */
   readonly flush: () => Promise<void>;
 }
 
-/** Lines are collected for this long, or up to this size, and written together: a system call per line costs more than the line. */
+/**
+ * Lines are collected for this long, or up to this size, and written together: a system call per line costs more than
+ * the line.
+ */
 const flushMs = 100;
 const flushChars = 64 * 1024;
-/** While standard output does not take lines, this much is kept; beyond it, and where it fails, lines are dropped and counted. */
+/**
+ * While standard output is blocked, up to this much is buffered. Lines beyond it, and lines whose write fails, are
+ * dropped and counted.
+ */
 const maxPendingChars = 8 * 1024 * 1024;
-/** The end of a process waits so long for whoever reads its lines; what is not read by then is lost. */
+/** How long shutdown waits for the reader of the log. Lines not read by then are lost. */
 const flushWithinMs = 1000;
 
 /** Structured JSON lines on standard output; never a body, never a secret. */
@@ -29,7 +35,7 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
   let chars = 0;
   let unwritten = 0;
   let dropped = 0;
-  /** Dropped lines that lines which are not written yet tell of. */
+  /** The number of dropped lines reported by lines that are still buffered. */
   let told = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -83,10 +89,10 @@ const controls = /[\u007f-\u009f]/g;
 const printable = (json: string): string =>
   json.replace(controls, (each) => `\\u00${each.charCodeAt(0).toString(16)}`);
 
-/** Characters of a caller's own text in a log line; the tables keep it whole. */
+/** Maximum length of a caller-supplied text in a log line; the tables keep it whole. */
 const maxLoggedIdChars = 128;
 
-/** One line for each request: its id and its trace's, its outcome, its latency, whose it was. */
+/** One line for each request: its request id and trace id, outcome, latency and owner. */
 export const requestLog =
   (log: Log) =>
   (request: FinishedRequest, traceId: string | undefined): void =>
@@ -132,7 +138,7 @@ export const mcpCallLog =
       'mcp call',
     );
 
-/** Whose key it is; a service account's team, which pays, is there too. */
+/** The key's owner. A service account is logged together with its team, which pays. */
 function ownerFields(owner: KeyOwner | undefined) {
   if (owner === undefined) return undefined;
   if (owner.kind === 'user') return { user_id: owner.userId };
@@ -141,14 +147,14 @@ function ownerFields(owner: KeyOwner | undefined) {
     : { team_id: owner.teamId, service_account_id: owner.serviceAccountId };
 }
 
-/** How a login ended; what is neither good, wrong nor throttled was refused before anything was compared. */
+/** Outcomes of a login that reached the comparison. Any other error rejected it before anything was compared. */
 const loginOutcomes: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_credentials: 'failed',
   second_factor_required: 'code_wanted',
   too_many_attempts: 'throttled',
 };
 
-/** One line for each call of the admin API; that of a login tells how it ended and the e-mail address it gave. */
+/** One line for each call of the admin API. The line of a login has its outcome and the e-mail address that it gave. */
 export const adminCallLog =
   (log: Log) =>
   (call: EndedAdminCall): void => {
@@ -168,27 +174,29 @@ export const adminCallLog =
     log.info({ ...fields, outcome, email: call.email && shown(call.email) }, 'login');
   };
 
-/** A caller's text, cut, and with what steers terminals or hides text escaped. */
+/** A caller-supplied text, truncated, with characters escaped that steer terminals or hide text. */
 const shown = (text: string): string =>
   text
     .slice(0, maxLoggedIdChars)
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 
-/** A failed statement: what kind of fault, and PostgreSQL's code. Its message may quote values, so it stays out. */
+/**
+ * Logs a failed statement with the kind of fault and PostgreSQL's code. The message may quote values, so it stays out.
+ */
 export function databaseFaultLog(log: Log): (fault: DatabaseFault, error: unknown) => void {
   const tell = logThrottled(log, 'database statement failed');
   return (fault, error) => tell({ fault, sqlstate: sqlState(error), error: causeOf(error) });
 }
 
-/** The same where nobody has asked yet what kind of fault it is. */
+/** The same for an error whose kind of fault is not determined yet. */
 export function statementErrorLog(log: Log): (error: unknown) => void {
   const tell = databaseFaultLog(log);
   return (error) => tell(databaseFault(error), error);
 }
 
 /**
- * What an error comes from, in words that quote nothing: the code of the system (`ECONNREFUSED`, `EMFILE`, `ENOSPC`) or
- * of PostgreSQL, else how a connection broke, else the kind of error. Its message may quote values, so it stays out.
+ * The cause of an error, without quoting anything: the code of the system (`ECONNREFUSED`, `EMFILE`, `ENOSPC`) or of
+ * PostgreSQL, else how a connection broke, else the kind of error. The message may quote values, so it stays out.
  */
 export function causeOf(error: unknown): string {
   const links = errorChain(error);
@@ -202,7 +210,7 @@ export function causeOf(error: unknown): string {
   );
 }
 
-/** A defect: its cause, its message as `clean` leaves it, and where it happened. */
+/** The log fields of a defect: its cause, its message cleaned by `clean`, and where it happened. */
 export const defectFields = (error: unknown, clean: (message: string) => string) => ({
   error: causeOf(error),
   message: messageOf(error, clean),
@@ -214,7 +222,7 @@ const messageOf = (error: unknown, clean: (message: string) => string): string |
   return message === undefined ? undefined : clean(message);
 };
 
-/** Where a defect happened. The message, which stands before it, may quote what a caller sent. */
+/** The stack frames of a defect, without the message that precedes them, which may quote what a caller sent. */
 const stackOf = (error: unknown): string | undefined =>
   error instanceof Error
     ? error.stack
@@ -224,7 +232,7 @@ const stackOf = (error: unknown): string | undefined =>
         .join('\n')
     : undefined;
 
-/** Logs a failure of what is tried again and again when it begins, or has another cause, and not each time. */
+/** Logs failures of a retried operation when they begin or their cause changes, not on every attempt. */
 export function failuresOf(log: Log, message: string) {
   let told: string | undefined;
   return {
@@ -239,12 +247,13 @@ export function failuresOf(log: Log, message: string) {
   };
 }
 
-/** What fails again for as long as its cause lasts is told so often. */
+/** A failure that recurs for as long as its cause lasts is logged again after this time. */
 const toldAgainMs = 60_000;
 
 /**
- * Logs failures that come with every statement or request while their cause lasts: each kind, which its fields are, at
- * once, and a minute later again, with how many there were in between (`more`). Nobody says when it is over.
+ * Logs failures that recur with every statement or request while their cause lasts. Each kind, identified by its
+ * fields, is logged at once and then at most once a minute, with the number of occurrences in between (`more`). The end
+ * of a failure is not logged.
  */
 export function logThrottled(log: Log, message: string, now = (): number => performance.now()) {
   const told = new Map<string, { readonly at: number; more: number }>();

@@ -3,9 +3,9 @@ import { executionAsyncResource } from 'node:async_hooks';
 const kept: unknown[] = [];
 
 /**
- * Keeps one of the objects in which Node notes what `process.nextTick` shall call. V8 14 (Node 26.10) forgets what they
- * look like when a full collection finds none of them; from then on each is made by a call into its runtime, which takes
- * four to eight times as long, and every piece that a socket reads or writes makes one or two.
+ * Keeps alive one of the objects in which Node records a callback of `process.nextTick`. V8 14 (Node 26.10) loses their
+ * shape when a full collection finds none of them. From then on each is created by a call into the runtime, which takes
+ * four to eight times as long, and every chunk that a socket reads or writes creates one or two.
  */
 export function keepNextTickFast(): void {
   process.nextTick(() => kept.push(executionAsyncResource()));

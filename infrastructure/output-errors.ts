@@ -1,7 +1,7 @@
 /**
- * Whoever reads what a process says may be gone, and the disk that it goes to may be full: no process ends of that. Each
- * write still tells its own writer. A package of the database's client, roarr, brings a listener that throws, as soon as
- * it is loaded: it goes, and so does any that comes later.
+ * stdout or stderr may be closed, or on a full disk. A failed write must never end the process; each writer still gets
+ * the error of its own write. roarr, a dependency of the database client, adds a listener that throws as soon as it is
+ * loaded, so that listener and any added later are removed.
  */
 export function surviveOutputErrors(): void {
   for (const output of [process.stdout, process.stderr]) {

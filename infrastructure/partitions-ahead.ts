@@ -2,19 +2,19 @@ import { causeOf, type Log } from './logging.ts';
 import { sqlState } from './postgres/database-fault.ts';
 import { repeating } from './repeating.ts';
 
-/** So often a process looks whether the partitions of the months to come are there: it may run for years. */
+/** How often a process, which may run for years, checks that the partitions of the coming months exist. */
 const everySecs = 6 * 3600;
 
 export interface PartitionsAhead {
-  /** Now: before the first request is logged. */
+  /** Makes them immediately, before the first request is logged. */
   readonly make: () => Promise<void>;
-  /** No further look; resolves when the one under way is over. */
+  /** Schedules no further check; resolves when the one in progress is done. */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Has the partitions of the request logs made ahead of time. A fault is logged, and costs no request its row: the
- * default partition takes what fits into no other.
+ * Has the partitions of the request logs made ahead of time. A fault is logged and costs no request its row: the
+ * default partition takes rows that fit into no other.
  */
 export function partitionsAhead(make: () => Promise<void>, log: Log): PartitionsAhead {
   const logFault = (error: unknown): void =>

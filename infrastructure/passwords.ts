@@ -10,7 +10,7 @@ const parallelism = 1;
 const saltBytes = 16;
 const tagBytes = 32;
 
-/** Hashes at once: 38 MiB, and two of the threads that the process has for such work and for files. */
+/** Concurrent hashes: 38 MiB, and two of the threads of libuv's pool, which also does file I/O. */
 const maxHashes = 2;
 
 const derive = promisify(argon2);
@@ -45,7 +45,7 @@ const tagOf = (password: string, salt: Buffer): Promise<Buffer> =>
     passes,
   });
 
-/** Passwords as they are kept. Hashing runs beside the event loop; those that have no place wait in order. */
+/** Hashes and seals with argon2id. Hashing runs off the event loop, `maxHashes` at a time; others wait in order. */
 export function argon2Passwords(): Passwords {
   const nobody: Kept = { salt: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
   const inTurn = turns(maxHashes);
@@ -69,12 +69,12 @@ export function argon2Passwords(): Passwords {
   };
 }
 
-/** AES-256-GCM; its key is the tag of the password with a salt that no hash has. */
+/** AES-256-GCM. The key is the argon2id tag of the password with a salt of its own, which no password hash uses. */
 const cipher = 'aes-256-gcm';
 const ivBytes = 12;
 const sealBytes = 16;
 
-/** Salt, initialisation vector, seal, and the secret in cipher. */
+/** Returns salt, initialisation vector, authentication tag and ciphertext, in this order. */
 async function sealed(password: string, secret: Uint8Array): Promise<Uint8Array> {
   const [salt, iv] = [randomBytes(saltBytes), randomBytes(ivBytes)];
   const sealing = createCipheriv(cipher, await tagOf(password, salt), iv, { authTagLength: sealBytes });
@@ -90,7 +90,7 @@ async function unsealed(password: string, bytes: Uint8Array): Promise<Uint8Array
   return Buffer.concat([opening.update(bytes.subarray(secretAt)), opening.final()]);
 }
 
-/** Lets so many run at once; the others wait, first come first served. */
+/** Runs at most `atOnce` pieces of work at a time; the others wait, first come first served. */
 function turns(atOnce: number): <A>(work: () => Promise<A>) => Promise<A> {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -6,22 +6,22 @@ import { sqlState } from './postgres/database-fault.ts';
 /** Calls `fire` whenever a cron line says so; `undefined` when the line never does. */
 export type Schedule = (rule: string, fire: () => void) => { readonly cancel: () => void } | undefined;
 
-/** Cron lines are in UTC, wherever the machine is. */
+/** Cron lines are in UTC, whatever the time zone of the machine. */
 export const inUtc: Schedule = (rule, fire) => {
   const job = scheduleJob({ rule, tz: 'Etc/UTC' }, fire);
   return job === null ? undefined : { cancel: () => void job.cancel() };
 };
 
 export interface PurgeWorkerOptions {
-  /** The rows, as the log names them. */
+  /** The rows that are purged, as log messages name them. */
   readonly what: string;
-  /** `request_logging.purge` as it is in force. */
+  /** The settings in force. */
   readonly settings: () => {
     readonly enabled: boolean;
     readonly retention: Retention;
     readonly schedule: string;
   };
-  /** Undefined when another process purges already. */
+  /** `undefined` when another process is already purging. */
   readonly purge: (retention: Retention, shouldContinue: () => boolean) => Promise<object | undefined>;
   readonly schedule: Schedule;
   readonly now: () => Date;
@@ -29,13 +29,13 @@ export interface PurgeWorkerOptions {
 }
 
 export interface PurgeWorker {
-  /** Takes up the settings that are in force now. */
+  /** Applies the current settings. */
   readonly follow: () => void;
-  /** No further purge; resolves when the one under way has ended after its batch. */
+  /** Starts no further purge; resolves when the one in progress has ended after its current batch. */
   readonly stop: () => Promise<void>;
 }
 
-/** A clock is set back by a year at most, and there is one purge a day. */
+/** One purge a day, for a clock that is set back by up to a year. */
 const rememberedPurges = 366;
 
 /** When enabled, a per-process worker runs on its cron schedule and purges at most once per UTC day. */

@@ -1,12 +1,12 @@
-/** Work in the background, one run after the other. */
+/** Background work, one run after the other. */
 export interface Repeating {
-  /** No further run; resolves when the one under way is over. */
+  /** Starts no further run; resolves when the one in progress is done. */
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Runs again and again, `seconds()` after the end of the run before. The error of a run that fails goes to `onFault`,
- * and the next run follows all the same. A long run asks `shouldContinue` whether it should come to its end.
+ * Runs again and again, each time `seconds()` after the end of the previous run. The error of a failed run goes to
+ * `onFault`, and the next run follows all the same. A long run should end early when `shouldContinue` returns false.
  */
 export function repeating(
   seconds: () => number,

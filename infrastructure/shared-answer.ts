@@ -1,4 +1,6 @@
-/** One answer for all who ask while it is on its way, or at most so long after it came. `ask` does not fail. */
+/**
+ * One answer for every caller that asks while it is pending, or within `maxAgeMs` of its arrival. `ask` must not fail.
+ */
 export function sharedAnswer<A>(maxAgeMs: number, ask: () => Promise<A>): () => Promise<A> {
   let last: Promise<A> | undefined;
   let oldFrom = Infinity;

@@ -1,15 +1,15 @@
 import { starterGone } from './starter.ts';
 
-/** A signal that comes sooner is the first one again: terminals, service managers and npm send it twice. */
+/** A signal within this time counts as the first one repeated: terminals, service managers and npm send it twice. */
 const secondAfterMs = 2000;
 
-/** When this process is asked to stop, from outside. */
+/** Requests from outside to stop this process. */
 export interface StopRequests {
   /** The first SIGTERM or SIGINT, or the end of the package manager that started the process. */
   readonly stopped: Promise<void>;
-  /** A signal at least 2 seconds after the first request: whoever sent it does not want to wait. */
+  /** A signal at least 2 seconds after the first request: its sender does not want to wait. */
   readonly forced: Promise<void>;
-  /** The same as a signal. */
+  /** Has the same effect as a signal. */
   readonly ask: () => void;
 }
 
@@ -31,7 +31,7 @@ export function stopRequests(): StopRequests {
   return { stopped: stopped.promise, forced: forced.promise, ask };
 }
 
-/** For a command that has nothing to drain: resolves at the first request; a second one ends the process at once. */
+/** For a command with nothing to drain. Resolves at the first request; a `forced` one ends the process at once. */
 export function untilStopped(): Promise<void> {
   const { stopped, forced } = stopRequests();
   void forced.then(() => process.exit(1));

@@ -3,21 +3,23 @@ import type { TlsConfig } from './config/listener-config.ts';
 import { certificateTime, readTlsFiles, type TlsFiles } from './config/tls-files.ts';
 import type { Log } from './logging.ts';
 
-/** A certificate that the configuration names, as it was last found good. */
+/** A certificate that the configuration names, as last found valid. */
 export interface Certificate {
   readonly files: () => TlsFiles;
-  /** Whoever shows it hears of each that takes its place. */
+  /** Calls `shown` with each pair that replaces the current one. */
   readonly follow: (shown: (files: TlsFiles) => void) => void;
-  /** Reads the files again: a good pair is taken up where it is another one, and a bad one changes nothing. */
+  /** Reads the files again. A valid pair that differs takes effect; an invalid one changes nothing. */
   readonly look: () => Promise<void>;
 }
 
-/** How often it is told that a certificate has little time left, or none; the first word of each comes at once. */
+/**
+ * How often an expiring, expired or not yet valid certificate is logged again. A change of its state is logged at once.
+ */
 const timeMs = 24 * 60 * 60 * 1000;
 
 /**
- * The certificate of a section such as `tls`; undefined where `settings` names none. The error says why the first one
- * cannot be had.
+ * The certificate of a section such as `tls`, or `undefined` where `settings` has none. Throws an error that says why
+ * the first pair cannot be used.
  */
 export async function certificateOf(
   section: string,
@@ -34,7 +36,7 @@ export async function certificateOf(
   let told: string | undefined;
   const followers: ((files: TlsFiles) => void)[] = [];
 
-  /** Two files do not change at once: what is wrong is told when it still is at the next look. */
+  /** Two files cannot change at once, so a problem is logged only if the next look finds it again. */
   const suspect = (problem: string): void => {
     if (problem === suspected && problem !== told) {
       log.error(
@@ -62,7 +64,7 @@ export async function certificateOf(
     follow: (shown) => void followers.push(shown),
     look: async () => {
       tellTime();
-      // A reload that takes the section away is for the next start, as one that adds it is.
+      // A reload that removes or adds the section takes effect only at the next start.
       const found = await readTlsFiles(settings() ?? first);
       if (E.isLeft(found)) return suspect(found.left.message);
       suspected = undefined;

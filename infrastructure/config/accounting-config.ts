@@ -7,14 +7,14 @@ import { pricePerToken } from '../../domain/money/money.ts';
 const captureModes = ['disabled', 'summary_only', 'redacted_payloads'] as const;
 const retentions = ['1d', '3d', '7d'] as const;
 
-/** `*` is a wildcard only as a whole segment; inside one it would match nothing that its author meant. */
+/** `*` is a wildcard only as a whole segment. Inside a segment it would not match what its author meant. */
 const redactionPath = text({
   what: 'object keys with dots between them; * stands for one whole key',
   maxLength: 512,
   pattern: /^(\*|[^.*]+)(\.(\*|[^.*]+))*$/,
 });
 
-// 16 MiB: beyond it a row of the log is no longer something that a page can show.
+// 16 MiB: a page could not show a larger row of the log.
 const payloadBytes = integer({ min: 1, max: 16_777_216, unit: 'bytes' });
 
 const payloadsCodec = object({
@@ -123,7 +123,7 @@ export interface AccountingConfig {
   readonly maxDrains: number;
 }
 
-/** A price of the file; decimal text, USD per million tokens. */
+/** A price from the file: decimal text, USD per million tokens. */
 export interface PriceOverride {
   readonly pricingProviderId: string;
   readonly upstreamModel: string;

@@ -82,9 +82,9 @@ export interface OidcConfig {
   readonly displayName: string;
   readonly scopes: readonly string[];
   readonly groupsClaim: string;
-  /** Empty: the provider says nothing of roles. */
+  /** When empty, the provider does not decide about roles. */
   readonly adminGroups: readonly string[];
-  /** Empty: any. */
+  /** When empty, any domain. */
   readonly allowedEmailDomains: readonly string[];
   readonly createUsers: boolean;
 }

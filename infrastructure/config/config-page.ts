@@ -3,12 +3,12 @@ import { gatewayCodec } from './config.ts';
 import { restartKeys } from './restart-keys.ts';
 import type { FieldShape, NumberShape, Shape, TaggedShape } from './shape.ts';
 
-/** One key of the file, as a row of a table. */
+/** One key of the file, as a table row. */
 interface Row {
-  /** From the section on, such as `models[].routes[].priority`. */
+  /** The path from the section on, such as `models[].routes[].priority`. */
   readonly path: string;
   readonly field: FieldShape;
-  /** The cases that have the key, such as `type: compat`; empty where all have it. */
+  /** The cases of a tagged object that have the key, such as `type: compat`; empty where all have it. */
   readonly only: readonly string[];
 }
 
@@ -30,7 +30,7 @@ Every key of \`gateway.yaml\`: its path, what it takes, what it is when it is le
 - \`[]\` in a path is each item of a list. **required** holds where the object around it is there. \`–\` is none, unless the meaning says what then holds.
 `;
 
-/** `docs/configuration.md`, to the byte: a test holds the committed file against it. */
+/** The exact text of `docs/configuration.md`; a test compares the committed file with it. */
 export function configPage(): string {
   const { shape } = gatewayCodec;
   if (shape.kind !== 'object') throw new TypeError('a configuration is an object');
@@ -86,7 +86,7 @@ const rowsOf = (path: string, field: FieldShape, only: readonly string[]): reado
   ...rowsBelow(path, field.shape, only),
 ];
 
-/** A key of some of the cases: where they have it alike, it is told once. */
+/** A key of some cases of a tagged object. Cases whose key is alike share one row. */
 interface SharedField {
   readonly key: string;
   readonly field: FieldShape;
@@ -121,7 +121,7 @@ function taggedRows(path: string, { tag, doc, cases }: TaggedShape, only: readon
   return [{ path: `${path}.${tag}`, field, only }, ...rows];
 }
 
-/** What a value may be, with its bounds. */
+/** The values that a key takes, with their bounds. */
 function takes(shape: Shape): string {
   switch (shape.kind) {
     case 'text':
@@ -165,7 +165,7 @@ const isEmpty = (value: Json): boolean => JSON.stringify(value) === '{}';
 
 const count = (value: number): string => new Intl.NumberFormat('en').format(value);
 
-/** A sentence as a cell has it: what is no code span must not be taken for markup. */
+/** A sentence for a table cell. Text outside code spans is escaped, so that it is not taken for markup. */
 const prose = (text: string): string =>
   text
     .split(/(`[^`]*`)/)

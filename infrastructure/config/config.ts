@@ -50,8 +50,8 @@ import {
 } from './server-config.ts';
 
 /**
- * The whole file: its keys, defaults, units and bounds. Validation, the JSON Schema and the search for secrets all
- * read this one value. Lists are bounded well above what people write by hand, and below what would slow a start.
+ * The whole file: its keys, defaults, units and bounds. Validation, the JSON Schema and the search for secrets all use
+ * this one value. Lists are bounded well above what people write by hand, and below what would slow down a start.
  */
 export const gatewayCodec = object({
   server: withDefault(serverCodec, {}, 'The listener, its bounds and the telemetry export.'),
@@ -65,7 +65,7 @@ export const gatewayCodec = object({
   pricing: withDefault(pricingCodec, {}, 'Prices beside the bundled catalogue.'),
   providers: withDefault(list(providerCodec, 1000), [], 'Upstream services.'),
   models: withDefault(list(modelCodec, 10_000), [], 'What callers may ask for, and who serves it.'),
-  // Each is asked when a caller opens a session with all of them.
+  // Each server is asked when a caller opens a session with all of them.
   mcp_servers: withDefault(
     list(mcpServerCodec, 64),
     [],
@@ -86,12 +86,12 @@ export const gatewayCodec = object({
   api_keys: withDefault(list(apiKeyCodec, 100_000), [], 'Keys of callers that come with the file.'),
 });
 
-/** The decoded file, still in its own words. */
+/** The decoded file, still with the names of the file. */
 export type GatewayWire = TypeOf<typeof gatewayCodec>;
 
-/** The configuration in the words of the code: camelCase, units in names, defaults filled in. */
+/** The configuration as the code uses it: camelCase, units in names, defaults filled in. */
 export interface GatewayConfig {
-  /** `GATEWAY_DATA_DIR`: where an embedded database and the journal live. */
+  /** `GATEWAY_DATA_DIR`: the directory of an embedded database and the journal. */
   readonly dataDir: string;
   readonly server: ServerConfig;
   readonly database: DatabaseConfig;
@@ -113,7 +113,7 @@ export interface GatewayConfig {
   readonly apiKeys: readonly ApiKeyConfig[];
 }
 
-/** From the words of the file to those of the code. */
+/** Converts the names of the file to those of the code. */
 export const toConfig = (wire: GatewayWire, dataDir: string): GatewayConfig => ({
   server: toServer(wire.server),
   database: toDatabase(wire.database, dataDir),

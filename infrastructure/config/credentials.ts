@@ -6,8 +6,8 @@ import { possibleFields, isSecretKey } from './secrets.ts';
 import type { ObjectShape, Shape, TextShape } from './shape.ts';
 
 /**
- * Every credential of a resolved file, as texts that nothing may keep. Where they can be is read from the codec's
- * shape. Callers' keys are not among them: they are known by their form, and there may be many.
+ * Every credential of a resolved file, as texts that must not be stored. The codec's shape says where they can be.
+ * Callers' keys are not included: they are recognized by their form, and there may be many.
  */
 export function credentialsIn(shape: Shape, resolved: Json | undefined): readonly string[] {
   const texts = new Set<string>();
@@ -23,8 +23,8 @@ export function credentialsIn(shape: Shape, resolved: Json | undefined): readonl
 }
 
 /**
- * The values of the placeholders that headers and bodies for upstreams are made with: what is kept out of the file is a
- * credential, whatever its header or key is called. `raw` is the file before interpolation.
+ * The values of the placeholders in headers and bodies for upstreams. Whatever is kept out of the file is a credential,
+ * whatever its header or key is called. `raw` is the file before interpolation.
  */
 export function placeholdersForUpstreams(
   shape: Shape,
@@ -42,7 +42,7 @@ export function placeholdersForUpstreams(
 
 type Found = (value: string) => void;
 
-/** What is done where something may stand that nothing may keep. */
+/** Called for each value that may be or contain a credential. */
 interface Places {
   readonly text: (shape: TextShape, value: Json) => void;
   readonly headers: (value: Json) => void;
@@ -91,7 +91,7 @@ function visitFields(fields: ObjectShape['fields'], value: Json, places: Places)
   for (const [key, { shape }] of Object.entries(fields)) visit(shape, value[key] ?? null, places);
 }
 
-/** Under a secret key everything is a secret, as deep as it goes. */
+/** Everything under a secret key is a secret, at any depth. */
 function visitJson(value: Json, secret: boolean, found: Found): void {
   if (secret) eachText(value, found);
   else if (isArray(value)) for (const item of value) visitJson(item, secret, found);
@@ -99,7 +99,7 @@ function visitJson(value: Json, secret: boolean, found: Found): void {
     for (const [key, member] of Object.entries(value)) visitJson(member ?? null, isSecretKey(key), found);
 }
 
-/** The value itself, what follows a scheme word, and the password that a URL holds, as it is meant there. */
+/** The value itself, the part after a scheme word, and the password of a URL, decoded. */
 function spellings(value: string): readonly string[] {
   const [, afterScheme] = /^\S+\s+(\S+)$/.exec(value) ?? [];
   const [, password] = /:\/\/[^/@]*:([^@/]+)@/.exec(value) ?? [];

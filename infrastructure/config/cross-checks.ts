@@ -10,9 +10,9 @@ import { providerCodec } from './provider-config.ts';
 import { routeRules } from './route-rules.ts';
 
 /**
- * A rule between sections of the file. It reads the file before it is decoded, so that a fault in one section
- * does not hide those of the others; what is malformed is the codec's business and is passed over. `written` is the
- * same tree with its placeholders: messages quote from there, for what a placeholder stands for may be a secret.
+ * A rule between sections of the file. It reads the file before decoding, so that a fault in one section does not hide
+ * those of the others, and skips malformed values, which the codec reports. `written` is the same tree with its
+ * placeholders: messages quote from it, because the value of a placeholder may be a secret.
  */
 type Check = (file: JsonObject, written: JsonObject) => readonly Finding[];
 
@@ -41,16 +41,16 @@ const sectionOf = (file: JsonObject, section: string): readonly Placed<Json>[] =
 const namesOf = (file: JsonObject, section: string, key: string): ReadonlySet<string> =>
   new Set(textsOf(sectionOf(file, section), key).map(({ value }) => value));
 
-/** What may be named. */
+/** The names that may be referred to. */
 interface Names {
   readonly known: ReadonlySet<string>;
-  /** As they are written: a suggestion is one of these. */
+  /** As written in the file; suggestions come from these. */
   readonly written: ReadonlySet<string>;
 }
 
 const folded = ({ path, value }: Placed<string>): Placed<string> => ({ path, value: foldEmail(value) });
 
-/** Every value once; the later ones are to blame. */
+/** Values must be unique; the later ones are reported. */
 function once(what: string, entries: readonly Placed<string>[]): readonly Finding[] {
   const seen = new Set<string>();
   return entries.flatMap(({ path, value }) => {
@@ -91,11 +91,11 @@ const pricesAreUnique: Check = (file) => {
   );
 };
 
-/** Names looked through for a suggestion, and wrong names that get one: more would be slow, not clearer. */
+/** Names that are searched for a suggestion, and wrong names that get one. More would be slow, but not clearer. */
 const maxCandidates = 1000;
 const maxSuggestions = 100;
 
-/** Where values are named that have to be among the known ones. */
+/** References whose values must be among the known names. */
 interface Naming {
   readonly what: string;
   readonly entries: readonly Placed<string>[];
@@ -115,7 +115,7 @@ function mustExist(written: JsonObject, { what, entries, names }: Naming): reado
     });
 }
 
-/** The text at a place, where it has a placeholder. */
+/** The text at a path, if it has a placeholder. */
 export function placeholderAt(written: Json, path: Path): string | undefined {
   const text = path.reduce<Json | undefined>(inside, written);
   return isString(text) && text.includes('${') ? text : undefined;
@@ -127,7 +127,7 @@ function inside(value: Json | undefined, step: string | number): Json | undefine
 }
 
 function hintFor(value: string, candidates: readonly string[]): string {
-  // A third of its letters: further away it is another name, not a slip.
+  // At a distance beyond a third of its letters it is another name, not a typo.
   const close = nearest(value, candidates, Math.max(2, value.length / 3));
   return close === undefined ? '' : `, did you mean \`${close}\`?`;
 }
@@ -195,7 +195,7 @@ const routesFitTheirProviders: Check = (file) => {
   });
 };
 
-/** The address that the provider sends browsers back to is made of it. */
+/** The redirect URL for the provider is built from it. */
 const providersKnowTheWayBack: Check = (file) => {
   const at = (section: string): Placed<Json> => ({ path: [section], value: file[section] ?? null });
   const oidc = memberOf(at('admin_auth'), 'oidc');
@@ -216,6 +216,6 @@ const checks: readonly Check[] = [
   routesFitTheirProviders,
 ];
 
-/** What is wrong between sections, each of which may be right in itself. `written` is the file with its placeholders. */
+/** Faults between sections, each of which may be valid by itself. `written` is the file with its placeholders. */
 export const crossCheck = (file: Json, written: Json): readonly Finding[] =>
   isObject(file) && isObject(written) ? checks.flatMap((check) => check(file, written)) : [];

@@ -19,7 +19,7 @@ const databaseFields = object({
     'none',
     'How the rows lie: none, in one PostgreSQL; citus, on the nodes of a Citus cluster, to any of which url leads.',
   ),
-  // A PostgreSQL server seldom allows more connections than this in all.
+  // A PostgreSQL server seldom allows more connections than this in total.
   max_connections: withDefault(
     integer({ min: 1, max: 1000 }),
     10,
@@ -39,12 +39,12 @@ export const databaseCodec = refined(databaseFields, ({ url, read_url: readUrl, 
     : []),
 ]);
 
-/** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
+/** Where the tables are: an external PostgreSQL, or one that the gateway runs itself under `dataDir`. */
 export type DatabaseConfig =
   | {
       readonly kind: 'external';
       readonly url: string;
-      /** A read replica of it. */
+      /** A read replica of `url`. */
       readonly readUrl: string | undefined;
       readonly distribution: 'none' | 'citus';
       readonly maxConnections: number;

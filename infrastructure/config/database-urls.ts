@@ -4,13 +4,10 @@ import type { DatabaseConfig } from './database-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { type ConfigProblem, finding } from './problem.ts';
 
-/**
- * The hosts that connections to the database of this URL go to in the clear; on the left why the URL cannot be used at
- * all.
- */
+/** The hosts to which connections to the database at this URL are unencrypted, or why the URL cannot be used at all. */
 export type PlainDatabaseHosts = (url: string) => Either<string, readonly string[]>;
 
-/** The URLs of a file, with the keys that they are under. */
+/** The URLs of a file, with their keys. */
 export const databaseUrls = (database: DatabaseConfig): readonly (readonly [key: string, url: string])[] =>
   database.kind === 'embedded'
     ? []
@@ -19,7 +16,7 @@ export const databaseUrls = (database: DatabaseConfig): readonly (readonly [key:
         ...(database.readUrl === undefined ? [] : [['read_url', database.readUrl] as const]),
       ];
 
-/** Why the database cannot be reached by the URLs of a file, whatever answers there. */
+/** Why the URLs of a file cannot be used, whatever answers there. */
 export const databaseUrlProblems = (
   { config, place }: LoadedConfig,
   plainHosts: PlainDatabaseHosts,

@@ -1,6 +1,6 @@
 import type { Variables } from './interpolation.ts';
 
-/** What the environment says; each overrides the file. A variable that is empty counts as not set. */
+/** Settings from the environment; each overrides the file. An empty variable counts as not set. */
 export interface Environment {
   /** `GATEWAY_CONFIG`: path of the file. */
   readonly configPath: string | undefined;

@@ -4,7 +4,7 @@ import { emailShape, isEmail, maxEmailChars } from '../../domain/identity/passwo
 import { type Codec, text } from './scalar-codecs.ts';
 import type { SecretRule } from './shape.ts';
 
-/** Everything but placeholders and a scheme word is the secret itself. */
+/** Everything but placeholders and a scheme word is a secret. */
 export const wholeSecret: SecretRule = (residue) =>
   residue.replace(/^(bearer|basic|token)\s+/i, '').trim() !== '';
 
@@ -24,7 +24,7 @@ export const modelId: Codec<string> = text({
   pattern: /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/,
 });
 
-/** A model's name at its provider. 2048 characters: the longest resource names (ARNs) that platforms hand out. */
+/** A model's name at its provider. 2048 characters fit the longest resource names (ARNs) that platforms assign. */
 export const upstreamModel: Codec<string> = text({
   what: "the model's name at the provider (printable ASCII without blanks)",
   maxLength: 2048,
@@ -90,10 +90,10 @@ export const bindAddress: Codec<string> = text({
     Number(value.slice(value.lastIndexOf(':') + 1)) > 65_535 ? 'must have a port from 0 to 65535' : undefined,
 });
 
-/** Port that browsers leave out of an origin. */
+/** An origin with its scheme's default port, which browsers leave out. */
 const isDefaultPort = /^(?:http:.*:80|https:.*:443)$/;
 
-/** Who a browser says that a call comes from: browsers spell it so, and it is compared letter by letter. */
+/** An origin spelled exactly as browsers send it, since it is compared character by character. */
 export const origin: Codec<string> = text({
   what: 'an origin in lower case without a path, such as https://app.example.com or http://localhost:5173, or `*`',
   maxLength: maxUrlChars,
@@ -102,7 +102,7 @@ export const origin: Codec<string> = text({
     isDefaultPort.test(value) ? 'must not name the default port: browsers leave it out' : undefined,
 });
 
-/** An address or a CIDR block of the proxies whose `Forwarded` headers are believed. */
+/** An address or a CIDR block of proxies whose `Forwarded` headers are trusted. */
 export const addressBlock: Codec<string> = text({
   what: 'an IP address or a CIDR block',
   maxLength: 49,
@@ -121,7 +121,7 @@ export const filePath: Codec<string> = text({
   refuse: withoutControls,
 });
 
-/** A credential that goes into a header after its scheme word: printable, so that no header can be split. */
+/** A credential that follows its scheme word in a header. It is printable, so that it cannot split the header. */
 export const bearerToken: Codec<string> = text({
   what: 'a token (printable ASCII without blanks or line ends)',
   maxLength: 8192,
@@ -129,10 +129,10 @@ export const bearerToken: Codec<string> = text({
   secret: wholeSecret,
 });
 
-/** The names of zones begin with a letter, offsets such as `+01:00` do not. */
+/** The names of zones begin with a letter; offsets such as `+01:00` do not. */
 const zoneShape = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 
-/** A known IANA time zone; the platform's own data decide. */
+/** A known IANA time zone, according to the platform's own data. */
 export const timeZone: Codec<string> = text({
   what: 'an IANA time zone, such as UTC or Europe/Paris',
   maxLength: 64,
@@ -141,24 +141,24 @@ export const timeZone: Codec<string> = text({
 });
 
 let zones: ReadonlySet<string> | undefined;
-/** To ask Intl takes a tenth of a millisecond, and a file may have a budget for each of thousands of people. */
+/** Asking Intl takes a tenth of a millisecond, and a file may have a budget for each of thousands of people. */
 const commonZones = (): ReadonlySet<string> => (zones ??= new Set(Intl.supportedValuesOf('timeZone')));
 
-/** Whether this is the name of a time zone, as {@link timeZone} has it. */
+/** Whether this is the name of a time zone that {@link timeZone} accepts. */
 export function isTimeZone(name: string): boolean {
-  // The list takes 35 ms, which a start does not spend for those who name no other.
+  // Making the list takes 35 ms, which a start is spared when the file names only UTC.
   if (name === 'UTC' || commonZones().has(name)) return true;
   if (!zoneShape.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
-    // The only question Intl answers about a zone's name is this exception.
+    // Intl reports an unknown name only by this exception.
     return false;
   }
 }
 
-/** A URL as paths are appended to it: without slashes at its end. */
+/** A URL to which paths can be appended: without trailing slashes. */
 export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 
-/** The same of one that may be left out. */
+/** The same for a URL that may be absent. */
 export const toBaseUrl = (url: string | undefined): string | undefined => url && withoutTrailingSlash(url);

@@ -1,7 +1,7 @@
 import { gatewayCodec } from './config.ts';
 import { jsonSchemaOf } from './json-schema.ts';
 
-/** `config/gateway.schema.json`, to the byte: a test holds the committed file against it. */
+/** The exact text of `config/gateway.schema.json`; a test compares the committed file with it. */
 export const gatewaySchemaText: string = `${JSON.stringify(
   jsonSchemaOf('Model gateway configuration', gatewayCodec.shape),
   null,

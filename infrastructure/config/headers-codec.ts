@@ -2,10 +2,10 @@ import * as t from 'io-ts';
 import { type Codec, codecOf } from './scalar-codecs.ts';
 import type { HeadersShape } from './shape.ts';
 
-/** Header names and values, sent as they are. */
+/** Header names and values, sent unchanged. */
 export type HeaderMap = Readonly<Record<string, string>>;
 
-/** Providers ask for a handful; 32 KiB is where servers begin to refuse. */
+/** Providers ask for a handful. Servers begin to refuse at about 32 KiB of headers. */
 const maxHeaders = 32;
 const namePattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$";
 const valuePattern =
@@ -13,7 +13,7 @@ const valuePattern =
 const validName = new RegExp(namePattern);
 const validValue = new RegExp(valuePattern);
 
-/** These say how the message itself is framed and encoded; only the code that writes the message knows that. */
+/** These describe how the message itself is framed and encoded, which only the code that writes the message knows. */
 const framing: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -34,7 +34,7 @@ const framing: ReadonlySet<string> = new Set([
 /** One valid header name. */
 export const isHeaderName = (name: string): boolean => validName.test(name);
 
-/** One valid header value: nothing in it can end the line. */
+/** One valid header value; it cannot contain a line break. */
 export const isHeaderValue = (value: string): boolean => validValue.test(value);
 
 export const isFraming = (name: string): boolean => framing.has(name.toLowerCase());

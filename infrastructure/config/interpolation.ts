@@ -6,18 +6,18 @@ import { type Finding, finding, type Path } from './problem.ts';
 /** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What each file of a secret holds, or why it cannot be had, by the path that a configuration names. */
+/** The content of each secret file, or why it cannot be read, by the path that a configuration names. */
 export type SecretFiles = ReadonlyMap<string, Either<string, string>>;
 
 type Part = { readonly literal: string } | { readonly variable: string } | { readonly file: string };
 
-/** `$${` stands for `${` itself; what follows `${` up to `}` is the name of a variable, or `file:` and a path. */
+/** `$${` stands for a literal `${`. Between `${` and `}` is the name of a variable, or `file:` and a path. */
 const mark = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Whole, so that it means the same wherever the process was started. */
+/** An absolute path, so that it means the same wherever the process was started. */
 const filePlaceholder = /^file:(\/[^\p{Cc}]{0,4095})$/u;
 
-/** The literal and variable parts of a text; undefined when a placeholder is malformed. */
+/** The literal and variable parts of a text; `undefined` when a placeholder is malformed. */
 function partsOf(text: string): readonly Part[] | undefined {
   const parts: Part[] = [];
   let from = 0;
@@ -37,27 +37,27 @@ function placeholderOf(name: string): Part | undefined {
   return variableName.test(name) ? { variable: name } : undefined;
 }
 
-/** What is left of a text without its placeholders: whatever it is, it is in the file for all to read. */
+/** A text without its placeholders: the part that everybody who can read the file can see. */
 export const residueOf = (text: string): string =>
   (partsOf(text) ?? [{ literal: text }]).map((part) => ('literal' in part ? part.literal : '')).join('');
 
-/** The paths of the files of secrets in a text. */
+/** The paths of the secret files that a text names. */
 export const filesOf = (text: string): readonly string[] =>
   (partsOf(text) ?? []).flatMap((part) => ('file' in part ? [part.file] : []));
 
-/** A tree in which every placeholder has its value, and what stood in the way. */
+/** A tree in which every placeholder has its value, and the findings where one could not be filled in. */
 export interface Interpolated {
   readonly value: Json;
   readonly findings: readonly Finding[];
 }
 
-/** What placeholders stand for. */
+/** The values of placeholders. */
 export interface PlaceholderValues {
   readonly variables: Variables;
   readonly files: SecretFiles;
 }
 
-/** Fills in every placeholder of every string. Values are taken as they are: a `${` in them means nothing. */
+/** Fills in every placeholder of every string. Values are not interpolated themselves: a `${` in them means nothing. */
 export function interpolate(raw: Json, values: PlaceholderValues): Interpolated {
   const findings: Finding[] = [];
   const fill = (value: Json, path: Path): Json => {
@@ -93,14 +93,14 @@ function fillText(text: string, path: Path, values: PlaceholderValues, findings:
     .join('');
 }
 
-/** What the placeholders of a text stand for, where they stand for something. */
+/** The values of the placeholders of a text that have one. */
 export const placeholderValuesIn = (text: string, values: PlaceholderValues): readonly string[] =>
   (partsOf(text) ?? []).flatMap((part) => {
     const value = 'literal' in part ? undefined : valueOf(part, values);
     return value !== undefined && E.isRight(value) ? [value.right] : [];
   });
 
-/** The variables of a text that are set, and to nothing. */
+/** The variables of a text that are set but empty. */
 export const emptyVariablesIn = (text: string, variables: Variables): readonly string[] =>
   (partsOf(text) ?? []).flatMap((part) =>
     'variable' in part && Object.hasOwn(variables, part.variable) && variables[part.variable] === ''
@@ -111,7 +111,7 @@ export const emptyVariablesIn = (text: string, variables: Variables): readonly s
 function valueOf(part: Part, { variables, files }: PlaceholderValues): Either<string, string> {
   if ('literal' in part) return E.right(part.literal);
   if ('file' in part) {
-    // Only what the own file names was read: a row of the database must not choose what is read here.
+    // Only the files that this process's own file names were read: a database row must not choose what is read here.
     const read =
       files.get(part.file) ?? E.left(`${part.file} is not named in the configuration of this process`);
     return E.mapLeft((why: string) => `the file ${why}`)(read);

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import type { FieldShape, ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
 
-/** In place of any scalar an environment variable or a file may stand, so that editors must not object to one. */
+/** An environment variable or a file may replace any scalar, so editors must accept a placeholder there. */
 const placeholder = { $ref: '#/$defs/placeholder' };
 
-/** The JSON Schema (2020-12) of what a codec accepts, from the shape that the codec carries. */
+/** The JSON Schema (2020-12) of the values that a codec accepts, made from the codec's shape. */
 export const jsonSchemaOf = (title: string, shape: Shape): JsonObject => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title,

@@ -4,11 +4,11 @@ import { overPlainHttp } from './lint-transport.ts';
 import { isForeignPlainHttp } from './private-hosts.ts';
 import { type Finding, finding } from './problem.ts';
 
-/** What is probably not meant of where telemetry goes. */
+/** Settings of the telemetry export that are probably not intended. */
 export function collectorNotes({ server: { otel } }: GatewayConfig): readonly Finding[] {
   const keys = { otel_endpoint: otel.tracesEndpoint, otel_metrics_endpoint: otel.metricsEndpoint };
   const set = Object.entries(keys).flatMap(([key, url]) => (url === undefined ? [] : [{ key, url }]));
-  // Metrics go to the endpoint of traces where they have none of their own.
+  // Metrics go to the endpoint of traces when they have none of their own.
   const own = set.filter(({ url }, at) => set.findIndex((each) => each.url === url) === at);
   const sent = Object.keys(otel.headers).filter(isSecretHeader).join(', ');
   return own.flatMap(({ key, url }) => [
@@ -19,7 +19,7 @@ export function collectorNotes({ server: { otel } }: GatewayConfig): readonly Fi
   ]);
 }
 
-/** Collectors are often named by the URL of one signal, as `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` has it. */
+/** Collectors are often given by the URL of one signal, as in `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT`. */
 const signalPath = /\/v1\/(?:traces|metrics|logs)$/;
 
 const signalIsAppended =

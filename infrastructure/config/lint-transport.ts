@@ -8,7 +8,10 @@ import { type Finding, finding } from './problem.ts';
 import type { ProviderConfig } from './provider-config.ts';
 import { implicitTlsPort } from './server-config.ts';
 
-/** What goes over networks of others in the clear: tokens, rows, passwords. Loopback and private hosts are exempt. */
+/**
+ * Data that crosses other people's networks unencrypted: tokens, rows, passwords. Loopback and private hosts are
+ * exempt.
+ */
 export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] => [
   ...config.providers.flatMap(plainTokens),
   ...plainRouteTokens(config),
@@ -58,7 +61,7 @@ const plainRouteTokens = ({ providers, models }: GatewayConfig): readonly Findin
   );
 };
 
-/** The keys of a provider whose URLs lead over networks of others in the clear. */
+/** The keys of a provider whose URLs cross other people's networks unencrypted. */
 const plainUrlsOf = (provider: ProviderConfig): readonly string[] =>
   urlsOf(provider).flatMap(([key, url]) =>
     url !== undefined && /^http:/i.test(url) && isForeignPlainHttp(url) ? [key] : [],
@@ -79,7 +82,7 @@ function urlsOf(provider: ProviderConfig): readonly (readonly [key: string, url:
   }
 }
 
-/** A URL that cannot be used at all is an error, and told as one (`databaseUrlProblems`). */
+/** A URL that cannot be used at all is an error, and reported as one (`databaseUrlProblems`). */
 const plainDatabase = ({ database }: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] =>
   databaseUrls(database).flatMap(([key, url]) => {
     const hosts = plainHosts(url);
@@ -106,13 +109,13 @@ function plainMailPassword({ mail }: GatewayConfig): readonly Finding[] {
       ];
 }
 
-/** A signature gives no secret away, but whole logs and the ledger go there. */
+/** A signature reveals no secret, but whole logs and the ledger are sent there. */
 const plainStorage = ({ export: { endpoint } }: GatewayConfig): readonly Finding[] =>
   endpoint !== undefined && isForeignPlainHttp(endpoint)
     ? [finding(['export', 'endpoint'], `sends what is exported ${overPlainHttp}`)]
     : [];
 
-/** Passwords of admins and keys of callers come in here. */
+/** The listeners receive the passwords of admins and the keys of callers. */
 function plainListeners({ server }: GatewayConfig): readonly Finding[] {
   const { bind, adminBind, publicBaseUrl, tls, adminTls } = server;
   const url = publicBaseUrl === undefined ? undefined : new URL(publicBaseUrl);

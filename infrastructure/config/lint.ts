@@ -13,7 +13,7 @@ import type { KeyOwnerConfig } from './owner-config.ts';
 import { type ConfigProblem, type Finding, finding, type Path, sorted } from './problem.ts';
 import { isChatStyleKind, type ProviderConfig } from './provider-config.ts';
 
-/** What a lint needs to know beyond the file. */
+/** What a lint needs to know that is not in the file. */
 export interface LintKnowledge {
   readonly hasPrice: (pricingProviderId: string, upstreamModel: string) => boolean;
   readonly canServe: (kind: ProviderKind, route: RouteConfig, capability: Capability) => boolean;
@@ -25,13 +25,11 @@ interface PlacedRoute {
   readonly route: RouteConfig;
   readonly provider: ProviderConfig;
   readonly path: Path;
-  /** Capabilities that the file itself says are there. */
+  /** Capabilities that the file explicitly sets to true. */
   readonly claimed: readonly Capability[];
 }
 
-/**
- * What is valid and probably not meant. Lints are warnings: a gateway with all of them starts.
- */
+/** Warnings about settings that are valid but probably not intended. They never keep a gateway from starting. */
 export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): readonly ConfigProblem[] {
   const routes = placedRoutes(loaded);
   const hasPrice = pricedBy(loaded.config, knowledge);
@@ -70,7 +68,7 @@ function placedRoutes({ config, persistable }: LoadedConfig): readonly PlacedRou
   );
 }
 
-/** By the catalogue, or by the file itself. */
+/** Whether there is a price, in the catalogue or in the file itself. */
 function pricedBy(
   { pricing }: GatewayConfig,
   { hasPrice }: Pick<LintKnowledge, 'hasPrice'>,
@@ -111,14 +109,14 @@ const overclaimed = (
       ),
     );
 
-/** Of platform B by what the route selects. */
+/** On platform B the route's `api_style` decides. */
 const isChatStyle = ({ compatibility }: RouteConfig, { kind }: ProviderConfig): boolean => {
   if (kind !== 'cloud_b_platform') return isChatStyleKind[kind];
   const style = compatibility.cloud_b?.['api_style'];
   return style === 'runtime_chat' || style === 'endpointb_chat';
 };
 
-/** The platform's publishers whose models the gateway speaks to. */
+/** The publishers on platform A whose models the gateway can call. */
 const publishers = /^(?:google|anthropic)\//;
 
 const ofNoPublisher = ({ route, provider, path }: PlacedRoute): readonly Finding[] =>
@@ -131,13 +129,13 @@ const ofNoPublisher = ({ route, provider, path }: PlacedRoute): readonly Finding
       ]
     : [];
 
-/** A chat stream of a chat-style upstream brings usage only when it is asked to. */
+/** A chat stream of a chat-style upstream reports usage only when asked to. */
 function withoutStreamUsage(
   { modelId, route, provider, path }: PlacedRoute,
   reaching: Reaching,
 ): readonly Finding[] {
   const streams = route.enabled && route.capabilities.chat_completions && route.capabilities.stream;
-  // What `extra_body` says of it is the last word.
+  // `extra_body` overrides the block.
   const byBlock = {
     stream_options: { include_usage: route.compatibility.compat?.['supports_stream_usage'] === true },
   };
@@ -154,7 +152,7 @@ function withoutStreamUsage(
       ];
 }
 
-/** The router policy is in chat-completions bodies; a responses request would go past it. */
+/** The router policy is part of chat-completions bodies; a responses request would bypass it. */
 const withoutRouterPolicy = ({ route, path }: PlacedRoute): readonly Finding[] =>
   route.enabled && route.compatibility.router !== undefined && route.capabilities.responses
     ? [
@@ -165,7 +163,7 @@ const withoutRouterPolicy = ({ route, path }: PlacedRoute): readonly Finding[] =
       ]
     : [];
 
-/** Names in one message; a warning is read by people. */
+/** The most names in one message, which people read. */
 const maxNames = 3;
 
 const listed = (names: readonly string[]): string =>
@@ -173,10 +171,10 @@ const listed = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, maxNames).join(', ')} and ${names.length - maxNames} more`;
 
-/** Owners with a hard budget who can reach a model by a key of the file, or by a key that is yet to be made. */
+/** Owners with a hard budget who can reach a model, by a key of the file or by one that is yet to be created. */
 type Reaching = (modelId: string) => readonly string[];
 
-/** Companies list thousands of owners and keys: each is looked at once, not once for each model. */
+/** Companies list thousands of owners and keys, so each is visited once, not once per model. */
 function hardOwnersReaching(config: GatewayConfig): Reaching {
   const all = hardOwners(config);
   const withKeys = new Set<string>();
@@ -214,7 +212,7 @@ function payersOf({ serviceAccounts }: GatewayConfig): (owner: KeyOwnerConfig) =
   };
 }
 
-/** With a provider of the public anybody has an account. */
+/** Anybody can have an account at a public provider. */
 const openToAnybody = ({ adminAuth: { oidc } }: GatewayConfig): readonly Finding[] =>
   oidc?.createUsers === true && oidc.allowedEmailDomains.length === 0
     ? [
@@ -225,7 +223,7 @@ const openToAnybody = ({ adminAuth: { oidc } }: GatewayConfig): readonly Finding
       ]
     : [];
 
-/** A path begins at the root of a wrapped payload: one that begins elsewhere hides nothing. */
+/** A path begins at the root of a wrapped payload; one that begins elsewhere redacts nothing. */
 const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): readonly Finding[] =>
   payloads.redactionPaths.flatMap((redactionPath, index) =>
     canMatch(redactionPath)
@@ -238,7 +236,7 @@ const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): rea
         ],
   );
 
-/** The page knows its own address from the root of its host on. */
+/** The page requires that it is served from the root of its host. */
 function pageBelowPath({ server: { publicBaseUrl } }: GatewayConfig): readonly Finding[] {
   const path = publicBaseUrl === undefined ? '/' : new URL(publicBaseUrl).pathname;
   return path === '/'
@@ -251,7 +249,7 @@ function pageBelowPath({ server: { publicBaseUrl } }: GatewayConfig): readonly F
       ];
 }
 
-/** Specified behaviour through which money can pass a hard budget; each has a stricter setting. */
+/** Specified behaviour by which spend can exceed a hard budget; each has a stricter setting. */
 function hardBudgetNotes(
   config: GatewayConfig,
   routes: readonly PlacedRoute[],
@@ -281,7 +279,7 @@ function hardBudgetNotes(
   ];
 }
 
-/** A streamed answer is with its caller before its cost is known: only its end is held back. */
+/** A streamed answer reaches its caller before its cost is known; only its end is held back. */
 function readBeforeBlocked(routes: readonly PlacedRoute[], reaching: Reaching): string {
   const streamed = routes.filter(
     ({ route }) =>
@@ -289,7 +287,7 @@ function readBeforeBlocked(routes: readonly PlacedRoute[], reaching: Reaching): 
       route.capabilities.stream &&
       (route.capabilities.chat_completions || route.capabilities.responses),
   );
-  // Most models are reached by the same owners: the one list of them is read once.
+  // Most models are reached by the same owners, who share one list, so that it is read once.
   const lists = new Set(streamed.map(({ modelId }) => reaching(modelId)));
   const owners = [...new Set([...lists].flat())];
   return owners.length === 0

@@ -15,7 +15,7 @@ export const tlsCodec = object({
   ),
 });
 
-/** What a listener proves itself by. */
+/** The certificate of a listener, and the oldest TLS version that it accepts. */
 export interface TlsConfig {
   readonly certFile: string;
   readonly keyFile: string;

@@ -12,35 +12,35 @@ import type { ConfigProblem } from './problem.ts';
 import { type Resolver, resolver } from './resolver.ts';
 import type { ServedConfig } from './served-config.ts';
 
-/** The file as it was last found good, and everything that is read off it anew after a reload. */
+/** The file as last found valid, and everything that is derived from it again after a reload. */
 export interface LiveConfig {
   readonly loaded: () => ServedConfig;
-  /** Where it comes from, and what its placeholders stand for. */
+  /** The path of the file, and the variables that its placeholders stand for. */
   readonly source: { readonly file: string; readonly variables: Variables };
   readonly policy: () => ServePolicy;
   readonly prices: () => PriceCatalogue;
   readonly resolver: () => Resolver;
   /**
-   * Takes up the file as `read` has it then. One that is refused changes nothing, nor does one that `read` does not
-   * bring into the database: its prices and secrets would stand beside the routes of the old one. Credentials that are
-   * gone from it stay redacted.
+   * Replaces the configuration with what `read` returns. A rejected file changes nothing. Neither does one that `read`
+   * fails to store in the database: its prices and secrets would not match the routes of the old one. Credentials that
+   * the new file no longer has stay redacted.
    */
   readonly reload: (
     read: () => Promise<Either<readonly ConfigProblem[], ServedConfig>>,
   ) => Promise<Either<readonly ConfigProblem[], ServedConfig>>;
-  /** Redacts a credential that the file does not hold: a token that a provider obtained for itself. */
+  /** Redacts a credential that the file does not contain: a token that a provider obtained for itself. */
   readonly conceal: (secret: string) => void;
 }
 
 /**
- * Tokens that are redacted at once, the newest: those that are good for an hour, and those before them, of more
- * providers than anybody has.
+ * How many obtained tokens are redacted, the newest ones. They are valid for an hour, so this covers them and their
+ * predecessors for more providers than anybody has.
  */
 const maxConcealed = 256;
 
 /**
- * Credentials that reloads took away and that are redacted still, the newest: requests that are in flight go on with
- * them, and upstreams repeat them. They are counted apart, so that no token of an hour takes their place.
+ * How many credentials that reloads removed are still redacted, the newest ones: requests in flight go on using them,
+ * and upstreams repeat them. They are counted separately, so that hourly tokens do not evict them.
  */
 const maxFormer = 1024;
 
@@ -109,7 +109,7 @@ const servePolicy = (
   };
 };
 
-/** An override holds from the beginning of time until the file says otherwise. */
+/** An override is in force from the beginning of time until the file changes. */
 const overrideEntries = ({ pricing }: ServedConfig['config']): readonly CatalogueEntry[] =>
   pricing.overrides.map((override) => ({
     ...override,

@@ -26,26 +26,26 @@ import { serverCodec } from './server-config.ts';
 import type { Shape } from './shape.ts';
 import { type Locate, readYaml, type YamlSource } from './yaml-source.ts';
 
-/** A file that has been read and found good. */
+/** A file that has been read and found valid. */
 export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly persistable: Persistable;
-  /** Secrets that are written into the file as they are, instead of as `${NAME}`. */
+  /** Secrets that are written into the file itself instead of as `${NAME}`. */
   readonly inlineSecrets: readonly Path[];
-  /** Every credential of the file and the environment, as texts that nothing may keep. */
+  /** Every credential of the file and the environment, as texts that must not be stored. */
   readonly credentials: readonly string[];
-  /** The file is empty: nothing, a comment, `{}` or `null`. */
+  /** Whether the file is empty: nothing, a comment, `{}` or `null`. */
   readonly saysNothing: boolean;
-  /** What the files hold that `${file:…}` names. */
+  /** The contents of the files that `${file:…}` names. */
   readonly secretFiles: SecretFiles;
-  /** Where a finding is: in the file, or in the variable that says it in the file's place. */
+  /** Locates a finding: in the file, or in the environment variable that overrides it. */
   readonly place: (finding: Finding) => ConfigProblem;
 }
 
-/** 4 MiB: thousands of models and keys; a larger file is not a configuration. */
+/** 4 MiB fit thousands of models and keys; a larger file is not a configuration. */
 const maxFileBytes = 4 * 1024 * 1024;
 
-/** Reads, validates and resolves a file. On the left is everything that is wrong with it, in the file's order. */
+/** Reads, validates and resolves a file. The error is everything that is wrong with it, in the file's order. */
 export async function loadConfig(
   path: string,
   variables: Variables,
@@ -59,8 +59,8 @@ export async function loadConfig(
 }
 
 /**
- * The same for `serve`, whose workers and reloads read the file again: a pipe would hold its second reader up for ever,
- * and with it the end of the process.
+ * The same for `serve`, whose workers and reloads read the file again: a pipe would block its second reader for ever,
+ * and with it the shutdown.
  */
 export async function loadLastingConfig(
   path: string,
@@ -68,7 +68,7 @@ export async function loadLastingConfig(
 ): Promise<Either<readonly ConfigProblem[], LoadedConfig>> {
   const pipe = await stat(path).then(
     (found) => found.isFIFO(),
-    () => false, // Reading it says why.
+    () => false, // Reading it reports why.
   );
   return pipe
     ? E.left([placeless('', `${path} is a pipe, which can be read only once: name a file`)])
@@ -90,7 +90,7 @@ async function readText(path: string): Promise<Either<string, string>> {
 
 const textKeys = numberTextKeys(gatewayCodec.shape);
 
-/** The same for a text that is already here, and names no file of a secret. */
+/** The same for a text in memory that names no secret files. */
 export function parseConfig(
   text: string,
   variables: Variables,
@@ -132,13 +132,13 @@ function loadedFrom(
   });
 }
 
-/** Findings, and those of a later look where there are none yet: what is no id, say, is not unknown as well. */
+/** Adds later findings at paths that have none yet, so that a malformed id, say, is not reported as unknown as well. */
 function andElsewhere(found: readonly Finding[], later: readonly Finding[]): readonly Finding[] {
   const places = new Set(found.map(({ path }) => JSON.stringify(path)));
   return [...found, ...later.filter(({ path }) => !places.has(JSON.stringify(path)))];
 }
 
-/** A value that is wrong because a variable holds nothing. */
+/** Names the empty variable where a value is wrong because of one. */
 function namingEmpty(found: Finding, raw: Json, variables: Variables): Finding {
   const [name] = emptyVariablesIn(placeholderAt(raw, found.path) ?? '', variables);
   return name === undefined
@@ -146,14 +146,14 @@ function namingEmpty(found: Finding, raw: Json, variables: Variables): Finding {
     : { ...found, message: `${found.message}: the environment variable ${name} is empty` };
 }
 
-/** A finding with its path as text and its line. */
+/** A finding with its path as text, and with its line and column. */
 const toProblem = ({ path, of, message }: Finding, locate: Locate): ConfigProblem => ({
   path: renderPath(path),
   ...locate(path, of),
   message,
 });
 
-/** Keys under which a number is read as the text that it is in the file. */
+/** Keys under which a number keeps its source text. */
 function numberTextKeys(shape: Shape): ReadonlySet<string> {
   const keys = new Set<string>();
   const visit = (each: Shape): void => {
@@ -199,7 +199,7 @@ const faultsIn = (env: Environment, { key, codec, valueIn }: Override): readonly
   return E.isLeft(read) ? findingsOf(read.left) : [];
 };
 
-/** A finding of what the environment says. */
+/** The problem of a finding whose value comes from the environment. */
 function overridingProblem(env: Environment, { path, message }: Finding): ConfigProblem | undefined {
   const said = overrides.find(
     ({ section, key, valueIn }) => renderPath(path) === `${section}.${key}` && valueIn(env) !== undefined,
@@ -212,7 +212,7 @@ const overrideProblems = (env: Environment): readonly ConfigProblem[] =>
     faultsIn(env, override).map(({ message }) => placeless(override.variable, message)),
   );
 
-/** The file with what the environment says in its place, where that is valid. */
+/** The file with the values from the environment in place of its own, where they are valid. */
 const overridden = (file: Json, env: Environment): Json =>
   overrides.reduce<Json>((changed, override) => {
     const value = override.valueIn(env);

@@ -7,7 +7,7 @@ import { parseOwner } from './owner-config.ts';
 import { headerName, headerSecret } from './provider-auth.ts';
 import { choice, integer, text, type TypeOf } from './scalar-codecs.ts';
 
-/** It begins the names of the server's tools, in front of `__`: without `_` that is always seen. */
+/** The id precedes the names of the server's tools, followed by `__`. As it has no `_`, its end is always clear. */
 const mcpServerId = text({
   what: 'a server id: lower-case letters, digits and -, beginning with a letter or digit',
   maxLength: 32,
@@ -91,7 +91,7 @@ export const mcpLoggingCodec = object({
   ),
 });
 
-/** How the gateway proves who it is to a server. */
+/** How the gateway authenticates itself to a server. */
 export type McpAuth =
   | { readonly mode: 'none' }
   | { readonly mode: 'bearer'; readonly token: string }
@@ -115,7 +115,7 @@ export interface McpServerConfig {
 }
 
 export interface McpLoggingConfig {
-  /** Undefined: records are kept. */
+  /** `undefined` when records are kept. */
   readonly retention: (typeof invocationRetentions)[number] | undefined;
 }
 
@@ -146,7 +146,7 @@ const toAuth = (wire: McpServerWire['auth']): McpAuth =>
       }
     : wire;
 
-/** The codec has seen that it is one of these. */
+/** The codec has checked that it is one of these. */
 function toAllowedOwner(owner: string): readonly AllowedOwner[] {
   if (owner === everyone) return [{ kind: 'everyone' }];
   const parsed = parseOwner(owner);

@@ -20,7 +20,7 @@ const capabilitiesCodec = object(
 export const routeCodec = object({
   provider: required(id, 'Id of a configured provider.'),
   upstream_model: required(upstreamModel, 'Name of the model at that provider.'),
-  // Room to leave gaps of any size between neighbours.
+  // Leaves room for gaps of any size between neighbours.
   priority: withDefault(
     integer({ min: 0, max: 1_000_000 }),
     100,
@@ -48,7 +48,7 @@ export const routeCodec = object({
 
 export const modelCodec = object({
   id: required(modelId, 'Name that callers send as `model`.'),
-  // Only the first usable one executes; more than a hundred is a mistake of a generator.
+  // Only the first usable route executes; more than a hundred is a mistake of a generator.
   routes: withDefault(list(routeCodec, 100), [], 'Ways to serve the model.'),
   limits,
 });

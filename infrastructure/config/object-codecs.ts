@@ -6,7 +6,7 @@ import { type Codec, codecOf } from './scalar-codecs.ts';
 import type { FieldShape, ObjectShape, Presence, TaggedShape } from './shape.ts';
 import { shownKey } from './shown-key.ts';
 
-/** A member of an object: how to read it, also when it is not there, and what it means. */
+/** A member of an object: how to read it, even when it is absent, and its documentation. */
 export interface Field<A> extends FieldShape {
   readonly codec: Codec<unknown>;
   readonly read: (input: unknown, context: t.Context) => t.Validation<A>;
@@ -24,7 +24,7 @@ const field = <A>(
   read: (input: unknown, context: t.Context) => t.Validation<A>,
 ): Field<A> => ({ codec, doc, presence, shape: codec.shape, read });
 
-/** `key:` with nothing after it reads as null in YAML: nobody means that as a value of its own. */
+/** `key:` with nothing after it is null in YAML, which nobody means as a value of its own. */
 const isAbsent = (input: unknown): input is undefined | null => input === undefined || input === null;
 
 export const required = <A>(codec: Codec<A>, doc: string): Field<A> =>
@@ -37,13 +37,13 @@ export const optional = <A>(codec: Codec<A>, doc: string): Field<A | undefined> 
     isAbsent(input) ? t.success(undefined) : codec.validate(input, context),
   );
 
-/** `input` is what the file would have said; a section whose members all have defaults takes `{}`. */
+/** `input` is the default as the file would write it; a section whose members all have defaults takes `{}`. */
 export const withDefault = <A>(codec: Codec<A>, input: Json, doc: string): Field<A> =>
   field(codec, doc, { kind: 'default', input }, (given, context) =>
     codec.validate(isAbsent(given) ? input : given, context),
   );
 
-/** Marks the entry of a context whose key should not be there: the problem is the key, not its value. */
+/** The type of a context's last entry when its key should not be there: the problem is the key, not its value. */
 export const unknownKey = t.never;
 
 /** An object of exactly these members. Unknown keys are errors that name the nearest known one. */
@@ -89,7 +89,7 @@ type Tagged<T extends string, C extends Readonly<Record<string, Fields>>> = {
   readonly [K in keyof C & string]: { readonly [_ in T]: K } & Decoded<C[K]>;
 }[keyof C & string];
 
-/** One of several objects, told apart by the word under `tag`. */
+/** One of several objects, distinguished by the value of `tag`. */
 export function tagged<const T extends string, C extends Readonly<Record<string, Fields>>>(
   tag: T,
   doc: string,
@@ -139,7 +139,7 @@ export const scalarOrObject = <A, B>(scalar: Codec<A>, detailed: Codec<B>): Code
       isMapping(input) ? detailed.validate(input, context) : scalar.validate(input, context),
   );
 
-/** What is wrong between the members of one object; `at` is the member to blame. */
+/** A broken rule between the members of one object; `at` is the path of the member to blame. */
 export interface Fault {
   readonly at: readonly string[];
   readonly message: string;
@@ -158,14 +158,14 @@ export const refined = <A>(codec: Codec<A>, faultsOf: (value: A) => readonly Fau
     return errors.length === 0 ? read : t.failures(errors);
   });
 
-/** Numbers that a `number` cannot hold: they would reach the upstream with other digits. */
+/** Whether a `number` holds every integer exactly. Others would reach the upstream with different digits. */
 const isExact = (value: Json | undefined): boolean => {
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
   if (isArray(value)) return value.every(isExact);
   return isObject(value) ? Object.values(value).every(isExact) : true;
 };
 
-/** Any JSON object, passed on as it is. */
+/** Any JSON object, passed through unchanged. */
 export const jsonObject: Codec<JsonObject> = codecOf(
   'an object',
   { kind: 'json-object' },

@@ -57,7 +57,7 @@ export const userCodec = refined(
 
 const ownerPattern = /^(user|team|service_account):(.+)$/;
 
-/** The public id is no secret; all that follows its dot is. */
+/** The public id is not a secret; everything after its dot is. */
 const keySecret = (residue: string): boolean => residue.replace(/^gwk_[A-Za-z0-9_-]*\.?/, '') !== '';
 
 export const apiKeyCodec = object({
@@ -166,7 +166,7 @@ export const toUser = (wire: TypeOf<typeof userCodec>): UserConfig => ({
   limits: toLimits(wire.limits),
 });
 
-/** The codec has seen that key and owner have their form, so a failure here is a defect. */
+/** The codec has checked the form of key and owner, so a failure here is a defect. */
 export function toApiKey(wire: TypeOf<typeof apiKeyCodec>): ApiKeyConfig {
   const key = parseKey(wire.value);
   const owner = parseOwner(wire.owner);
@@ -181,7 +181,7 @@ export function toApiKey(wire: TypeOf<typeof apiKeyCodec>): ApiKeyConfig {
   };
 }
 
-/** `user:EMAIL`, `team:ID` or `service_account:ID`; undefined for anything else. */
+/** `user:EMAIL`, `team:ID` or `service_account:ID`; `undefined` for anything else. */
 export function parseOwner(owner: string): KeyOwnerConfig | undefined {
   const [, kind, name] = ownerPattern.exec(owner) ?? [];
   if (name === undefined) return undefined;

@@ -10,8 +10,8 @@ import { type ProviderConfig, providerCodec, toProvider } from './provider-confi
 import { inlineMarker } from './secrets.ts';
 
 /**
- * What may be written into the database for providers and routes, and shown of MCP servers: the file's own words before
- * interpolation, so that `${NAME}` stays a placeholder, with the marker in the place of each secret written into the file.
+ * What may be stored in the database for providers and routes, and shown for MCP servers: the file's own text before
+ * interpolation, so that `${NAME}` stays a placeholder, with the marker in place of each inline secret.
  */
 export interface Persistable {
   /** In file order. */
@@ -26,7 +26,7 @@ interface Named {
   readonly id: string;
 }
 
-/** `masked` is the whole file without its inline secrets; ids are as interpolated. */
+/** `masked` is the whole file without its inline secrets; the ids are interpolated. */
 export function toPersistable(
   masked: Json,
   config: Readonly<Record<'providers' | 'models' | 'mcpServers', readonly Named[]>>,
@@ -51,7 +51,7 @@ const urlOf = (server: Json | undefined): string => {
   return isString(url) ? url : '';
 };
 
-/** Whether two persistable forms say the same; the order of keys means nothing. */
+/** Whether two persistable forms are equal; the order of keys does not matter. */
 export const samePersisted = (a: Json, b: Json): boolean => isDeepStrictEqual(a, b);
 
 interface Persisted {
@@ -67,8 +67,8 @@ const decoders: {
 };
 
 /**
- * The way back from the database: fills in this replica's environment and files and decodes by the codec of the file. Left
- * is a sentence for an operator; it holds no values.
+ * Decodes a stored row: fills in this replica's environment and files, then uses the codec of the file. The error is a
+ * sentence for an operator and contains no values.
  */
 export function resolvePersisted<K extends keyof Persisted>(
   kind: K,

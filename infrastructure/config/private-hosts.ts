@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Addresses that no packet leaves this machine or its own network for (RFC 1122, 1918, 3927, 4193, 4291, 6598). */
+/** Networks whose packets never leave this machine or its own network (RFC 1122, 1918, 3927, 4193, 4291, 6598). */
 const blocks: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
   ['127.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -16,10 +16,10 @@ const blocks: readonly (readonly [network: string, prefix: number, family: 'ipv4
 const ownAddresses = new BlockList();
 for (const [network, prefix, family] of blocks) ownAddresses.addSubnet(network, prefix, family);
 
-/** Names that public DNS does not have: of one label, or under a domain that is reserved for local use. */
+/** Names that public DNS does not have: a single label, or one under a domain that is reserved for local use. */
 const ownName = /^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa|svc|test)$/;
 
-/** Whether a host is this machine or in a network of its operator's own; the name may end with the root's dot. */
+/** Whether a host is this machine or in a private network of its operator. The name may end with the root's dot. */
 export function isPrivateHost(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
   const family = isIP(bare);
@@ -27,7 +27,7 @@ export function isPrivateHost(host: string): boolean {
   return ownName.test(bare.replace(/\.$/, ''));
 }
 
-/** Whether what goes to this URL goes over networks of others in the clear. */
+/** Whether requests to this URL cross other people's networks unencrypted. */
 export function isForeignPlainHttp(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !isPrivateHost(hostname);

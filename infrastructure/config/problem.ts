@@ -5,28 +5,28 @@ import { shownKey } from './shown-key.ts';
 /** Keys and list indexes from the root of the file. */
 export type Path = readonly (string | number)[];
 
-/** Something wrong at a place of the file, before it is known which line that is. */
+/** A problem at a path of the file, before its line is known. */
 export interface Finding {
   readonly path: Path;
-  /** Whether the key itself should not be there, or what it holds. */
+  /** Whether the problem is the key itself or its value. */
   readonly of: 'key' | 'value';
   readonly message: string;
 }
 
-/** Something wrong in the file, for a person. Messages never hold a value that may be a secret. */
+/** A problem in the file, for a person. Messages never contain a value that may be a secret. */
 export interface ConfigProblem {
   /** Such as `models[0].routes[1].provider`; empty for the file as a whole. */
   readonly path: string;
-  /** From 1; 0 when the problem is not in the text of the file. */
+  /** 1-based; 0 when the problem is not in the text of the file. */
   readonly line: number;
-  /** From 1; 0 when the problem is not in the text of the file. */
+  /** 1-based; 0 when the problem is not in the text of the file. */
   readonly column: number;
   readonly message: string;
 }
 
 export const finding = (path: Path, message: string): Finding => ({ path, of: 'value', message });
 
-/** A problem that has no line: the file as a whole, or an environment variable. */
+/** A problem without a line: of the file as a whole, or of an environment variable. */
 export const placeless = (path: string, message: string): ConfigProblem => ({
   path,
   line: 0,
@@ -52,7 +52,7 @@ export const findingsOf = (errors: t.Errors): readonly Finding[] =>
 const pathOf = (context: t.Context): Path =>
   context.slice(1).map(({ key }, index) => (Array.isArray(context[index]?.actual) ? Number(key) : key));
 
-/** In the order of the file. */
+/** Sorted by their position in the file. */
 export const sorted = (problems: readonly ConfigProblem[]): readonly ConfigProblem[] =>
   problems.toSorted((a, b) => a.line - b.line || a.column - b.column || compare(a.path, b.path));
 

@@ -74,13 +74,15 @@ export type CompatAuth =
   | { readonly mode: 'header'; readonly name: string; readonly value: string }
   | { readonly mode: 'none' };
 
-/** The metadata server's, or those of the file that `GOOGLE_APPLICATION_CREDENTIALS` of this process names. */
+/**
+ * The credentials of the metadata server, or of the file that this process's `GOOGLE_APPLICATION_CREDENTIALS` names.
+ */
 interface DefaultCredentials {
   readonly mode: 'adc';
   readonly credentialsPath?: string;
 }
 
-/** `header` is the request header that the token goes into. */
+/** `header` is the request header for the token. */
 export type CloudRunAuth = {
   readonly header: 'authorization' | 'x-serverless-authorization';
 } & (
@@ -103,7 +105,7 @@ export type CloudBAuth =
       readonly sessionToken: string | undefined;
     };
 
-/** The audience of an ID token: as told, else the HTTPS origin of the service's URL. */
+/** The audience of an ID token: the configured one, or else the HTTPS origin of the service's URL. */
 export function audienceOf(
   auth: { readonly audience: string | undefined },
   baseUrl: string,
@@ -113,7 +115,7 @@ export function audienceOf(
   return url.protocol === 'https:' ? url.origin : undefined;
 }
 
-/** `audience` is known to be there: a codec's rule asks for it wherever no HTTPS origin can stand in. */
+/** `audience` is known wherever it is used: the codec requires it where no HTTPS origin can replace it. */
 export function toCloudRunAuth(wire: TypeOf<typeof cloudRunAuthCodec>, baseUrl: string): CloudRunAuth {
   const header = wire.auth_header === 'authorization' ? 'authorization' : 'x-serverless-authorization';
   const audience = audienceOf(wire, baseUrl) ?? baseUrl;

@@ -18,7 +18,7 @@ import {
 } from './provider-auth.ts';
 import { integer, text, type TypeOf } from './scalar-codecs.ts';
 
-// A day: no answer is worth waiting longer, and timers stay far below their 24.8 days.
+// A day: no answer is worth a longer wait, and timers stay far below their limit of 24.8 days.
 const waitMs = integer({ min: 1, max: 86_400_000, unit: 'ms' });
 
 const timeoutsCodec = object({
@@ -98,7 +98,7 @@ function replacedAuth(provider: ProviderWire): readonly Fault[] {
     .map((name) => ({ at: ['default_headers', name], message: 'would replace what `auth` sends' }));
 }
 
-/** Request headers, in lower case, that this provider's authentication writes. */
+/** Request headers, in lower case, that this provider's authentication sets. */
 export function authHeadersOf(provider: ProviderWire): readonly string[] {
   switch (provider.type) {
     case 'compat':
@@ -113,7 +113,7 @@ export function authHeadersOf(provider: ProviderWire): readonly string[] {
   }
 }
 
-/** Whether all upstreams of a kind speak the chat-style API; on platform B the route says which of them do. */
+/** Whether all upstreams of a kind speak the chat-style API. On platform B it depends on the route. */
 export const isChatStyleKind = {
   compat: true,
   cloud_run_compat: true,
@@ -121,7 +121,7 @@ export const isChatStyleKind = {
   cloud_b_platform: false,
 } as const satisfies Record<ProviderKind, boolean>;
 
-/** Longest waits, in milliseconds. */
+/** Timeouts, in milliseconds. */
 export interface Timeouts {
   readonly connectMs: number;
   readonly firstByteMs: number;
@@ -131,9 +131,9 @@ export interface Timeouts {
 
 interface ProviderBase {
   readonly id: string;
-  /** How the gateway proves who it is. Where it need not: `none`. */
+  /** How the gateway authenticates itself; `none` where it need not. */
   readonly auth: { readonly mode: string };
-  /** First half of the pair that a price is found by. */
+  /** The first half of the pair that identifies a price. */
   readonly pricingProviderId: string;
   readonly defaultHeaders: HeaderMap;
   readonly timeouts: Timeouts;
@@ -141,7 +141,7 @@ interface ProviderBase {
 
 export interface CompatProvider extends ProviderBase {
   readonly kind: 'compat';
-  /** Without a slash at its end, like every URL below. */
+  /** Without a trailing slash, like every URL below. */
   readonly baseUrl: string;
   readonly auth: CompatAuth;
 }
@@ -157,7 +157,7 @@ export interface CloudAProvider extends ProviderBase {
   readonly projectId: string;
   readonly location: string;
   readonly auth: CloudAAuth;
-  /** A host, or a URL with its scheme; undefined = the platform's own. */
+  /** A host, or a URL with its scheme; `undefined` for the platform's own. */
   readonly apiHost: string | undefined;
 }
 
@@ -177,7 +177,7 @@ interface ProviderConfigs {
   readonly cloud_b_platform: CloudBProvider;
 }
 
-/** What a kind is configured with; without a kind, any of them. */
+/** The configuration of a kind; without a kind, that of any. */
 export type ProviderConfig<Kind extends ProviderKind = ProviderKind> = {
   [K in Kind]: { readonly kind: K } & ProviderConfigs[K];
 }[Kind];

@@ -1,10 +1,10 @@
-/** The values of one field of a cron line. */
+/** The valid values of one field of a cron line. */
 interface Range {
   readonly from: number;
   readonly to: number;
-  /** Words for values, in lower case. */
+  /** Names of values, in lower case. */
   readonly words: Readonly<Record<string, number>>;
-  /** A field of days, where `?` is any of them. */
+  /** A field of days, where `?` means any. */
   readonly days: boolean;
 }
 
@@ -29,8 +29,8 @@ const monthDays = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 type Values = readonly number[];
 
 /**
- * What keeps a cron line from being a purge schedule: five fields, on a day that exists, and not more often than
- * daily, so that minute and hour are one value each. Undefined when it will do.
+ * Why a cron line cannot be a purge schedule, or `undefined` when it can. It must have five fields, name a day that
+ * exists, and run at most daily, so that minute and hour are one value each.
  */
 export function scheduleFault(line: string): string | undefined {
   const fields = line.trim().split(/\s+/);
@@ -48,16 +48,16 @@ export function scheduleFault(line: string): string | undefined {
 const exists = (days: Values, inMonths: Values): boolean =>
   days.some((day) => inMonths.some((month) => day <= (monthDays[month - 1] ?? 0)));
 
-/** The values that a field stands for; undefined when it is malformed. */
+/** The values that a field matches; `undefined` when it is malformed. */
 function expand(field: string, range: Range): Values | undefined {
-  // What the scheduler does not take is refused here: a line that it refused would never run.
+  // Whatever the scheduler does not accept is rejected here: such a line would never run.
   if (field.includes('*') && field.includes('?')) return undefined;
   const parts = field.split(',').map((part) => expandPart(part, range));
   return parts.includes(undefined) ? undefined : [...new Set(parts.flatMap((part) => part ?? []))];
 }
 
 function expandPart(part: string, range: Range): Values | undefined {
-  // The last day of a month, and every month has 28.
+  // The last day of a month; every month has 28.
   if (part === 'L' && range.to === 31) return [28];
   const [, span = '', step] = /^([^/]+)(?:\/(\d{1,2}))?$/.exec(part) ?? [];
   const every = step === undefined ? 1 : Number(step);

@@ -8,19 +8,19 @@ import type { ProviderConfig } from './provider-config.ts';
 import { resolvePersisted, samePersisted } from './persistable.ts';
 import type { ServedConfig } from './served-config.ts';
 
-/** Turns stored configurations back into working ones with this process's file and environment. */
+/** Turns stored configurations back into working ones, using this process's file and environment. */
 export interface Resolver {
   readonly provider: (id: string, stored: Json) => Either<string, ProviderConfig>;
   readonly route: (modelId: string, position: number, stored: Json) => Either<string, RouteConfig>;
 }
 
 /**
- * Stored configurations back into working ones. Where this process's own file says the same as the row, its resolved
- * form is used, inline secrets and all; otherwise the row's placeholders are filled from the environment, and from the files that its own file names.
+ * Where this process's own file is equal to the stored row, its resolved form is used, including inline secrets.
+ * Otherwise the row's placeholders are filled from the environment, and from the secret files that its own file names.
  */
 export function resolver(loaded: ServedConfig, variables: Variables): Resolver {
   const { config, persistable, secretFiles: files } = loaded;
-  // All rows are resolved at each change of the state: to look through the file for each would be quadratic.
+  // All rows are resolved at each change of the state, so searching the file for each would be quadratic.
   const providerAt = placesOf(persistable.providers);
   const modelAt = placesOf(persistable.models);
   return {
@@ -44,11 +44,11 @@ export function resolver(loaded: ServedConfig, variables: Variables): Resolver {
   };
 }
 
-/** Where each stands in the file; ids are there once. */
+/** The index of each item in the file; ids are unique. */
 const placesOf = (named: readonly { readonly id: string }[]): ReadonlyMap<string, number> =>
   new Map(named.map(({ id }, index) => [id, index]));
 
-/** `adc` means the file that `GOOGLE_APPLICATION_CREDENTIALS` names, where it names one. */
+/** `adc` uses the file that `GOOGLE_APPLICATION_CREDENTIALS` names, where it is set. */
 function withDefaultCredentials(config: ProviderConfig, variables: Variables): ProviderConfig {
   const path = variables['GOOGLE_APPLICATION_CREDENTIALS'] ?? '';
   if (path === '' || config.auth.mode !== 'adc') return config;

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayConfig } from './config.ts';
 
-/** The sections that they are in. */
+/** The sections that contain the keys. */
 type Sections = Pick<GatewayConfig, 'server' | 'database'>;
 
-/** Of a listener it is for the start whether it has a certificate; which one is looked at again. */
+/** Only whether a listener has a certificate needs a restart; the certificate itself is reloaded. */
 const isThere = (section: object | undefined): boolean => section !== undefined;
 
-/** The keys that a start alone takes up, with what each comes to. Every other key is in force after a reload. */
+/** The keys that take effect only at startup, with their values. Every other key takes effect on reload. */
 export const restartKeys = {
   'server.bind': ({ server }) => server.bind,
   'server.admin_bind': ({ server }) => server.adminBind,
@@ -31,7 +31,7 @@ export const restartKeys = {
   'database.max_connections': ({ database }) => database.maxConnections,
 } as const satisfies Readonly<Record<string, (config: Sections) => unknown>>;
 
-/** Keys that are not in force as the file has them, since the process started with others. */
+/** Keys whose values in the file are not in force, because the process was started with others. */
 export const awaitingRestart = (started: Sections, taken: Sections): readonly string[] =>
   Object.entries(restartKeys)
     .filter(([, of]) => !isDeepStrictEqual(of(started), of(taken)))

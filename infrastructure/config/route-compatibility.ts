@@ -125,7 +125,7 @@ const cloudBCodec = object({
   ),
 });
 
-/** The blocks of a route. What blocks say about each other is in `route-rules.ts`. */
+/** The blocks of a route. Rules between blocks are in `route-rules.ts`. */
 export const compatibilityCodec = object({
   compat: optional(compatCodec, 'Shims for chat-style upstreams.'),
   router: optional(
@@ -136,7 +136,9 @@ export const compatibilityCodec = object({
   cloud_b: optional(cloudBCodec, 'How platform B is spoken to.'),
 });
 
-/** The blocks as configured: names of the file, defaults of a present block filled in, nothing undefined. */
+/**
+ * The blocks as configured: with the keys of the file, the defaults of present blocks filled in, and nothing undefined.
+ */
 export const toCompatibility = (wire: TypeOf<typeof compatibilityCodec>): Compatibility =>
   withoutAbsent(wire) as Compatibility;
 

@@ -11,12 +11,12 @@ type ProviderWire = TypeOf<typeof providerCodec>;
 /** A rule between a route and the provider that it names; `path` is the route's. */
 type RouteRule = (route: RouteWire, provider: ProviderWire, path: Path) => readonly Finding[];
 
-/** Headers that some provider or other takes a credential from. */
+/** Headers that carry the credential of some provider. */
 const credentialHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'anthropic-api-key'];
 
 /**
- * `extra_headers` never replace authentication. Where the ID token goes into a header of its own,
- * `Authorization` is the application's, and a route may fill it.
+ * `extra_headers` never replace authentication. Where the ID token has a header of its own, `Authorization` belongs to
+ * the application, and a route may set it.
  */
 const authenticationStays: RouteRule = (route, provider, path) => {
   const own = authHeadersOf(provider);
@@ -31,15 +31,15 @@ const authenticationStays: RouteRule = (route, provider, path) => {
 };
 
 /**
- * Styles of platform B whose upstream bodies are chat-style. `compat` reaches responses requests by its
- * `empty_tools`; `router` is in chat-completions bodies only.
+ * Styles of platform B that the chat-style blocks apply to. `compat` affects responses requests by its `empty_tools`;
+ * `router` is part of chat-completions bodies only.
  */
 const stylesOf = {
   compat: ['runtime_chat', 'endpointb_chat', 'endpointb_responses'],
   router: ['runtime_chat', 'endpointb_chat'],
 } as const;
 
-/** Blocks for chat-style upstreams are on routes to such upstreams; elsewhere they would silently do nothing. */
+/** Blocks for chat-style upstreams need a route to such an upstream; elsewhere they would silently do nothing. */
 const blocksReachTheUpstream: RouteRule = ({ compatibility }, { type }, path) => {
   if (isChatStyleKind[type]) return [];
   const style = type === 'cloud_b_platform' ? compatibility.cloud_b?.api_style : undefined;
@@ -54,7 +54,7 @@ const blocksReachTheUpstream: RouteRule = ({ compatibility }, { type }, path) =>
     );
 };
 
-/** The policy in itself: empty values, duplicate slugs, contradictory `only`/`ignore` entries. */
+/** The policy by itself: no empty values, duplicate slugs, or contradictory `only`/`ignore` entries. */
 const routerPolicyIsSound: RouteRule = ({ compatibility: { router } }, _, path) =>
   router === undefined
     ? []
@@ -62,7 +62,7 @@ const routerPolicyIsSound: RouteRule = ({ compatibility: { router } }, _, path) 
         finding([...path, 'compatibility', 'router', 'provider', ...problem.path], problem.message),
       );
 
-/** A raw `provider` would be merged over the policy, so that the block no longer says what is sent. */
+/** A raw `provider` would be merged over the policy, so that the block would not describe what is sent. */
 const routerPolicyIsAlone: RouteRule = (route, _, path) =>
   route.compatibility.router !== undefined && Object.hasOwn(route.extra_body, 'provider')
     ? [
@@ -73,7 +73,7 @@ const routerPolicyIsAlone: RouteRule = (route, _, path) =>
       ]
     : [];
 
-/** Only the models of platform A that are Google's read media; elsewhere the block would silently do nothing. */
+/** On platform A only Google's models read media; elsewhere the block would silently do nothing. */
 const bucketsAreRead: RouteRule = ({ compatibility, upstream_model }, { type }, path) => {
   if (compatibility.cloud_a === undefined) return [];
   const at = [...path, 'compatibility', 'cloud_a'];
@@ -83,7 +83,7 @@ const bucketsAreRead: RouteRule = ({ compatibility, upstream_model }, { type }, 
     : [finding(at, 'is for google/… models, which alone read media, and would do nothing here')];
 };
 
-/** A route to platform B selects an API, and says of itself only what that API can do. */
+/** A route to platform B selects an API, and claims only the capabilities of that API. */
 const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }, path) => {
   const block = compatibility.cloud_b;
   const at = [...path, 'compatibility', 'cloud_b'];
@@ -102,10 +102,10 @@ const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }
   ];
 };
 
-/** Styles that write messages bodies, and so follow a tier. */
+/** Styles that write messages bodies and therefore follow a tier. */
 const tierStyles = ['runtime_unified', 'runtime_messages', 'endpointb_messages'] as const;
 
-/** What is said of a model's thinking is for styles that write it; elsewhere it would silently do nothing. */
+/** Settings for a model's thinking need a style that writes it; elsewhere they would silently do nothing. */
 const thinkingIsWritten: RouteRule = ({ compatibility: { cloud_b: block } }, _, path) => {
   if (block === undefined) return [];
   const { api_style: style, model_tier: tier, effort_placement: placement } = block;

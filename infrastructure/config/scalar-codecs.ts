@@ -26,19 +26,19 @@ export const codecOf = <A>(
   );
 
 export interface TextRule {
-  /** Completes "must be …" in messages, which never hold the value itself. */
+  /** Completes "must be …" in messages, which never contain the value itself. */
   readonly what: string;
-  /** Characters; there is one at least. */
+  /** In characters; the minimum is 1. */
   readonly maxLength: number;
   /** Anchored; also shown in the JSON Schema. */
   readonly pattern?: RegExp;
-  /** What a pattern cannot say; undefined when the text will do. */
+  /** A check beyond the pattern: returns a message, or `undefined` for a valid text. */
   readonly refuse?: (text: string) => string | undefined;
   readonly orNumber?: boolean;
   readonly secret?: SecretRule;
 }
 
-/** Text of the given form. A number in its place is refused: YAML would have changed its digits. */
+/** Text of the given form. A number is rejected, because YAML would have changed its digits. */
 export const text = (rule: TextRule): Codec<string> =>
   codecOf(
     rule.what,
@@ -74,7 +74,7 @@ interface NumberRule {
   readonly unit?: string;
 }
 
-/** A number in `min … max`. Its decimal text counts too, because a `${NAME}` placeholder always yields text. */
+/** A number in `min … max`. Its decimal text is accepted too, because a `${NAME}` placeholder always yields text. */
 const numeric =
   (noun: string, decimal: RegExp, integer: boolean) =>
   ({ min, max, unit }: NumberRule): Codec<number> => {
@@ -91,7 +91,7 @@ const numeric =
 export const integer = numeric('an integer', /^-?\d{1,16}$/, true);
 export const number = numeric('a number', /^-?\d{1,15}(\.\d{1,15})?$/, false);
 
-/** `true` or `false`, or one of these words as text. */
+/** `true` or `false`, as a boolean or as text. */
 export const boolean: Codec<boolean> = codecOf('true or false', { kind: 'boolean' }, (input, context) => {
   if (typeof input === 'boolean') return t.success(input);
   if (input === 'true' || input === 'false') return t.success(input === 'true');

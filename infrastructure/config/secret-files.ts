@@ -4,7 +4,7 @@ import { eachText, type Json } from '../../domain/shared/json.ts';
 import { filesOf, type SecretFiles } from './interpolation.ts';
 import { readSmallFile } from './small-file.ts';
 
-/** Reads every file that a tree before interpolation names, each once. Their number is bounded by the tree's size. */
+/** Reads each file named in a tree before interpolation, once. The size of the tree bounds their number. */
 export async function readSecretFiles(raw: Json): Promise<SecretFiles> {
   const paths = new Set<string>();
   eachText(raw, (text) => {
@@ -16,7 +16,7 @@ export async function readSecretFiles(raw: Json): Promise<SecretFiles> {
   return files;
 }
 
-/** One line end at the end is an editor's, and no part of the secret; a file without a secret is not written yet. */
+/** One trailing line end comes from an editor and is not part of the secret. An empty file has not been written yet. */
 const secretIn = (path: string, read: Either<string, string>): Either<string, string> => {
   const secret = E.map((text: string) => text.replace(/\r?\n$/, ''))(read);
   return E.isRight(secret) && secret.right === '' ? E.left(`${path} is empty`) : secret;

@@ -6,10 +6,10 @@ import { wholeSecret } from './formats.ts';
 import type { Path } from './problem.ts';
 import type { ObjectShape, SecretRule, Shape } from './shape.ts';
 
-/** Stands for a secret that was written into the file itself and therefore never leaves it. */
+/** Replaces a secret that is written inline in the file and therefore must not leave it. */
 export const inlineMarker = '$inline';
 
-/** Keys of `extra_body` whose values are secrets; case, `-` and `_` make no difference. */
+/** Keys of `extra_body` whose values are secrets; case, `-` and `_` are ignored. */
 const secretKeys: ReadonlySet<string> = new Set([
   'token',
   'accesstoken',
@@ -23,19 +23,19 @@ const secretKeys: ReadonlySet<string> = new Set([
   'anthropicapikey',
 ]);
 
-/** A key of `extra_body` whose value is a secret: what nothing keeps of a body, and what looks like it. */
+/** Whether a key of `extra_body` has a secret value: one of the keys above, or one that stored bodies redact. */
 export const isSecretKey = (key: string): boolean =>
   secretKeys.has(key.toLowerCase().replace(/[-_]/g, '')) || kindOf(key) === 'redacted';
 
-/** A part of the file before interpolation, without its inline secrets, and where these were. */
+/** A part of the file before interpolation, without its inline secrets, and the paths where they were. */
 export interface Masked {
   readonly value: Json;
   readonly inline: readonly Path[];
 }
 
 /**
- * Replaces inline secrets by the marker; placeholders stay. Where secrets can be is read from the codec's shape.
- * `resolved` is the same tree after interpolation: it tells which case of a tagged object is meant.
+ * Replaces inline secrets by the marker; placeholders stay. The codec's shape says where secrets can be. `resolved` is
+ * the same tree after interpolation and determines which case of a tagged object applies.
  */
 export function maskSecrets(shape: Shape, raw: Json, resolved: Json): Masked {
   const inline: Path[] = [];
@@ -62,7 +62,7 @@ function mask(spot: Spot, inline: Path[]): Json {
   return maskMembers(spot, possibleFields(shape, resolved), inline);
 }
 
-/** The members that an object may have; a scalar has none. */
+/** The members that an object may have; none for a scalar. */
 export function possibleFields(shape: Shape, resolved: Json): ObjectShape['fields'] {
   if (shape.kind === 'object') return shape.fields;
   const tag = shape.kind === 'tagged' && isObject(resolved) ? resolved[shape.tag] : undefined;

@@ -4,7 +4,7 @@ import { secretDigest } from '../key-secrets.ts';
 import type { LoadedConfig } from './load.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
 
-/** What a loaded file says should be in the database: placeholders instead of secrets, digests instead of keys. */
+/** The desired state of the database according to a file: placeholders instead of secrets, digests instead of keys. */
 export function seedOf({ config, persistable }: LoadedConfig): Seed {
   return {
     providers: config.providers.map(({ id, kind }, index) => ({

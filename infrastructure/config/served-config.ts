@@ -2,8 +2,8 @@ import type { GatewayConfig } from './config.ts';
 import type { LoadedConfig } from './load.ts';
 
 /**
- * What a process that serves holds of a file: all but owners and their keys, for which it asks the database. It is plain
- * data, which a thread can hand over.
+ * The part of a file that a serving process keeps: everything but owners and their keys, which it looks up in the
+ * database. It is plain data, so a worker thread can hand it over.
  */
 export interface ServedConfig extends Pick<LoadedConfig, 'persistable' | 'credentials' | 'secretFiles'> {
   readonly config: Omit<GatewayConfig, 'teams' | 'serviceAccounts' | 'users' | 'apiKeys'>;
@@ -14,19 +14,19 @@ export function servedOf({ config, persistable, credentials, secretFiles }: Load
   return { config: sections, persistable, credentials, secretFiles };
 }
 
-/** Some of the models of a file, as they are and as they may be kept. */
+/** Some of the models of a file, decoded and in their persistable form. */
 export interface SomeModels {
   readonly models: ServedConfig['config']['models'];
   readonly persistable: ServedConfig['persistable']['models'];
 }
 
-/** A file in pieces, none of which takes long to read: the rest first, without the models. */
+/** A file in pieces, none of which takes long to read. `rest` is everything but the models, and comes first. */
 export interface InPieces {
   readonly rest: ServedConfig;
   readonly models: readonly SomeModels[];
 }
 
-/** Each has at most a hundred routes: together they are read within some hundredths of a second. */
+/** Each has at most a hundred routes, so these are read together within some hundredths of a second. */
 const modelsAtOnce = 20;
 
 export function inPieces(served: ServedConfig): InPieces {
@@ -39,7 +39,7 @@ export function inPieces(served: ServedConfig): InPieces {
   return { rest: withModels(served, []), models: pieces };
 }
 
-/** Puts together what {@link inPieces} took apart. */
+/** Reassembles the pieces of {@link inPieces}. */
 export const withModels = (rest: ServedConfig, pieces: readonly SomeModels[]): ServedConfig => ({
   ...rest,
   config: { ...rest.config, models: pieces.flatMap(({ models }) => models) },

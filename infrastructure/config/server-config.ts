@@ -9,7 +9,7 @@ import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts'
 /** More processes than any machine that this runs on has cores. */
 export const maxWorkers = 256;
 
-/** An hour: the longest wait that any interval of the service makes sense with. */
+/** An hour: the longest wait that makes sense for any interval of the service. */
 const hourSecs = 3600;
 
 const tagKey = text({
@@ -32,13 +32,13 @@ const serverFields = object({
     'URL under which people reach the admin page: links in mails, Secure cookies, the origin check of the admin API.',
   ),
   workers: withDefault(integer({ min: 1, max: maxWorkers }), 1, 'Processes that share the port.'),
-  // A body becomes one string; 256 MiB stays below the longest one that the runtime can hold.
+  // A body becomes one string; 256 MiB stays below the longest one that the runtime supports.
   body_max_bytes: withDefault(
     integer({ min: 1, max: 268_435_456, unit: 'bytes' }),
     33_554_432,
     'Largest request body, in bytes; over it the answer is 413 request_too_large.',
   ),
-  // As many as a body of the largest size may have bytes, and more.
+  // As many as the largest possible body has bytes, which is more than it can have values.
   body_max_values: withDefault(
     integer({ min: 1, max: 268_435_456 }),
     1_000_000,
@@ -111,7 +111,7 @@ const serverFields = object({
   ),
 });
 
-/** Port 0 is any free one, so twice the same may be two. */
+/** Port 0 is any free port, so two equal addresses with it do not conflict. */
 const isOneOfMany = (bind: string): boolean => toBind(bind).port === 0;
 
 export const serverCodec = refined(serverFields, (server) => {
@@ -160,7 +160,7 @@ const smtpCodec = refined(
       : [{ at: [], message: 'needs both `username` and `password`, or neither' }],
 );
 
-/** The one port on which TLS comes before the first word. */
+/** The port on which TLS starts before any SMTP command. */
 export const implicitTlsPort = 465;
 
 export const mailCodec = object({
@@ -174,17 +174,17 @@ export const budgetAlertsCodec = object({
     30,
     'Time between two looks for alerts to mail, in seconds.',
   ),
-  // Each mail is claimed just before it is sent: a large batch makes a round longer, and nothing else.
+  // Each mail is claimed just before it is sent, so a large batch only makes a round longer.
   batch_size: withDefault(integer({ min: 1, max: 1000 }), 25, 'Alerts taken in one look.'),
 });
 
 /** The listener, its bounds and the telemetry export. */
 export interface ServerConfig {
   readonly bind: BindConfig;
-  /** The admin API and its page are here, and not at `bind`. */
+  /** Where the admin API and its page are served, instead of at `bind`. */
   readonly adminBind: BindConfig | undefined;
   readonly tls: TlsConfig | undefined;
-  /** Of `adminBind`, if not that of `tls`. */
+  /** The certificate of `adminBind`, if it differs from that of `tls`. */
   readonly adminTls: TlsConfig | undefined;
   readonly publicBaseUrl: string | undefined;
   readonly workers: number;
@@ -194,25 +194,25 @@ export interface ServerConfig {
   readonly maxInFlight: number;
   readonly maxInFlightPerOwner: number;
   readonly maxBufferedBytes: number;
-  /** Exact origins, or `*` for all of them. */
+  /** Exact origins, or `*` for any. */
   readonly corsOrigins: readonly string[];
-  /** 0 = off. */
+  /** 0 turns it off. */
   readonly streamKeepaliveSecs: number;
   readonly shutdownGraceSecs: number;
   readonly trustedProxies: readonly string[];
   readonly otel: OtelConfig;
 }
 
-/** Base URLs; undefined turns that export off. */
+/** Base URLs; `undefined` turns that export off. */
 export interface OtelConfig {
   readonly tracesEndpoint: string | undefined;
   readonly metricsEndpoint: string | undefined;
-  /** Sent with each export, to both. */
+  /** Sent with each export of either kind. */
   readonly headers: HeaderMap;
   /** 0 … 1. */
   readonly traceSampleRatio: number;
   readonly exportIntervalSecs: number;
-  /** Keys of bespoke caller tags that metrics are told apart by. */
+  /** Keys of bespoke caller tags that become labels of metrics. */
   readonly bespokeTags: readonly string[];
 }
 

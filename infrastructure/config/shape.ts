@@ -1,8 +1,8 @@
 import type { Json } from '../../domain/shared/json.ts';
 
 /**
- * What a codec accepts, as data. Each codec of the configuration carries its shape, so that the JSON Schema, the
- * known keys of an error message and the places of secrets all come from the codec that does the decoding.
+ * What a codec accepts, as data. Each codec of the configuration carries its shape, so that the JSON Schema, the known
+ * keys in an error message and the places of secrets all come from the codec that decodes.
  */
 export type Shape =
   | TextShape
@@ -20,17 +20,17 @@ export interface TextShape {
   readonly kind: 'text';
   /** Completes "must be …". */
   readonly what: string;
-  /** Characters; there is one at least. */
+  /** In characters; the minimum is 1. */
   readonly maxLength: number;
   readonly pattern: string | undefined;
-  /** A YAML number counts too, by its source text: never by way of a `number`. */
+  /** A YAML number is accepted too, by its source text and never through a `number`. */
   readonly orNumber: boolean;
   readonly secret: SecretRule | undefined;
 }
 
 /**
- * Whether what is left of a value, once its `${NAME}` placeholders are taken out, is a secret in itself.
- * A field without such a rule holds no secret.
+ * Whether the rest of a value, without its `${NAME}` placeholders, is a secret in itself. A field without such a rule
+ * contains no secret.
  */
 export type SecretRule = (residue: string) => boolean;
 
@@ -53,7 +53,7 @@ export interface ObjectShape {
   readonly fields: Readonly<Record<string, FieldShape>>;
 }
 
-/** One of several objects; the member named by `tag` says which. */
+/** One of several objects; the member named by `tag` determines which. */
 export interface TaggedShape {
   readonly kind: 'tagged';
   readonly tag: string;
@@ -67,7 +67,7 @@ export interface FieldShape {
   readonly shape: Shape;
 }
 
-/** A default is what the file might have said itself: it goes through the same codec. */
+/** A default is given as the file would write it, and goes through the same codec. */
 export type Presence =
   | { readonly kind: 'required' }
   | { readonly kind: 'optional' }

@@ -4,13 +4,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
-/** 64 KiB: the longest tokens and chains of certificates are a tenth of it. */
+/** 64 KiB, ten times the longest tokens and certificate chains. */
 const maxBytes = 64 * 1024;
 
-/** Reads a small text file whole. The left says what is wrong, with the path, and never with the content. */
+/** Reads a whole small text file. The error names the path and the problem, and never quotes the content. */
 export async function readSmallFile(path: string): Promise<Either<string, string>> {
   try {
-    // A pipe that nobody writes to would never be open otherwise.
+    // Otherwise opening a pipe that nobody writes to would never return.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       return (await file.stat()).isFile()
@@ -26,7 +26,7 @@ export async function readSmallFile(path: string): Promise<Either<string, string
   }
 }
 
-/** All of it, or one byte more than it may have. */
+/** The whole file, or one byte more than the limit. */
 async function beginningOf(file: FileHandle): Promise<Buffer> {
   const bytes = Buffer.alloc(maxBytes + 1);
   let length = 0;

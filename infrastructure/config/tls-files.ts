@@ -8,7 +8,7 @@ import type { LoadedConfig } from './load.ts';
 import { type ConfigProblem, finding } from './problem.ts';
 import { readSmallFile } from './small-file.ts';
 
-/** What two files of PEM hold that belong together. */
+/** The contents of a certificate file and its key file, both in PEM. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -17,11 +17,11 @@ export interface TlsFiles {
 
 export interface TlsFault {
   readonly key: 'cert_file' | 'key_file';
-  /** For an operator; it holds paths, and nothing of what the files hold. */
+  /** For an operator: names paths, and quotes nothing of the files. */
   readonly message: string;
 }
 
-/** Reads a certificate and its key, and whether the one is of the other. */
+/** Reads a certificate and its key, and checks that they belong together. */
 export async function readTlsFiles({
   certFile,
   keyFile,
@@ -53,7 +53,7 @@ export async function readTlsFiles({
     : E.right(files);
 }
 
-/** OpenSSL tells by an exception what cannot be read; its words are no help to who wrote the file. */
+/** `undefined` when OpenSSL throws. Its messages are no help to the author of the file. */
 function attempt<A>(read: () => A): A | undefined {
   try {
     return read();
@@ -65,7 +65,7 @@ function attempt<A>(read: () => A): A | undefined {
 /** The sections of the file that name certificates. */
 const sectionsOf = ({ tls, adminTls }: ServerConfig) => ({ tls, admin_tls: adminTls });
 
-/** What is wrong with the certificates that a file names. */
+/** Problems with the certificates that a file names. */
 export async function tlsProblems({ config, place }: LoadedConfig): Promise<readonly ConfigProblem[]> {
   const problems: ConfigProblem[] = [];
   for (const [section, settings] of Object.entries(sectionsOf(config.server))) {
@@ -77,10 +77,10 @@ export async function tlsProblems({ config, place }: LoadedConfig): Promise<read
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** Who renews certificates does so 30 days before their end, or with a third of a short life left. */
+/** Certificates are usually renewed 30 days before they expire, or with a third of a short life left. */
 const soonMs = 14 * dayMs;
 
-/** What is wrong, or soon will be, with the time of a certificate; undefined where nothing is. */
+/** Whether a certificate is not yet valid, has expired or expires soon; `undefined` when it is fine. */
 export function certificateTime(
   cert: string,
   now: number,
@@ -99,7 +99,7 @@ const timeWords = {
   'soon over': 'expires soon, at',
 } as const;
 
-/** What TLS can be spoken with, and no client will take, or not for long. */
+/** Warnings about certificates that TLS works with, but that clients reject, now or soon. */
 export async function tlsNotes(
   { config, place }: LoadedConfig,
   now: number,

@@ -6,24 +6,24 @@ import type { Json } from '../../domain/shared/json.ts';
 import { type ConfigProblem, type Finding, type Path, sorted } from './problem.ts';
 import { type Tree, toTree } from './yaml-tree.ts';
 
-/** From 1. */
+/** Both numbers are 1-based. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** Where a value stands, or its key; for what is not there the nearest place that would hold it. */
+/** Finds a value or its key. For a path that does not exist, the nearest place that would contain it. */
 export type Locate = (path: Path, of: Finding['of']) => Position;
 
-/** A YAML text as JSON, which still knows where everything stood. */
+/** A YAML text as JSON, with the positions of its values. */
 export interface YamlSource {
   readonly value: Json;
   readonly locate: Locate;
 }
 
 /**
- * Parses one YAML document. Numbers under `textKeys` stay the text that they are in the file. Everything wrong is
- * reported at once, in words of our own: the library's may quote the file, and with it a secret.
+ * Parses one YAML document. Numbers under `textKeys` keep their source text. All problems are reported at once, in our
+ * own words, because the library's messages may quote the file, and with it a secret.
  */
 export function readYaml(
   text: string,
@@ -55,7 +55,7 @@ export function readYaml(
       });
 }
 
-/** What follows an unquoted placeholder is read as something else: only what is before it is told beside it. */
+/** Everything after an unquoted placeholder is misread, so only problems before it are reported as well. */
 function syntaxProblems(
   text: string,
   syntax: readonly { readonly code: ErrorCode; readonly pos: readonly [number, number] }[],
@@ -69,17 +69,17 @@ function syntaxProblems(
   ];
 }
 
-/** Undefined of what is nested deeper than the stack of the library, which parses by recursion. */
+/** `undefined` when the text is nested deeper than the stack of the library, which parses by recursion. */
 function parsed(text: string, lineCounter: LineCounter): ReturnType<typeof parseDocument> | undefined {
   try {
     return parseDocument(text, {
       lineCounter,
       prettyErrors: false,
       stringKeys: true,
-      // Its check compares every key with every other; `toTree` has one that does not.
+      // The library's check compares every key with every other; the one in `toTree` does not.
       uniqueKeys: false,
       resolveKnownTags: false,
-      // Not 'silent': that would also let a second document pass unseen.
+      // Not 'silent', which would also let a second document pass unnoticed.
       logLevel: 'error',
     });
   } catch (error) {
@@ -88,7 +88,7 @@ function parsed(text: string, lineCounter: LineCounter): ReturnType<typeof parse
   }
 }
 
-/** The offset of the last step of a path that exists; a scalar's own, unless it is the key that is meant. */
+/** The offset of the last existing step of a path: that of its key, or of a scalar itself where the value is meant. */
 function offsetOf(root: Node, path: Path, of: Finding['of'], tree: Tree): number {
   let node: Node | null = root;
   let offset = startOf(root);
@@ -123,7 +123,7 @@ const notYaml = 'is not valid YAML';
 const tooDeep = 'is nested too deep';
 const unquotedPlaceholder = 'has a placeholder without quotes between braces or brackets: write "${NAME}"';
 
-/** What is wrong with the text, without quoting it. */
+/** Messages for syntax errors, without quoting the text. */
 const syntaxMessages: Partial<Record<ErrorCode, string>> = {
   BAD_DIRECTIVE: 'has a directive that means nothing here',
   BAD_DQ_ESCAPE: 'has an unknown escape in a double-quoted text: use single quotes, or \\\\ for a backslash',

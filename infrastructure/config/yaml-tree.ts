@@ -4,12 +4,12 @@ import { shownKey } from './shown-key.ts';
 
 /** Levels of nesting: extra_body of real routes stays below 10. */
 const maxDepth = 64;
-/** Uses of anchors, counted where they unfold. */
+/** Uses of anchors, counted where they are expanded. */
 const maxAliasUses = 1000;
-/** Values that anchors may unfold into: more than a hand-written file has, little enough to hold. */
+/** Values that anchors may expand to: more than a hand-written file has, but few enough to fit in memory. */
 const maxAliasedNodes = 100_000;
 
-/** Something that YAML allows and a configuration does not; `offset` counts characters of the text. */
+/** A construct that YAML allows and a configuration does not; `offset` counts characters of the text. */
 export interface TreeFault {
   readonly offset: number;
   readonly message: string;
@@ -18,13 +18,13 @@ export interface TreeFault {
 export interface Tree {
   readonly value: Json;
   readonly faults: readonly TreeFault[];
-  /** What each use of an anchor stands for. */
+  /** The node that each use of an anchor refers to. */
   readonly targets: ReadonlyMap<Node, Node>;
   /** The members of each map, by key. */
   readonly members: ReadonlyMap<Node, ReadonlyMap<string, MapEntry>>;
 }
 
-/** A key of a map, and what it holds. */
+/** A key of a map, and its value. */
 export interface MapEntry {
   readonly key: Node;
   readonly value: Node | null;
@@ -42,12 +42,12 @@ interface Reading {
 
 interface Place {
   readonly depth: number;
-  /** Inside an unfolding anchor: its definition has been seen, so anchors in it are not set again. */
+  /** Inside an expanded anchor. Its definition was read before, so anchors in it are not set again. */
   readonly aliased: boolean;
   readonly key: string | undefined;
 }
 
-/** The JSON of a node; what cannot be one is null there and a fault in the list. */
+/** Converts a node to JSON. Anything that JSON cannot represent becomes null and is reported as a fault. */
 export function toTree(root: Node, textKeys: ReadonlySet<string>): Tree {
   const reading: Reading = {
     textKeys,
@@ -113,7 +113,7 @@ function readAlias(alias: Alias, place: Place, reading: Reading): Json {
   return read(target, { ...place, depth: place.depth + 1, aliased: true }, reading);
 }
 
-/** One report of a kind is enough: a bomb would make thousands. */
+/** Reports each fault once, and at most 100 of them: a bomb of anchors would cause thousands. */
 function fault(node: Node, message: string, reading: Reading): null {
   const offset = node.range?.[0] ?? 0;
   const reported = reading.faults.some((each) => each.message === message && each.offset === offset);
