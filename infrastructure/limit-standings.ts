@@ -8,7 +8,7 @@ import {
   withTokens,
 } from '../domain/limits/rate-limit.ts';
 
-/** Remembered subjects: as many as there are keys. Beyond it the least recently seen ones are evicted. */
+/** Remembered subjects: as many as there are keys. Beyond that, the least recently seen ones are evicted. */
 const maxRemembered = 50_000;
 
 export function limitStandings(clock: Pick<Clock, 'now'>): LimitStandings {

@@ -147,7 +147,7 @@ function ownerFields(owner: KeyOwner | undefined) {
     : { team_id: owner.teamId, service_account_id: owner.serviceAccountId };
 }
 
-/** Outcomes of a login that reached the comparison. Any other error rejected it before anything was compared. */
+/** How an unsuccessful login ended. Any other error code means that it was refused before anything was compared. */
 const loginOutcomes: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_credentials: 'failed',
   second_factor_required: 'code_wanted',

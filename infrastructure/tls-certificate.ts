@@ -36,7 +36,7 @@ export async function certificateOf(
   let told: string | undefined;
   const followers: ((files: TlsFiles) => void)[] = [];
 
-  /** Two files cannot change at once, so a problem is logged only if the next look finds it again. */
+  /** Two files cannot be replaced atomically, so a problem is logged only if the next look finds it again. */
   const suspect = (problem: string): void => {
     if (problem === suspected && problem !== told) {
       log.error(

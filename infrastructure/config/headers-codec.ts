@@ -5,7 +5,7 @@ import type { HeadersShape } from './shape.ts';
 /** Header names and values, sent unchanged. */
 export type HeaderMap = Readonly<Record<string, string>>;
 
-/** Providers ask for a handful. Servers begin to refuse at about 32 KiB of headers. */
+/** Providers ask for a handful. Servers begin to refuse at 32 KiB of headers. */
 const maxHeaders = 32;
 const namePattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$";
 const valuePattern =

@@ -2,7 +2,7 @@ import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
 import { object, optional, refined } from './object-codecs.ts';
 import { integer, type TypeOf } from './scalar-codecs.ts';
 
-/** The minimum is 1: an owner that may do nothing needs no key, and with 0 would be told to come back in a minute. */
+/** The minimum is 1: an owner that may do nothing needs no key, and a limit of 0 would tell it to retry in a minute. */
 const most = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
 const limitsCodec = refined(

@@ -33,14 +33,14 @@ export interface LiveConfig {
 }
 
 /**
- * How many obtained tokens are redacted, the newest ones. They are valid for an hour, so this covers them and their
- * predecessors for more providers than anybody has.
+ * How many obtained tokens stay redacted, newest first. They are valid for an hour, so this covers the current and the
+ * previous ones of more providers than anybody has.
  */
 const maxConcealed = 256;
 
 /**
- * How many credentials that reloads removed are still redacted, the newest ones: requests in flight go on using them,
- * and upstreams repeat them. They are counted separately, so that hourly tokens do not evict them.
+ * How many credentials that reloads removed stay redacted, newest first: requests in flight go on using them, and
+ * upstreams repeat them. They are counted separately, so that hourly tokens do not evict them.
  */
 const maxFormer = 1024;
 

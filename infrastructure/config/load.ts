@@ -132,7 +132,7 @@ function loadedFrom(
   });
 }
 
-/** Adds later findings at paths that have none yet, so that a malformed id, say, is not reported as unknown as well. */
+/** Adds later findings only at paths that have none yet: a malformed id, say, is not reported as unknown as well. */
 function andElsewhere(found: readonly Finding[], later: readonly Finding[]): readonly Finding[] {
   const places = new Set(found.map(({ path }) => JSON.stringify(path)));
   return [...found, ...later.filter(({ path }) => !places.has(JSON.stringify(path)))];

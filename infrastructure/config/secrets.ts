@@ -23,7 +23,7 @@ const secretKeys: ReadonlySet<string> = new Set([
   'anthropicapikey',
 ]);
 
-/** Whether a key of `extra_body` has a secret value: one of the keys above, or one that stored bodies redact. */
+/** Whether a key of `extra_body` has a secret value: one of the above, or one that is redacted in stored bodies. */
 export const isSecretKey = (key: string): boolean =>
   secretKeys.has(key.toLowerCase().replace(/[-_]/g, '')) || kindOf(key) === 'redacted';
 

@@ -99,7 +99,7 @@ const timeWords = {
   'soon over': 'expires soon, at',
 } as const;
 
-/** Warnings about certificates that TLS works with, but that clients reject, now or soon. */
+/** Warnings about usable certificates that clients reject for their validity period, or soon will. */
 export async function tlsNotes(
   { config, place }: LoadedConfig,
   now: number,

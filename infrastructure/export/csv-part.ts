@@ -3,8 +3,8 @@ import type { PartFormat } from '../../application/ports/export.ts';
 import type { ExportRow } from '../../domain/export/export-columns.ts';
 
 /**
- * RFC 4180, compressed, as PostgreSQL's `copy … from … (format csv, header)` reads it: null is nothing between two
- * commas, an empty text is a pair of quotes.
+ * RFC 4180, compressed with gzip, as PostgreSQL's `copy … from … (format csv, header)` reads it: null is an empty
+ * field, an empty text is a pair of quotes.
  */
 export const csvPart: PartFormat = {
   extension: 'csv.gz',
@@ -24,7 +24,7 @@ export const csvPart: PartFormat = {
   },
 };
 
-/** So few, so that the text of a part is not there a second time. */
+/** Few enough that the text of a part is not in memory twice. */
 const rowsAtOnce = 1000;
 
 const csvLine = (row: ExportRow): string => `${row.map(csvCell).join(',')}\n`;

@@ -43,7 +43,7 @@ const types: Readonly<Record<CellKind, ParquetType>> = {
     scale: 0,
   },
   instant: { type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
-  // As text: a JSON column would be read and printed again, and lose digits.
+  // As text: a JSON column would be parsed and printed again, and lose digits.
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 };
 

@@ -12,13 +12,13 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { ObjectStorage, StorageFault } from '../../application/ports/export.ts';
 import type { ExportConfig } from '../config/export-config.ts';
 
-/** Ample for a part of some ten megabytes on a slow line; a storage that is silent for longer is not there. */
+/** Enough for a part of some ten megabytes on a slow line; a storage that is silent for longer is unavailable. */
 const connectMs = 10_000;
 const answerMs = 120_000;
-/** A call that fails on the way, or is answered 5xx or 429, is made again with growing pauses. */
+/** A call that fails on the network, or is answered 5xx or 429, is retried with growing pauses. */
 const maxAttempts = 5;
 
-/** A bucket of an S3-compatible storage. `close` lets go of its connections. */
+/** A bucket of an S3-compatible storage. `close` closes its connections. */
 export function s3Storage(
   { endpoint, region, pathStyle, auth }: ExportConfig,
   bucket: string,
@@ -30,7 +30,7 @@ export function s3Storage(
     ...(auth.mode === 'default_chain' ? {} : { credentials: staticCredentials(auth) }),
     maxAttempts,
     requestHandler: { connectionTimeout: connectMs, requestTimeout: answerMs, throwOnRequestTimeout: true },
-    // The signature holds each body's SHA-256; other checksums are no part of what compatible storages have.
+    // The signature covers each body's SHA-256; compatible storages need not support other checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
@@ -88,7 +88,7 @@ const wordsOf = ({ words }: Refusal): StorageFault => words;
 const done = (answered: Either<Refusal, unknown>): Either<StorageFault, undefined> =>
   E.bimap(wordsOf, () => undefined)(answered);
 
-/** What the storage or the way to it says, by its code: messages of the library may hold parts of a request. */
+/** The error of the storage or the network, by its code: messages of the library may contain parts of a request. */
 async function answer<A>(what: string, ask: () => Promise<A>): Promise<Either<Refusal, A>> {
   try {
     return E.right(await ask());

@@ -9,7 +9,7 @@ import { implicitTlsPort, type MailConfig } from '../config/server-config.ts';
 export interface MailBounds {
   /** Name look-up, connection, greeting and TLS, together. */
   readonly connectMs: number;
-  /** Silence of the server: some look at a mail for a while before they take it. */
+  /** The longest silence of the server: some inspect a mail for a while before they accept it. */
   readonly silenceMs: number;
   /** The whole attempt, which ends within 60 s (rule 41.6). */
   readonly attemptMs: number;
@@ -17,7 +17,7 @@ export interface MailBounds {
 
 const usualBounds: MailBounds = { connectMs: 10_000, silenceMs: 30_000, attemptMs: 55_000 };
 
-/** Mail over SMTP, one connection for each attempt. The library is loaded with the first mail. */
+/** Mail over SMTP, with one connection for each attempt. The library is loaded with the first mail. */
 export const smtpMailer = (
   config: () => MailConfig | undefined,
   bounds: MailBounds = usualBounds,
@@ -30,12 +30,12 @@ export const smtpMailer = (
     try {
       await createTransport(transportOf(settings, bounds)).sendMail({
         ...mail,
-        // What looks like an encoded word (RFC 2047) would be decoded by whoever reads it.
+        // A mail program would decode anything that looks like an encoded word (RFC 2047).
         subject: mail.subject.replaceAll('=?', '= ?'),
         from: settings.from,
-        // As an object it is one address, whatever it holds.
+        // An object is one address, whatever it contains.
         to: { name: '', address: to },
-        // RFC 3834: nobody's absence notice is an answer to this.
+        // RFC 3834: keeps absence notices from being sent in reply.
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal,
       });
@@ -61,7 +61,9 @@ const transportOf = ({ smtp }: MailConfig, { connectMs, silenceMs }: MailBounds)
     : { auth: { user: smtp.credentials.username, pass: smtp.credentials.password } }),
 });
 
-/** What the server or the network said, without the password: as it is, as it was sent, and as others spell it. */
+/**
+ * The error of the server or the network, without the password in any form: plain, escaped, or base64 as it was sent.
+ */
 function reasonOf(error: unknown, { smtp }: MailConfig): string {
   const { username = '', password } = smtp.credentials ?? {};
   const secrets =

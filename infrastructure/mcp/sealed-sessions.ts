@@ -9,7 +9,7 @@ const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Characters of an id: clients take 16 KiB of headers, the gateway 32. */
+/** The longest id, in characters: clients accept 16 KiB of headers, the gateway 32. */
 const maxIdChars = 12 * 1024;
 
 const notFound: Either<McpError, never> = E.left({
@@ -27,12 +27,12 @@ const tooLong: Either<McpError, never> = E.left({
   message: 'The ids of the servers’ sessions are too long to be kept.',
 });
 
-/** What waits in front of a session's words: those of other places and keys do not open with it. */
+/** The additional authenticated data of a session: it does not open with another API key or at another path. */
 const boundTo = (apiKeyId: string, place: string): Buffer => Buffer.from(JSON.stringify([apiKeyId, place]));
 
 /**
- * Sessions as their own ids, sealed (AES-256-GCM) with the secret of the database, and bound to the key that they were
- * made for and to the path that they are of.
+ * Sessions that are their own ids: sealed (AES-256-GCM) with the secret of the database, and bound to the API key that
+ * they were made for and to their path.
  */
 export function sealedSessions(
   secret: () => Promise<Buffer>,

@@ -8,17 +8,17 @@ import type { McpAuth } from '../config/mcp-config.ts';
 import { type CredentialLease, Renewed } from '../providers/auth/renewed.ts';
 import { maxTokenBytes, tokenFailure } from '../providers/auth/token-service.ts';
 
-/** The headers that prove to a server who the gateway is. */
+/** The headers that authenticate the gateway to a server. */
 type CredentialHeaders = Readonly<Record<string, string>>;
 
 export interface ServerCredentials {
   readonly headers: () => Promise<Either<McpError, CredentialHeaders>>;
-  /** The server answered 401 to them. */
+  /** To be called when the server answered 401 to these headers. */
   readonly refused: (headers: CredentialHeaders) => void;
 }
 
 export interface CredentialContext {
-  /** Keeps an obtained token out of everything that is told. */
+  /** Has an obtained token redacted wherever texts are stored or shown. */
   readonly conceal: (secret: string) => void;
   readonly warn: (message: string) => void;
 }
@@ -46,7 +46,7 @@ const bearer = (token: string): CredentialHeaders => ({ authorization: `Bearer $
 type ClientCredentials = Extract<McpAuth, { readonly mode: 'oauth_client_credentials' }>;
 
 function clientCredentials(auth: ClientCredentials, { conceal, warn }: CredentialContext): ServerCredentials {
-  // As servers themselves are spoken to: `upstreams.ts` says why.
+  // Without HTTP/2, like the connections to the servers themselves: `upstreams.ts` says why.
   const dispatcher = new Agent({ allowH2: false });
   const tokens = new Renewed<CredentialHeaders>({
     name: 'the access token of an MCP server',
@@ -75,7 +75,7 @@ const noCredentials = (): McpError => ({
   message: 'The gateway could not obtain credentials for the server.',
 });
 
-/** What a token is good for where the service does not say it. */
+/** The lifetime of a token where the service does not state one. */
 const usualSecs = 300;
 
 async function obtain(

@@ -17,7 +17,7 @@ import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
 
 const connectMs = 10_000;
-/** Unused connections are kept this long where the server does not say more: many close theirs after 5 seconds. */
+/** How long idle connections are kept unless the server says otherwise: many close theirs after 5 seconds. */
 const keepAliveMs = 4_000;
 
 interface ReadyServer {
@@ -31,14 +31,14 @@ export interface McpServerPool extends McpUpstreams {
   readonly close: () => Promise<void>;
 }
 
-/** The only caller of MCP servers. Connections live as long as a server's configuration does. */
+/** The only client of MCP servers. Connections live as long as a server's configuration does. */
 export function mcpUpstreams(
   configured: () => readonly McpServerConfig[],
   context: CredentialContext,
 ): McpServerPool {
   const ready = new Map<string, ReadyServer>();
   let seen = configured();
-  /** What a reload has taken away ends with what is under way there. */
+  /** Closes the pools of servers that a reload removed, once their requests in flight have ended. */
   const letGo = (): void => {
     const servers = configured();
     if (servers === seen) return;
@@ -55,7 +55,7 @@ export function mcpUpstreams(
     if (config === undefined) return undefined;
     const known = ready.get(id);
     if (known !== undefined && known.config === config) return known;
-    // A reload reads everything anew; what says the same keeps its connections and its tokens.
+    // A reload decodes everything again; a server whose configuration is equal keeps its connections and its tokens.
     if (known !== undefined && isDeepStrictEqual(known.config, config)) {
       const kept = { ...known, config };
       ready.set(id, kept);
@@ -83,11 +83,12 @@ export function mcpUpstreams(
   };
 }
 
-/** Time is the exchange's own business, with one bound for all of it. */
+/** `Exchange` has one timeout for the whole exchange, so those of the pool are off. */
 const poolOf = ({ url }: McpServerConfig): Pool =>
   new Pool(new URL(url).origin, {
     connect: { timeout: connectMs, lookup: sharedLookup() },
-    // Each message has a connection of its own: what becomes of it is the fault of one, and none waits for its handshake.
+    // Without HTTP/2 each message has a connection of its own: a broken one fails only that message, and no message
+    // waits for the handshake of another's connection.
     allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -141,7 +142,7 @@ const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): 
   ...credentials,
 });
 
-/** One exchange: it ends by itself, by the caller's signal, or when its time is over. */
+/** One exchange. It ends by itself, by the caller's signal, or at its timeout. */
 class Exchange {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout | undefined;
@@ -165,7 +166,7 @@ class Exchange {
 
   private readonly stop = (): void => this.controller.abort();
 
-  /** Nothing more is waited for. */
+  /** Stops the timer and no longer listens to the caller's signal. */
   over(): void {
     clearTimeout(this.timer);
     this.ask.signal.removeEventListener('abort', this.stop);
@@ -181,9 +182,9 @@ class Exchange {
   }
 }
 
-/** What an answer may be. */
+/** The bounds of an answer. */
 interface AnswerBounds {
-  /** Of one message. */
+  /** The largest size of one message. */
   readonly maxBytes: number;
   readonly memory: AnswerMemory;
 }
@@ -225,13 +226,13 @@ async function replyOf(
   });
 }
 
-/** What a server may call a session: visible ASCII, and not longer than a caller can carry. */
+/** A server's id for a session: visible ASCII, and short enough for a caller to carry. */
 const sessionIn = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' && /^[\x21-\x7e]{1,1024}$/.test(value) ? value : undefined;
 
 const asBuffer = (piece: unknown): Buffer => (Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece)));
 
-/** Clients pass events of other names over: some servers beat with them. */
+/** Clients ignore events of other names, which some servers send as heartbeats. */
 const isMessage = (event: string | undefined): boolean => event === undefined || event === 'message';
 
 async function* framesOf(

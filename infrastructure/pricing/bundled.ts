@@ -21,14 +21,14 @@ const catalogueRow = t.strict({
 const catalogueRows = t.array(catalogueRow);
 
 /**
- * The prices that ship with the gateway. Read and decoded at each call, so call it once, at start. A file that is
- * missing or malformed is a defect of the installation and throws: a gateway that starts without its prices
- * would count nothing against any budget.
+ * The prices that ship with the gateway. Each call reads and decodes the file, so call it once, at startup. A missing
+ * or malformed file is a defect of the installation and throws: a gateway without its prices would count nothing
+ * against any budget.
  */
 export const bundledCatalogue = (): readonly CatalogueEntry[] =>
   decodeCatalogue(readFileSync(new URL('./catalogue.json', import.meta.url), 'utf8'));
 
-/** The entries of a catalogue file's text; throws, naming the first bad place, if there is anything amiss. */
+/** The entries of a catalogue file's text. Throws on any fault, naming the first bad place. */
 export function decodeCatalogue(text: string): readonly CatalogueEntry[] {
   const decoded = catalogueRows.decode(JSON.parse(text));
   if (E.isLeft(decoded)) throw new TypeError(`price catalogue: ${firstFault(decoded.left)}`);

@@ -6,15 +6,15 @@ import { NumberText } from './number-text.ts';
 /** The number grammar of JSON (RFC 8259 §6): sign, whole part, fraction, exponent. */
 const jsonNumber = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Longest source text that is read: a binary double written out needs 25 characters, so 100 is no price. */
+/** The longest text of a number that is read: a binary double needs 25 characters, so 100 is no price. */
 const maxSourceLength = 100;
 
-/** Largest exponent that is expanded: beyond the 308 of a double nothing was meant as a price. */
+/** The largest exponent that is expanded: nothing beyond the 308 of a double is meant as a price. */
 const maxExponent = 400;
 
 /**
- * `source × 10^places` as plain decimal text without trailing zeros, by moving the point: no binary fraction is
- * ever made of it. Absent if `source` is no JSON number or is longer or further scaled than any price.
+ * `source × 10^places` as plain decimal text without trailing zeros, made by moving the decimal point, never through a
+ * binary fraction. `undefined` if `source` is not a JSON number, or is longer or has a larger exponent than any price.
  */
 export function shiftDecimal(source: string, places: number): string | undefined {
   const parts = source.length > maxSourceLength ? null : jsonNumber.exec(source);
@@ -31,18 +31,18 @@ export function shiftDecimal(source: string, places: number): string | undefined
   return text === '0' ? text : sign + text;
 }
 
-/** Whether both are numbers, and the same one. */
+/** Whether both are numbers of the same value. */
 export const isSameNumber = (one: unknown, other: unknown): boolean =>
   one instanceof NumberText &&
   other instanceof NumberText &&
   shiftDecimal(one.source, 0) === shiftDecimal(other.source, 0);
 
-/** Whether decimal text of `shiftDecimal` is nothing at all. */
+/** Whether decimal text from `shiftDecimal` is zero. */
 export const isZero = (decimal: string): boolean => decimal === '0';
 
 /**
- * The text of a price in USD per million tokens from a JSON number `source` that counts in 10^−places of it.
- * Left: the reason why the catalogue cannot carry it exactly with at most 6 decimals (rule 36.1).
+ * The text of a price in USD per million tokens, from a JSON number `source` in units of 10^−places USD per million.
+ * The error says why the catalogue cannot carry it exactly with at most 6 decimals (rule 36.1).
  */
 export function priceText(source: string, places: number): Either<string, string> {
   const text = shiftDecimal(source, places);

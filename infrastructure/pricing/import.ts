@@ -8,35 +8,35 @@ import { isModelsDevApi, modelsDevRows } from './models-dev.ts';
 import { members, parseKeepingNumbers } from './number-text.ts';
 import type { PriceRow, RowPrice } from './price-row.ts';
 
-/** What the file does not say about its prices and the importer must. */
+/** What the file does not say about its prices, so that the importer must. */
 export interface ImportOptions {
-  /** RFC 3339 UTC instant from which the prices hold. */
+  /** RFC 3339 UTC instant from which the prices apply. */
   readonly effectiveFrom: string;
   /** Where the file comes from, with its date; one line. */
   readonly source: string;
 }
 
-/** A row that people should know of: its name in the file, and why. */
+/** A row to report to people: its name in the file, and the reason. */
 export interface ListedRow {
   readonly model: string;
   readonly reason: string;
 }
 
-/** The prices that could be carried exactly, and every row that is not, or not wholly, among them. */
+/** The prices that could be carried exactly, and every row that was not carried, or not completely. */
 export interface ImportedPrices {
   /** Sorted by provider, then model; one for each pair. */
   readonly entries: readonly CatalogueEntry[];
   readonly skipped: readonly ListedRow[];
-  /** Rows among the entries whose file also prices something that a caller can ask for and no entry carries. */
+  /** Rows with an entry for which the file also prices something that a caller can ask for and no entry carries. */
   readonly notes: readonly ListedRow[];
 }
 
-/** Longest file that is read, in characters; the two public ones have 3 and 4 million. */
+/** The longest file that is read, in characters; the two public ones have 3 and 4 million. */
 const maxFileLength = 64 * 1024 * 1024;
 
 /**
- * Reads LiteLLM's `model_prices_and_context_window.json` or models.dev's `api.json`, told apart by their shape.
- * Left: the file is neither, or the options are no date and source.
+ * Reads LiteLLM's `model_prices_and_context_window.json` or models.dev's `api.json`, distinguished by their shape. The
+ * error says why the file or an option is not valid.
  */
 export function importPrices(text: string, options: ImportOptions): Either<string, ImportedPrices> {
   if (!isUtcInstant(options.effectiveFrom))
@@ -58,7 +58,7 @@ function rowsOf(file: unknown): Either<string, readonly PriceRow[]> {
 }
 
 /**
- * Of rows that end as the same pair the first stands if all say the same price; if they differ, none is exact and
+ * Of several rows for the same pair, the first is kept if all have the same price. If prices differ, none is exact and
  * all are skipped.
  */
 function withoutDuplicates(rows: readonly PriceRow[]): readonly PriceRow[] {

@@ -7,7 +7,7 @@ import { litellmPair } from './provider-names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** LiteLLM writes USD per token: six places to the left of USD per million. */
+/** LiteLLM writes USD per token: six decimal places from USD per million. */
 const places = 6;
 
 /** The modes that are charged by text tokens; images, speech, video, search and the rest are not. */
@@ -27,8 +27,8 @@ const always =
     verdict;
 
 /**
- * The first rule whose pattern fits a field decides. Cached and batch prices do not count against a row: tokens
- * are charged at the input price whether cached or not, and there is no batch call to the gateway.
+ * The first rule whose pattern matches a field decides. Cached and batch prices do not keep a row from being carried:
+ * tokens are charged at the input price whether cached or not, and the gateway has no batch calls.
  */
 const fieldRules: readonly FieldRule[] = [
   { pattern: /^(input|output)_cost_per_token$/, judge: always('carried') },
@@ -79,11 +79,11 @@ const fieldRules: readonly FieldRule[] = [
   },
 ];
 
-/** Whether the file is LiteLLM's map: model names to rows that name their `litellm_provider`. */
+/** Whether the file is LiteLLM's map: an object of models, whose rows name their `litellm_provider`. */
 export const isLitellmMap = (file: Fields): boolean =>
   Object.values(file).some((row) => typeof members(row)?.['litellm_provider'] === 'string');
 
-/** Every row of `model_prices_and_context_window.json`, in its order. */
+/** Every row of `model_prices_and_context_window.json`, in file order. */
 export const litellmRows = (file: Fields): readonly PriceRow[] =>
   Object.entries(file).map(([key, row]) => ({ model: key, price: litellmPrice(key, members(row)) }));
 
@@ -122,16 +122,16 @@ function litellmPrice(key: string, row: Fields | undefined): Either<string, RowP
 const judge = (field: string, row: Fields, key: string): Verdict =>
   fieldRules.find(({ pattern }) => pattern.test(field))?.judge(field, row, key) ?? 'carried';
 
-/** Models that search in every call, so that the search fee is part of each price. */
+/** Models that search in every call, so that every call costs the search fee. */
 const alwaysSearches = (row: Fields, key: string): boolean =>
   row['litellm_provider'] === 'perplexity' || /search/.test(key);
 
-/** Whether a token of another kind costs what a text token of the same direction does. */
+/** Whether a token of another kind costs the same as a text token of the same direction. */
 function isPricedAsText(field: string, row: Fields): boolean {
   const text = field.startsWith('input') ? 'input_cost_per_token' : 'output_cost_per_token';
   return isSameNumber(row[field], row[text]);
 }
 
-/** No fee at all: a written zero or null. */
+/** Whether there is no fee: a written zero or null. */
 const isNothing = (value: unknown): boolean =>
   value === null || (value instanceof NumberText && isZero(shiftDecimal(value.source, 0) ?? value.source));

@@ -10,11 +10,11 @@ type Fields = Readonly<Record<string, unknown>>;
 /** models.dev writes USD per million tokens. */
 const places = 0;
 
-/** Whether the file is models.dev's: provider names to objects that hold `models`. */
+/** Whether the file is that of models.dev: an object of providers that have `models`. */
 export const isModelsDevApi = (file: Fields): boolean =>
   Object.values(file).some((provider) => members(members(provider)?.['models']) !== undefined);
 
-/** Every model of `api.json`, named `provider/model`, in its order. */
+/** Every model of `api.json`, named `provider/model`, in file order. */
 export const modelsDevRows = (file: Fields): readonly PriceRow[] =>
   Object.entries(file).flatMap(([provider, value]) => {
     const models = members(members(value)?.['models']);
@@ -47,7 +47,7 @@ function modelsDevPrice(provider: string, model: string, row: Fields): Either<st
   });
 }
 
-/** The output price of a model that makes images, speech or video is not one of text tokens. */
+/** The output price of a model that makes images, speech or video is not a price of text tokens. */
 function outputReason(row: Fields): string | undefined {
   const made = members(row['modalities'])?.['output'];
   const other = Array.isArray(made) ? made.find((kind) => kind !== 'text') : undefined;
@@ -74,7 +74,7 @@ function costReason(cost: Fields): string | undefined {
   return hasOwnPrice(cost, 'reasoning', 'output') ? 'reasoning tokens have their own price' : undefined;
 }
 
-/** Whether `field` is there and says anything else than the price of text. */
+/** Whether `field` is present and differs from the price of text. */
 function hasOwnPrice(cost: Fields, field: string, text: 'input' | 'output'): boolean {
   const own = cost[field];
   if (own === undefined || own === null) return false;

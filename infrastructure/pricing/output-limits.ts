@@ -4,20 +4,21 @@ import * as t from 'io-ts';
 
 const rows = t.array(
   t.strict({
-    /** As the id of the model begins, without dates and other suffixes. */
+    /** The beginning of the model's id, without dates and other suffixes. */
     model: t.refinement(t.string, (text) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text), 'name'),
     max_output_tokens: t.refinement(t.Integer, (count) => count > 0, 'limit'),
     source: t.string,
   }),
 );
 
-/** The most tokens that a model can answer with, by the name that its upstream has for it; undefined: unknown. */
+/** The most tokens of a model's answer, by the upstream's name of the model; `undefined` when unknown. */
 export type OutputLimits = (upstreamModel: string) => number | undefined;
 
 /**
- * The output limits that ship with the gateway beside its prices. A name counts inside a longer id too
- * (`anthropic/…`, `us.anthropic.…-v1:0`, an ARN): a limit is the model's, whoever serves it. Of several the longest
- * counts, so that `claude-opus-5` does not speak for `claude-opus-5-5`. A malformed file is a defect and throws.
+ * The output limits that ship with the gateway beside its prices. A name also matches inside a longer id
+ * (`anthropic/…`, `us.anthropic.…-v1:0`, an ARN), as a limit belongs to the model, whoever serves it. The longest
+ * matching name wins, so that `claude-opus-5` does not apply to `claude-opus-5-5`. A malformed file is a defect and
+ * throws.
  */
 export function bundledOutputLimits(): OutputLimits {
   const text = readFileSync(new URL('./output-limits.json', import.meta.url), 'utf8');
@@ -32,6 +33,6 @@ export function bundledOutputLimits(): OutputLimits {
   };
 }
 
-/** Some write the version with a dot: `claude-opus-5.5`. */
+/** Some providers write the version with a dot: `claude-opus-5.5`. */
 const shapeOf = (model: string): RegExp =>
   new RegExp(`(?:^|[^a-z0-9])${model.replaceAll(/(?<=\d)-(?=\d)/g, '[-.]')}(?![a-z0-9])`);

@@ -5,9 +5,9 @@ import { isZero, priceText } from './decimal-text.ts';
 import { NumberText } from './number-text.ts';
 import type { Pair } from './provider-names.ts';
 
-/** What an import reads from one row of a foreign price file: a price, or the reason why there is none. */
+/** One row of a foreign price file: its price, or the reason why it has none to import. */
 export interface PriceRow {
-  /** The row's name as the file has it, for the lists that people read. */
+  /** The row's name in the file, for the lists that people read. */
   readonly model: string;
   readonly price: Either<string, RowPrice>;
 }
@@ -17,11 +17,11 @@ export interface RowPrice {
   readonly pair: Pair;
   readonly inputUsdPerMillion: string;
   readonly outputUsdPerMillion: string;
-  /** What the file prices apart and a caller has to ask for; empty if there is nothing. */
+  /** What the file prices separately and a caller has to ask for; empty if there is nothing. */
   readonly notCarried: readonly string[];
 }
 
-/** The two numbers of a row as the file has them, absent or of any type. */
+/** The two prices of a row as the file has them: absent, or of any type. */
 export interface WrittenPrices {
   readonly input: unknown;
   readonly output: unknown;
@@ -31,8 +31,8 @@ export interface WrittenPrices {
 }
 
 /**
- * The two price texts. An absent output price is a reason to skip, never 0, except for embeddings, which have no
- * output. A written zero is not told apart from a price that the file's authors did not know, so it is skipped too.
+ * The two price texts. An absent output price is a reason to skip the row, never 0, except for embeddings, which have
+ * no output. A zero cannot be told from a price that the file's authors did not know, so it is skipped too.
  */
 export function textTokenPrices(
   written: WrittenPrices,

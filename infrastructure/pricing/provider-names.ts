@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
-/** What a price is found by: both parts match exactly or the request is `unpriced`. */
+/** The key of a price: both parts match exactly, or the request is `unpriced`. */
 export interface Pair {
   readonly pricingProviderId: string;
   readonly upstreamModel: string;
 }
 
-/** Names that price files give to providers for which this catalogue has another; any other name is kept. */
+/** Names in price files of providers that this catalogue names differently; all other names are kept. */
 const canonicalIds: ReadonlyMap<string, string> = new Map([
   ['text-completion-openai', 'openai'],
   ['azure_text', 'azure'],
@@ -28,7 +28,7 @@ const canonicalIds: ReadonlyMap<string, string> = new Map([
 const canonicalId = (name: string): string =>
   name.startsWith('vertex_ai-') ? 'google' : (canonicalIds.get(name) ?? name);
 
-/** Providers whose LiteLLM keys put a region or a kind of deployment before the model. */
+/** Providers whose LiteLLM keys have a region or a deployment type before the model. */
 const regional: ReadonlySet<string> = new Set(['azure', 'bedrock', 'bedrock_mantle']);
 
 /** Platform A names a model by publisher; price files leave the publisher of these out. */
@@ -37,15 +37,15 @@ const publishers: readonly (readonly [RegExp, string])[] = [
   [/^claude-/, 'anthropic'],
 ];
 
-/** What the configuration takes as the id of a provider. */
+/** Ids that the configuration accepts, except for those with `:`, `/` or `@`. */
 const providerId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** Printable without blanks; the longest public names have about 120 characters. */
 const modelName = /^[\x21-\x7e]{1,256}$/;
 
 /**
- * The pair of a LiteLLM row: `litellm_provider` gives the id, the key the model, without its first segment if
- * that is the provider's route (`groq/…`, `mistral/…`, `vertex_ai/…`).
+ * The pair of a LiteLLM row. The id comes from `litellm_provider`, and the model from the key, without its first
+ * segment if that is the provider's route (`groq/…`, `mistral/…`, `vertex_ai/…`).
  */
 export function litellmPair(provider: string, key: string): Either<string, Pair> {
   const id = canonicalId(provider);
@@ -56,13 +56,13 @@ export function litellmPair(provider: string, key: string): Either<string, Pair>
   return provider.startsWith('vertex_ai') ? platformPair(id, model) : checked(id, model);
 }
 
-/** The pair of a models.dev row: the provider's key gives the id, the model's key is kept as it is. */
+/** The pair of a models.dev row. The id comes from the provider's key; the model's key is kept unchanged. */
 export const modelsDevPair = (provider: string, model: string): Either<string, Pair> =>
   provider.startsWith('google-vertex')
     ? platformPair(canonicalId(provider), model)
     : checked(canonicalId(provider), model);
 
-/** Platform A: `publisher/model`; `@default` stands for "no version named" and is no part of the name. */
+/** Platform A: `publisher/model`. `@default` means that no version is named, and is not part of the name. */
 function platformPair(id: string, name: string): Either<string, Pair> {
   const model = name.replace(/@default$/, '');
   if (model.includes('/')) return checked(id, model);

@@ -4,23 +4,26 @@ import { isObject, isString, parseJson } from '../../domain/shared/json.ts';
 import { maxParsedDepth } from '../../domain/shared/limits.ts';
 import { nestsDeeperThan } from '../../domain/shared/nesting.ts';
 
-/** One exchange with the provider, its whole body in it: a person waits for two or three of them. */
+/** The timeout of one exchange with the provider, including the whole body. A person waits for two or three of them. */
 const exchangeWithinMs = 5000;
 
 /** Metadata, keys and tokens are a few kilobytes. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Says that an answer was not read to its end. */
+/** Thrown when an answer is larger than the limit, and was not read to its end. */
 class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
-/** Says that an answer, or the ID token in it, is nested deeper than anything is parsed. */
+/** Thrown when an answer, or the ID token in it, is nested deeper than anything may be parsed. */
 class AnswerTooDeep extends Error {
   override readonly name = 'AnswerTooDeep';
 }
 
-/** `fetch` that follows no redirect, ends in time, and reads no more than a megabyte, of JSON that can be parsed. */
+/**
+ * `fetch` that follows no redirects, has a timeout, and rejects answers over a megabyte and JSON nested too deep to
+ * parse.
+ */
 export const boundedFetch: CustomFetch = async (url, { method, headers, body }) => {
   const signal = AbortSignal.timeout(exchangeWithinMs);
   const options: RequestInit = { headers, redirect: 'manual', signal };
@@ -29,7 +32,7 @@ export const boundedFetch: CustomFetch = async (url, { method, headers, body }) 
   const whole = await readWhole(answer);
   if (isTooDeep(whole)) throw new AnswerTooDeep('the provider sent what is nested too deep');
   const { status } = answer;
-  // Without the words of its status, which may hold what a `Response` of one's own may not.
+  // The status text is left out: it may contain what the constructor of `Response` rejects.
   return new Response(isEmpty.has(status) ? null : whole, { status, headers: answer.headers });
 };
 
@@ -47,7 +50,10 @@ async function readWhole(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-/** The library leaves parsing to the engine, which what is nested some thousand levels deep may end (`parseText`). */
+/**
+ * The library parses with the engine's own `JSON.parse`, in which nesting of some thousand levels may crash the process
+ * (`parseText`).
+ */
 function isTooDeep(whole: Uint8Array<ArrayBuffer>): boolean {
   const text = Buffer.from(whole.buffer).toString();
   const answer = parseJson(text);

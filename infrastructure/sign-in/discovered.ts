@@ -1,10 +1,10 @@
-/** What a provider publishes seldom changes; its keys are renewed by the library. */
+/** Providers seldom change what they publish, and the library renews their keys. */
 const freshMs = 60 * 60_000;
 
-/** Where it cannot be asked again, what it published is used on for this long. */
+/** How long the last value stays in use when it cannot be renewed. */
 const usableMs = 24 * 60 * 60_000;
 
-/** After a failure nobody asks again for this long: a dead provider is not asked by every browser. */
+/** After a failure nobody asks again for this long, so that not every browser causes a request to a dead provider. */
 const pauseMs = 1000;
 
 interface Held<A> {
@@ -13,7 +13,7 @@ interface Held<A> {
   readonly freshUntil: number;
 }
 
-/** What is found out once for all who need it, and again when it has become old. */
+/** A value that is discovered once for all callers, and again when it is no longer fresh. */
 export class Discovered<A> {
   private readonly discover: () => Promise<A>;
   private readonly now: () => number;
@@ -21,13 +21,13 @@ export class Discovered<A> {
   private discovery: Promise<A> | undefined;
   private failure: { readonly error: unknown; readonly until: number } | undefined;
 
-  /** Lengths of time alone are asked of `now`, so the wall clock, which may be set back, is not read. */
+  /** `now` is for durations only, so the wall clock, which may be set back, is not read. */
   constructor(discover: () => Promise<A>, now = () => performance.now()) {
     this.discover = discover;
     this.now = now;
   }
 
-  /** What is fresh at once, else what is found now; what is old where nothing can be found. */
+  /** The value at once while it is fresh, else the newly discovered one, or the old one when discovery fails. */
   async current(): Promise<A> {
     const { held, failure } = this;
     const now = this.now();
@@ -40,7 +40,7 @@ export class Discovered<A> {
     }
   }
 
-  /** Nothing comes of it any more: whoever is next finds it out anew, and uses it on where nothing can be found. */
+  /** Marks the value as stale: the next caller discovers it again, and falls back to it when that fails. */
   doubt(): void {
     if (this.held !== undefined) this.held = { ...this.held, freshUntil: this.now() };
   }

@@ -2,8 +2,8 @@ import type { IdentityProvider } from '../../application/ports/sign-in.ts';
 import type { OidcConfig } from '../config/admin-auth-config.ts';
 
 /**
- * One identity provider under one configuration, and where it sends browsers back to. Its library is loaded with the
- * first sign-in: most replicas never see one, and would hold it in memory all the same.
+ * One identity provider under one configuration, with the URI that it redirects browsers to. The library is loaded with
+ * the first sign-in: most replicas never have one, and would keep it in memory all the same.
  */
 export function identityProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
   let loaded: Promise<IdentityProvider> | undefined;
@@ -11,7 +11,7 @@ export function identityProvider(oidc: OidcConfig, redirectUri: string): Identit
     loaded ??= import('./openid-provider.ts')
       .then(({ openIdProvider }) => openIdProvider(oidc, redirectUri))
       .catch((error: unknown) => {
-        // There may have been too many open files.
+        // Too many open files may have been the cause, so the next call loads it again.
         loaded = undefined;
         throw error;
       });

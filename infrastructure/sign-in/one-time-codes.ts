@@ -6,10 +6,10 @@ import { totpDigits, totpStepMs } from '../../domain/identity/second-factor.ts';
 /** As long as the hash, as RFC 4226 recommends. */
 const secretBytes = 20;
 
-/** What authenticators show beside the person's e-mail address. */
+/** Authenticators show it beside the person's e-mail address. */
 const issuer = 'Model gateway';
 
-/** SHA-1: several authenticators ignore any other that the link names. */
+/** SHA-1, as several authenticators ignore any other algorithm that the link names. */
 const algorithm = 'SHA1';
 
 const secretOf = (bytes: Uint8Array): Secret => new Secret({ buffer: new Uint8Array(bytes).buffer });
@@ -17,7 +17,7 @@ const secretOf = (bytes: Uint8Array): Secret => new Secret({ buffer: new Uint8Ar
 const totpOf = (secret: Secret, email: string): TOTP =>
   new TOTP({ issuer, label: email, secret, algorithm, digits: totpDigits, period: totpStepMs / 1000 });
 
-/** RFC 6238, by the library. */
+/** RFC 6238, implemented by the library. */
 export const oneTimeCodes: OneTimeCodes = {
   newSecret: () => randomBytes(secretBytes),
   isCodeOf: (secret, step, digits) =>

@@ -10,14 +10,14 @@ import { boundedFetch } from './bounded-fetch.ts';
 import { Discovered } from './discovered.ts';
 import { providerFault } from './provider-fault.ts';
 
-/** One identity provider under one configuration, and where it sends browsers back to. */
+/** One identity provider under one configuration, with the URI that it redirects browsers to. */
 export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
   const discovered = new Discovered(() => discover(oidc));
   const asking = async <A>(
     ask: (configuration: client.Configuration) => Promise<A>,
   ): Promise<Either<ProviderFault, A>> => {
     const configuration = await caught(() => discovered.current());
-    // What is wrong before anybody was asked about is the provider's, not that person's.
+    // Discovery is not about a person, so its failure is always that of the provider.
     if (E.isLeft(configuration)) return E.left({ ...configuration.left, kind: 'unavailable' });
     const answer = await caught(() => ask(configuration.right));
     if (E.isLeft(answer) && answer.left.kind === 'unavailable') discovered.doubt();
@@ -51,7 +51,7 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
   };
 }
 
-/** Expected failures of the provider are values; the library throws them. */
+/** The library throws expected failures of the provider; here they become values. */
 async function caught<A>(work: () => Promise<A>): Promise<Either<ProviderFault, A>> {
   try {
     return E.right(await work());
@@ -62,7 +62,7 @@ async function caught<A>(work: () => Promise<A>): Promise<Either<ProviderFault, 
   }
 }
 
-/** The claims of the ID token, whose signature is checked; those that are missing there, of userinfo. */
+/** The claims of the ID token, whose signature is verified; claims that are missing there come from userinfo. */
 async function claimsOf(
   configuration: client.Configuration,
   oidc: OidcConfig,
@@ -83,7 +83,7 @@ async function claimsOf(
   return mergedClaims(claims, more);
 }
 
-/** The issuer must be the one that was asked for, to the letter; its clock may be off by the tolerance. */
+/** The issuer must equal the requested one exactly; its clock may be off by the tolerance. */
 async function discover(oidc: OidcConfig): Promise<client.Configuration> {
   const issuer = new URL(oidc.issuer);
   const insecure = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
@@ -102,7 +102,9 @@ async function discover(oidc: OidcConfig): Promise<client.Configuration> {
   return configuration;
 }
 
-/** In the body where the provider takes it there: in a header few agree how to spell it. The default is the header. */
+/**
+ * In the body where the provider accepts it, as implementations disagree on its encoding in the header, the default.
+ */
 const authenticationOf = (
   { token_endpoint_auth_methods_supported: supported }: client.ServerMetadata,
   secret: string,

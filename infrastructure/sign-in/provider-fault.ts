@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import * as client from 'openid-client';
 import type { ProviderFault } from '../../application/ports/sign-in.ts';
 
-/** An error's name as OAuth has it; whatever else stands there may be anything. */
+/** The form of OAuth's error names; a provider may send anything in their place. */
 const errorName = /^[a-z_]{1,64}$/;
 
 const named = (error: string): string => (errorName.test(error) ? error : 'an error without a proper name');
@@ -10,7 +10,7 @@ const named = (error: string): string => (errorName.test(error) ? error : 'an er
 const refused = (reason: string): ProviderFault => ({ kind: 'refused', reason });
 const unavailable = (reason: string): ProviderFault => ({ kind: 'unavailable', reason });
 
-/** What the provider sent was read, and does not vouch for this person. */
+/** Codes of an answer that was read, and does not vouch for this person. */
 const refusals: ReadonlySet<string> = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -20,8 +20,8 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Why the provider did not vouch for anybody, without anything that it sent but names of errors. Undefined: this is
- * none of its errors but ours.
+ * Why the provider did not vouch for a person, without anything that it sent except names of errors. `undefined` when
+ * the error is not the provider's but ours.
  */
 export function providerFault(error: unknown): ProviderFault | undefined {
   if (error instanceof client.AuthorizationResponseError)
@@ -45,7 +45,7 @@ function clientFault(error: client.ClientError): ProviderFault {
   return unavailable(`the provider cannot be asked: ${code ?? causeOf(cause)}`);
 }
 
-/** Which claim was not what it must be. */
+/** The claim that had a wrong value. */
 function claimOf(cause: unknown): string | undefined {
   const inner: unknown = types.isNativeError(cause) ? cause.cause : undefined;
   const claim: unknown =
@@ -54,15 +54,15 @@ function claimOf(cause: unknown): string | undefined {
 }
 
 /**
- * `fetch` rejects with a TypeError, or with what ended it; so does the library where a key that was published has members
- * of other types. Where the metadata have no address that can be used, it throws a code of OAuth's.
+ * `fetch` rejects with a TypeError, or with the error that aborted it; so does the library when a published key has
+ * members of wrong types. Where the metadata have no usable address, it throws one of OAuth's codes.
  */
 const comesOfProvider = (error: unknown): boolean =>
   types.isNativeError(error) &&
   (['TypeError', 'TimeoutError', 'AbortError', 'AnswerTooLarge', 'AnswerTooDeep'].includes(error.name) ||
     causeOf(error).startsWith('OAUTH_'));
 
-/** The innermost code, which is the system's, else the innermost kind of error: messages may hold anything. */
+/** The innermost code, which is the system's, else the innermost kind of error. Messages may contain anything. */
 function causeOf(error: unknown): string {
   if (!types.isNativeError(error)) return 'no reason given';
   if (types.isNativeError(error.cause)) return causeOf(error.cause);

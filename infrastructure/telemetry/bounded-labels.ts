@@ -1,9 +1,9 @@
 import type { Label } from './label-table.ts';
 
-/** The value of a label for everything that has no value of its own. */
+/** The label value for everything that has no value of its own. */
 export const other = 'other';
 
-/** Keeps the first `max` values; every later one becomes `other`. So whoever makes up values cannot make more series. */
+/** Keeps the first `max` values; every later one becomes `other`, so that made-up values cannot create more series. */
 export class BoundedValues {
   private readonly kept = new Set<string>();
   private readonly max: number;
@@ -24,19 +24,21 @@ export class BoundedValues {
 export type Labels = Readonly<Record<string, string | boolean>>;
 
 /**
- * Labels as an object that exists once for each combination of values: an instrument finds the data point by identity,
- * which costs a fraction of comparing or printing the labels.
+ * Labels as an object that exists once for each combination of values. An instrument finds the data point by identity,
+ * which costs a fraction of comparing or serializing the labels.
  */
 export class LabelSet {
   readonly labels: Labels;
-  /** By the label that is added, then by its value. */
+  /** By the added label, then by its value. */
   private readonly narrower = new Map<string, Map<string, LabelSet>>();
 
   constructor(labels: Labels) {
     this.labels = labels;
   }
 
-  /** These labels and one more. Only for labels with a closed list of values: nothing else bounds how many sets there are. */
+  /**
+   * These labels and one more. Only for labels with a closed list of values, as nothing else bounds the number of sets.
+   */
   with(label: Label, value: string): LabelSet {
     let sets = this.narrower.get(label);
     if (sets === undefined) this.narrower.set(label, (sets = new Map()));
@@ -48,13 +50,13 @@ export class LabelSet {
   }
 }
 
-/** The label set for what comes beyond the bounds; the label is that of the OpenTelemetry specification. */
+/** The label set for everything beyond the bounds, with the label of the OpenTelemetry specification. */
 export const overflowing = new LabelSet({ 'otel.metric.overflow': true });
 
 export interface LabelSetBounds {
   /** From this many sets on, new ones have `other` in the labels that are given up first. */
   readonly foldFrom: number;
-  /** The most sets there are; what comes beyond gets `overflowing`. */
+  /** The maximum number of sets; everything beyond it gets `overflowing`. */
   readonly max: number;
 }
 
@@ -71,7 +73,7 @@ export class LabelSets {
     this.bounds = bounds;
   }
 
-  /** Values in the order of the names; a label without a value is left out. */
+  /** `values` are in the order of the names; a label without a value is left out. */
   of(values: readonly (string | undefined)[]): LabelSet {
     const known = this.sets.get(keyOf(values));
     if (known !== undefined) return known;
@@ -99,5 +101,5 @@ export class LabelSets {
   }
 }
 
-/** No value has U+0000 in it: the database, where models and providers come from, cannot hold one. */
+/** No value contains U+0000: the database, where models and providers come from, cannot store it. */
 const keyOf = (values: readonly (string | undefined)[]): string => values.join('\u0000');

@@ -2,7 +2,7 @@ import { causeOf, type Log } from '../logging.ts';
 
 /** How exporters report the result of an export. */
 interface ExportResult {
-  /** 0: the collector took it. */
+  /** 0 when the collector accepted it. */
   readonly code: number;
   readonly error?: Error;
 }
@@ -12,8 +12,8 @@ interface Exporter<Items> {
 }
 
 /**
- * Logs when exports begin to fail and when they work again. Not each failure: exports repeat every few seconds, and a
- * collector that is down would fill the log.
+ * Logs when exports begin to fail and when they work again. Not each failure: exports repeat every few seconds, and an
+ * unavailable collector would fill the log.
  */
 export function loggingChanges<Items, E extends Exporter<Items>>(
   exporter: E & Exporter<Items>,
@@ -39,15 +39,15 @@ export function loggingChanges<Items, E extends Exporter<Items>>(
   };
 }
 
-/** What the SDK says where it has neither a status nor a code: words of its own, which quote nothing. */
+/** The SDK's messages for failures with neither a status nor a code. They are fixed texts, which quote nothing. */
 const sdkWords: Readonly<Record<string, string>> = {
   'Request timed out': 'timeout',
-  // It retries these, and does not say which it was.
+  // The SDK retries these, and does not report which it was.
   'Export failed with retryable status': '429, 502, 503 or 504',
   'Concurrent export limit reached': 'the exports before are still under way',
 };
 
-/** The HTTP status of the answer, else the cause. Not the error's message: it may quote what the collector answered. */
+/** The HTTP status of the answer, else the cause. Not the error's message, which may quote the collector's answer. */
 function reasonOf(error: Error | undefined): string {
   const code = error !== undefined && 'code' in error ? error.code : undefined;
   return typeof code === 'number' ? String(code) : (sdkWords[error?.message ?? ''] ?? causeOf(error));

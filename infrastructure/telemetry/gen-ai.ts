@@ -10,9 +10,9 @@ export interface MeasuredCall {
   readonly resolved: ResolvedRoute;
   readonly attempt: Attempt;
   readonly usage: TokenUsage | undefined;
-  /** `error.type`; undefined when the call succeeded. */
+  /** `error.type`; `undefined` when the call succeeded. */
   readonly errorType: string | undefined;
-  /** What the runtime calls the fault of the connection. */
+  /** The runtime's code for the fault of the connection. */
   readonly faultCode: string | undefined;
 }
 
@@ -34,7 +34,10 @@ export const routeOf = {
   count_tokens: '/v1/messages/count_tokens',
 } as const satisfies Record<ApiFamily, string>;
 
-/** Values of `gen_ai.provider.name` that the GenAI conventions fix; undefined: the kind says nothing of who sells the model. */
+/**
+ * Values of `gen_ai.provider.name` that the GenAI conventions define; `undefined` where the kind does not tell who
+ * sells the model.
+ */
 const platformNames: Readonly<Record<ProviderKind, string | undefined>> = {
   compat: undefined,
   cloud_run_compat: undefined,
@@ -42,20 +45,25 @@ const platformNames: Readonly<Record<ProviderKind, string | undefined>> = {
   cloud_b_platform: 'aws.bedrock',
 };
 
-/** `gen_ai.provider.name`. Where the conventions fix none, it is the provider whose price list applies: who sells the model. */
+/**
+ * `gen_ai.provider.name`. Where the conventions define none, it is the provider whose price list applies, which sells
+ * the model.
+ */
 export const providerNameOf = ({
   kind,
   pricingProviderId,
 }: Pick<ResolvedRoute['provider'], 'kind' | 'pricingProviderId'>): string =>
   platformNames[kind] ?? pricingProviderId;
 
-/** Output tokens as they are billed: the conventions ask for the billed number where there is more than one. */
+/** Output tokens as billed: the conventions ask for the billed number where there is more than one. */
 export const outputTokens = (usage: TokenUsage): number => Number(billedOutputTokens(usage));
 
-/** The status of calls that the gateway itself ended for their time-out. */
+/** The status of calls that the gateway itself ended on a timeout. */
 const timeoutStatus = 504;
 
-/** `error.type` of a call upstream: the status of the upstream's refusal, `timeout`, else the error's code. */
+/**
+ * `error.type` of a call upstream: the status of the upstream's error response, `timeout`, or else the error's code.
+ */
 export function errorTypeOf(failure: RequestFailure | undefined): string | undefined {
   if (failure === undefined || failure.code === 'client_closed') return failure?.code;
   const { status, upstreamStatus } = failure.upstream ?? {};

@@ -17,7 +17,7 @@ export interface MetricPoints {
   readonly points: readonly AnyPoint[];
 }
 
-/** `counts` has one entry more than there are bounds; a value that equals a bound is in the bucket below that bound. */
+/** `counts` has one more entry than there are bounds; a value that equals a bound is in the bucket below it. */
 export interface HistogramValue {
   readonly counts: readonly number[];
   readonly sum: number;
@@ -26,10 +26,13 @@ export interface HistogramValue {
   readonly max: number;
 }
 
-/** The most data points of one metric, beside the one for the overflow. */
+/** The most data points of one metric, not counting the one for the overflow. */
 export const maxPoints = 2000;
 
-/** A counter: cumulative, in the unit that is added. Adding is a look-up by identity and an addition, as requests wait for it. */
+/**
+ * A cumulative counter, in the unit that is added. Adding is a look-up by identity and an addition, as requests wait
+ * for it.
+ */
 export class Counter<N extends number | bigint> {
   private readonly cells = new Map<LabelSet, { sum: N }>();
 
@@ -45,12 +48,12 @@ export class Counter<N extends number | bigint> {
   }
 }
 
-/** Both operands are numbers or both are bigints, which the compiler cannot see of a type parameter. */
+/** Both operands are numbers or both are bigints, which the compiler cannot tell from a type parameter. */
 const plus = <N extends number | bigint>(a: N, b: N): N => ((a as number) + (b as number)) as N;
 
 const picodollarsPerUsd = 1e12;
 
-/** Rounds, so it is for export alone: sums are kept in picodollars, exactly. */
+/** Rounds, so it is for export only: sums are kept in picodollars, exactly. */
 export const inUsd = (amount: Picodollars): number => Number(amount) / picodollarsPerUsd;
 
 interface Buckets {
@@ -61,7 +64,7 @@ interface Buckets {
   max: number;
 }
 
-/** A histogram with explicit bounds: cumulative. */
+/** A cumulative histogram with explicit bounds. */
 export class Histogram {
   private readonly cells = new Map<LabelSet, Buckets>();
   private readonly bounds: readonly number[];

@@ -1,20 +1,20 @@
 import { unbilledReasons } from '../../application/ports/telemetry.ts';
 
-/** The most values of a caller tag; later ones are `other`. */
+/** The most values of a caller tag; later ones become `other`. */
 export const maxTagValues = 100;
-/** The same for models and for upstream models: more than any catalogue that people choose from has. */
+/** The same for models and for upstream models: more than any catalogue that people choose from. */
 export const maxModelNames = 1000;
 /** The same for providers. */
 export const maxProviderNames = 100;
-/** The same for MCP servers: as many as may be configured, and those that were. */
+/** The same for MCP servers: more than may be configured at once, as those of earlier configurations count too. */
 export const maxMcpServers = 100;
 /**
- * Combinations of the labels that all requests have. From half of them on caller tags become `other`, as callers choose
- * those freely and could use up the room of all others.
+ * Combinations of the labels that all requests have. From half the maximum on, caller tags become `other`: callers
+ * choose them freely and could use up the room of all others.
  */
 export const labelSetBounds = { foldFrom: 500, max: 1000 } as const;
 
-/** Each label with its values and the most of them that there are. */
+/** Each label with its values and their maximum number. */
 export const labelTable = {
   operation: {
     values: '`chat_completions`, `messages`, `responses`, `embeddings`, `count_tokens`',

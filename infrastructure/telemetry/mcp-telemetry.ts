@@ -24,7 +24,7 @@ export const mcpTelemetryTo = (sinks: McpSinks): McpTelemetry => ({
   begin: (traceContext) => new ObservedCall(sinks, traceContext),
 });
 
-/** Times are those of `performance.now()`. */
+/** The telemetry of one call; times are those of `performance.now()`. */
 class ObservedCall implements McpCallTelemetry {
   readonly traceContext: TraceContext;
   private readonly sinks: McpSinks;
@@ -57,7 +57,7 @@ class ObservedCall implements McpCallTelemetry {
   }
 }
 
-/** Methods of the protocol, in the revisions that are served; a caller may write anything else. */
+/** The methods of the protocol, in the supported revisions; a caller may send anything else. */
 const methods: ReadonlySet<string> = new Set([
   'completion/complete',
   'initialize',
@@ -88,7 +88,7 @@ const methods: ReadonlySet<string> = new Set([
 const methodOf = ({ method }: FinishedMcpCall): string =>
   method !== undefined && methods.has(method) ? method : other;
 
-/** Both the server span of the gateway and the client span of its call have these attributes of the MCP conventions. */
+/** The attributes of the MCP conventions, for both the gateway's server span and the client span of its call. */
 function spanOf(call: FinishedMcpCall): SpanContent {
   const { tool, errorCode, caller, serverId, protocolVersion } = call;
   const method = methodOf(call);

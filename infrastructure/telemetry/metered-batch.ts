@@ -7,8 +7,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 /**
- * The SDK's batch span processor with metrics of its queue. It is made in two steps, because the processor takes its
- * meter provider when it is made, and `NodeSDK` makes that when it starts, with its span processors in hand.
+ * The SDK's batch span processor with metrics of its queue. It is created in two steps: the processor needs its meter
+ * provider at construction, but `NodeSDK` creates that provider when it starts, and by then needs its span processors.
  */
 export class MeteredBatch implements SpanProcessor {
   private readonly options: BatchSpanProcessorOptions;
@@ -23,7 +23,7 @@ export class MeteredBatch implements SpanProcessor {
   }
 
   onStart(): void {
-    // Nothing is to be done: spans are batched when they end.
+    // Nothing to do: spans are batched when they end.
   }
 
   onEnd(span: ReadableSpan): void {
@@ -34,7 +34,7 @@ export class MeteredBatch implements SpanProcessor {
     await this.batch?.forceFlush();
   }
 
-  /** Never rejects: `NodeSDK` would not wait for the last metrics then. The exporter has logged what failed. */
+  /** Never rejects, because `NodeSDK` would then not wait for the last metrics. The exporter has logged the failure. */
   async shutdown(): Promise<void> {
     await Promise.allSettled([this.batch?.shutdown()]);
   }

@@ -3,13 +3,13 @@ import { AggregationTemporality, DataPointType, type MetricData } from '@opentel
 import { type Metric, type MetricName, metricTable } from './metric-table.ts';
 import type { AnyPoint, HistogramValue, Point } from './instruments.ts';
 
-/** From when counting began to now. */
+/** From the start of counting until now. */
 export interface Interval {
   readonly from: HrTime;
   readonly to: HrTime;
 }
 
-/** The current points of a metric in the form that the SDK's exporters take; cumulative. */
+/** The current points of a metric in the form that the SDK's exporters accept; cumulative. */
 export function metricData(
   name: MetricName,
   points: readonly AnyPoint[],

@@ -1,14 +1,14 @@
 import type { Label } from './label-table.ts';
 
 /**
- * `sum` only grows; `money` is a sum that is added up in picodollars; `level` goes up and down and may be added over
- * processes, `gauge` may not.
+ * `sum` only grows; `money` is a sum in picodollars; `level` goes up and down and can be added across processes,
+ * `gauge` cannot.
  */
 export type MetricKind = 'sum' | 'money' | 'histogram' | 'level' | 'gauge';
 
 export interface Metric {
   readonly kind: MetricKind;
-  /** As UCUM spells it. */
+  /** In UCUM notation. */
   readonly unit: string;
   readonly labels: readonly Label[];
   readonly bounds?: readonly number[];
@@ -27,7 +27,7 @@ export const requestLabels = [
   'caller_env',
 ] as const satisfies readonly Label[];
 
-/** These become `other` first where there are too many label sets: callers choose them freely. */
+/** These become `other` first when there are too many label sets, because callers choose them freely. */
 export const tagLabels = [
   'caller_service',
   'caller_component',
@@ -40,7 +40,7 @@ export const genAiLabelNames = [
   'gen_ai.request.model',
 ] as const satisfies readonly Label[];
 
-/** Bucket bounds in seconds: those of the GenAI conventions. */
+/** Bucket bounds in seconds, from the GenAI conventions. */
 const durations = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const tokens = [
   1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
@@ -169,7 +169,7 @@ export const requestMetrics = {
   },
 } as const satisfies Record<string, Metric>;
 
-/** Bucket bounds in seconds: those of the MCP conventions. */
+/** Bucket bounds in seconds, from the MCP conventions. */
 const callDurations = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 /** The metrics of MCP traffic. */
@@ -282,7 +282,7 @@ export const processMetrics = {
   'process.memory.usage': { kind: 'level', unit: 'By', labels: [], says: 'Resident memory of this process.' },
 } as const satisfies Record<string, Metric>;
 
-/** Every metric that the gateway makes; the same table is in docs/telemetry.md. */
+/** Every metric that the gateway exports; the same table is in docs/telemetry.md. */
 export const metricTable = { ...requestMetrics, ...mcpMetrics, ...processMetrics };
 
 export type MetricName = keyof typeof metricTable;

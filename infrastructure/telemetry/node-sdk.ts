@@ -22,22 +22,25 @@ import { scope, Tracer } from './request-spans.ts';
 import { telemetryTo } from './request-telemetry.ts';
 import type { TelemetryExport } from './telemetry-export.ts';
 
-/** The most time that the shutdown takes: a collector that is down must not use up the time of the process's end. */
+/** Bounds the shutdown of telemetry: an unavailable collector must not use up the time of the process's shutdown. */
 const shutdownMs = 6000;
-/** The most spans that wait: two seconds of a busy process with every request sampled. Beyond it they are dropped, and counted. */
+/**
+ * The most queued spans: two seconds of a busy process with every request sampled. Further spans are dropped and
+ * counted.
+ */
 const maxQueuedSpans = 8192;
 const spanDelayMs = 2000;
 
 /** The scope of the SDK's metrics of its span queue. */
 const spanQueueScope = '@opentelemetry/sdk-trace';
 
-/** The settings of an export: metrics have an endpoint whenever anything is exported. */
+/** The settings of an export. There is a metrics endpoint whenever anything is exported. */
 export type Otel = OtelConfig & { readonly metricsEndpoint: string };
 
-/** Starts the OpenTelemetry SDK, which exports by OTLP over HTTP in the background. */
+/** Starts the OpenTelemetry SDK, which exports in the background with OTLP over HTTP. */
 export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
   const instance = randomUUID();
-  // Whoever is alerted to an instance finds its process by this line alone.
+  // Only this line connects the instance that an alert names to its process.
   log.info({ instance, pid: process.pid }, 'telemetry is exported');
   const resource = ownResource(instance);
   const requests = new RequestMetrics(otel.bespokeTags);
@@ -57,7 +60,7 @@ export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
     mcp: mcpTelemetryTo({ log: mcpCallLog(log), metrics: calls, ...traced }),
     watch: (sources) => ofProcess.watch(sources),
     close: async () => {
-      // What could not be sent has been logged.
+      // Failures to send have been logged.
       await Promise.race([
         Promise.allSettled([sdk.shutdown()]),
         sleep(shutdownMs, undefined, { ref: false }),
@@ -68,8 +71,8 @@ export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
 }
 
 /**
- * Settings are arguments, and the caller hides the environment's `OTEL_*`: some of those have no argument that overrides
- * them (`OTEL_SDK_DISABLED`), and what is exported must be what the file says.
+ * Settings are passed as arguments, and the caller hides the environment's `OTEL_*` variables: no argument overrides
+ * some of them (`OTEL_SDK_DISABLED`), and the export must follow the file.
  */
 function startedSdk(otel: Otel, resource: Resource, producer: MetricProducer, log: Log) {
   const { headers, metricsEndpoint, tracesEndpoint } = otel;
@@ -88,8 +91,8 @@ function startedSdk(otel: Otel, resource: Resource, producer: MetricProducer, lo
     resourceDetectors: [],
     instrumentations: [],
     textMapPropagator: new TraceContextPropagator(),
-    // The spans of requests come to the processor whole. Those that libraries begin by the API must not be exported:
-    // the database library's hold SQL and error messages.
+    // The processor gets the spans of requests already ended. Spans that libraries start through the API must not be
+    // exported: those of the database library contain SQL and error messages.
     sampler: new AlwaysOffSampler(),
     spanProcessors: spans === undefined ? [] : [spans],
     metricReaders: [
@@ -108,12 +111,12 @@ function startedSdk(otel: Otel, resource: Resource, producer: MetricProducer, lo
   return { sdk, spans };
 }
 
-/** The SDK registers its providers only where there are none: what a preloaded module has registered goes first. */
+/** The SDK registers its providers only where there are none, so those of a preloaded module are removed first. */
 function releaseGlobals(): void {
   for (const api of [context, propagation, trace, metrics, logs]) api.disable();
 }
 
-/** What is exported comes from this one process. Nothing is detected: the collector may add where it runs. */
+/** Describes this one process. Nothing is detected: the collector may add where it runs. */
 function ownResource(instance: string): Resource {
   return resourceFromAttributes({
     'service.name': 'model-gateway',
@@ -123,8 +126,9 @@ function ownResource(instance: string): Resource {
 }
 
 /**
- * The gateway's metrics, beside the SDK's. Its instruments are not used, as each recording would look its data point up
- * by a text made of the labels: with some fifteen recordings a request, that costs ten times as much as these do.
+ * Produces the gateway's metrics, next to the SDK's. The SDK's instruments are not used, as each recording would look
+ * up its data point by a text made of the labels: with some fifteen recordings per request, that costs ten times as
+ * much.
  */
 function metricProducer(resource: Resource, collect: () => readonly MetricPoints[]): MetricProducer {
   const from = millisToHrTime(Date.now());

@@ -5,8 +5,8 @@ import { telemetryTo } from './request-telemetry.ts';
 import type { TelemetryExport } from './telemetry-export.ts';
 
 /**
- * Requests are always logged. The OpenTelemetry SDK is loaded only where there is an endpoint to export to: loading it
- * takes time and memory that a gateway without a collector must not pay.
+ * Requests are always logged. The OpenTelemetry SDK is loaded only where there is an endpoint to export to, as a
+ * gateway without a collector must not pay the time and memory of loading it.
  */
 export async function openTelemetry(otel: OtelConfig, log: Log): Promise<TelemetryExport> {
   const { metricsEndpoint } = otel;

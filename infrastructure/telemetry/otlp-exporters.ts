@@ -8,7 +8,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../logging.ts';
 import { loggingChanges } from './export-log.ts';
 
-/** The most time that an export takes, its retries included: a collector that is up never needs as much. */
+/** The longest that an export takes, including its retries. A working collector never needs as long. */
 export const exportTimeoutMs = 5000;
 
 export interface OtlpTarget {
@@ -17,7 +17,7 @@ export interface OtlpTarget {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Exports metrics by OTLP over HTTP, those of the named scopes alone: libraries may have metrics of their own. */
+/** Exports metrics with OTLP over HTTP, only those of the named scopes, as libraries may have metrics of their own. */
 export function metricExporter(
   { endpoint, headers }: OtlpTarget,
   scopes: readonly string[],
@@ -43,7 +43,7 @@ const onlyOf = (scopes: readonly string[], { resource, scopeMetrics }: ResourceM
   scopeMetrics: scopeMetrics.filter(({ scope }) => scopes.includes(scope.name)),
 });
 
-/** Exports spans by OTLP over HTTP. */
+/** Exports spans with OTLP over HTTP. */
 export function spanExporter({ endpoint, headers }: OtlpTarget, log: Log): SpanExporter {
   const url = `${endpoint}/v1/traces`;
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: exportTimeoutMs });

@@ -4,7 +4,7 @@ import type { MetricPoints, Point } from './instruments.ts';
 import type { Label } from './label-table.ts';
 import type { processMetrics } from './metric-table.ts';
 
-/** Parts of the process whose state is read at each export of metrics; no reading waits for anything. */
+/** Parts of the process whose state is read at each export of metrics. No read waits for anything. */
 export interface ProcessSources {
   readonly inFlight: () => number;
   readonly queues: () => { readonly admission: number; readonly settlement: number };
@@ -22,7 +22,7 @@ export interface ConnectionState {
   readonly max: number;
 }
 
-/** How often the event loop's delay is sampled: a delay that a caller would notice is much longer. */
+/** How often the event loop's delay is sampled. A delay that a caller would notice is much longer. */
 const loopResolutionMs = 20;
 
 type Name = keyof typeof processMetrics;
@@ -103,6 +103,9 @@ function pointsOf(sources: ProcessSources): ProcessPoints {
   } satisfies ProcessPoints;
 }
 
-/** Node's figures contain the sampling interval, so it is taken off; never below 0, as without samples they are smaller. */
+/**
+ * Node's figures include the sampling interval, so it is subtracted. Without samples they are smaller than it, hence
+ * the 0.
+ */
 const delaySeconds = (nanoseconds: number): number =>
   Math.max(0, nanoseconds / 1e9 - loopResolutionMs / 1000);

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/api';
 import { TRACE_STATE_HEADER, W3CTraceContextPropagator } from '@opentelemetry/core';
 
-/** The SDK's W3C trace context, but that `tracestate` passes on as it came. */
+/** The SDK's W3C trace context, except that `tracestate` is passed on unchanged. */
 export class TraceContextPropagator extends W3CTraceContextPropagator implements TextMapPropagator {
   override extract(context: Context, carrier: unknown, getter: TextMapGetter): Context {
     const extracted = super.extract(context, carrier, getter);
@@ -19,7 +19,7 @@ export class TraceContextPropagator extends W3CTraceContextPropagator implements
   }
 }
 
-/** The SDK's own `TraceState` drops members whose keys only later versions of W3C's grammar allow. */
+/** The SDK's own `TraceState` drops members whose keys only later versions of the W3C grammar allow. */
 const verbatim = (text: string): TraceState => ({
   get: (key) => createTraceState(text).get(key),
   set: (key, value) => createTraceState(text).set(key, value),

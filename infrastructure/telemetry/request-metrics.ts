@@ -8,7 +8,7 @@ import { type AnyPoint, Counter, Histogram, inUsd, type MetricPoints } from './i
 import { labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
 import { genAiLabelNames, requestLabels, requestMetrics, tagLabels } from './metric-table.ts';
 
-/** How long the parts of a request took, in seconds. */
+/** Durations of the parts of a request, in seconds. */
 export interface Durations {
   /** From its arrival to its settlement. */
   readonly request: number;
@@ -18,7 +18,7 @@ export interface Durations {
   readonly afterFirst: number | undefined;
 }
 
-/** The metrics of requests, with a bounded number of label sets. Nothing here waits: it runs while a caller does. */
+/** The metrics of requests, with a bounded number of label sets. Nothing here waits, because callers wait for it. */
 export class RequestMetrics {
   private readonly bespoke: readonly string[];
   private readonly sets: LabelSets;
@@ -91,7 +91,7 @@ export class RequestMetrics {
     }
   }
 
-  /** A call upstream has ended, `seconds` after it began. */
+  /** Records a call upstream that has ended, `seconds` after it began. */
   called({ family, resolved, usage, errorType }: MeasuredCall, seconds: number): void {
     const { provider, route } = resolved;
     const labels = this.genAiLabels(family, provider, this.upstreamModels.named(route.upstreamModel));
@@ -135,7 +135,7 @@ export class RequestMetrics {
     if (request.settled === 'duplicate') this.counters['gateway.duplicates'].add(labels, 1);
   }
 
-  /** The GenAI conventions' metrics of a server: only requests for which a route was chosen are about a model. */
+  /** The GenAI conventions' metrics of a server. Only requests for which a route was chosen are about a model. */
   private served(request: FinishedRequest, { request: seconds, firstToken, afterFirst }: Durations): void {
     const { resolved, modelKey, family, errorCode, usage } = request;
     if (resolved === undefined || modelKey === undefined) return;

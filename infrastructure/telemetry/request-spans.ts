@@ -22,9 +22,9 @@ import type { SpanContent } from './span-attributes.ts';
 /** The trace of one request. */
 export interface RequestTrace {
   readonly traceId: string;
-  /** The headers that go upstream. */
+  /** The headers that are sent upstream. */
   readonly traceContext: TraceContext;
-  /** Undefined when the request is not sampled: then no span is made. */
+  /** `undefined` when the request is not sampled: then no span is created. */
   readonly spans: RequestSpans | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface TracerOptions {
   readonly resource: Resource;
 }
 
-/** What the gateway's own metrics and spans are of. */
+/** The instrumentation scope of the gateway's own metrics and spans. */
 export const scope = { name: 'model-gateway' };
 const ids = new RandomIdGenerator();
 
@@ -42,8 +42,8 @@ const ids = new RandomIdGenerator();
 const knownFlags = 3;
 
 /**
- * Begins the trace of each request, parent-based: the caller's decision is followed, and a request without one is
- * sampled by the ratio. Context is read and written by the propagator that the SDK has registered.
+ * Begins the trace of each request, parent-based: the caller's sampling decision is followed, and a request without one
+ * is sampled by the ratio. The propagator that the SDK has registered reads and writes the context.
  */
 export class Tracer {
   private readonly sampler: TraceIdRatioBasedSampler;
@@ -83,8 +83,9 @@ function headersOf(context: SpanContext): TraceContext {
 }
 
 /**
- * The spans of one sampled request: the server's, and below it those of its parts. Each is made whole when it ends: that
- * takes two thirds of what the SDK's own spans do, which are filled step by step. Times are `performance.now()`.
+ * The spans of one sampled request: the server span, and below it those of its parts. Each is created complete when it
+ * ends, which takes two thirds of the time of the SDK's own spans, which are filled step by step. Times are
+ * `performance.now()`.
  */
 class RequestSpans {
   readonly client: SpanContext;

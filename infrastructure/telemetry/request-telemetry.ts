@@ -18,7 +18,7 @@ import type { RequestTrace, Tracer } from './request-spans.ts';
 import { clientSpan, serverSpan } from './span-attributes.ts';
 import { traceIdOf } from './trace-context.ts';
 
-/** Where the telemetry of requests goes. Metrics and spans are left out where nobody collects them. */
+/** Where the telemetry of requests goes. Metrics and spans are absent where nothing is exported. */
 export interface Sinks {
   readonly log: (request: FinishedRequest, traceId: string | undefined) => void;
   readonly metrics?: RequestMetrics;

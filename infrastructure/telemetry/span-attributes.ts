@@ -6,17 +6,17 @@ import { toUsd } from '../../domain/money/money.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import { type MeasuredCall, operationOf, outputTokens, providerNameOf, routeOf } from './gen-ai.ts';
 
-/** A span but for its context and times. */
+/** A span without its context and times. */
 export interface SpanContent {
   readonly name: string;
   readonly attributes: Attributes;
-  /** `error.type`; undefined when the work succeeded. */
+  /** `error.type`; `undefined` when the work succeeded. */
   readonly errorType: string | undefined;
 }
 
 /**
- * The server span of a request. Of the text that a caller wrote it has the tags alone: prompts, answers and error
- * messages may hold what nobody but the caller may see.
+ * The server span of a request. The only text of the caller in it are the tags: prompts, answers and error messages may
+ * contain what only the caller may see.
  */
 export function serverSpan(
   request: FinishedRequest,
@@ -44,7 +44,7 @@ export function serverSpan(
       ...callerAttributes(request),
       ...moneyAttributes(request),
     },
-    // The HTTP conventions: a status below 500 is the caller's error, and no error of a server span.
+    // By the HTTP conventions, a status below 500 is the caller's error and not one of a server span.
     errorType: statusCode >= 500 ? errorCode : undefined,
   };
 }
