@@ -11,7 +11,7 @@ const rows = t.array(
   }),
 );
 
-/** The most tokens of a model's answer, by the upstream's name of the model; `undefined` when unknown. */
+/** The maximum number of output tokens, by the upstream's name of the model; `undefined` when unknown. */
 export type OutputLimits = (upstreamModel: string) => number | undefined;
 
 /**

@@ -61,9 +61,7 @@ export const outputTokens = (usage: TokenUsage): number => Number(billedOutputTo
 /** The status of calls that the gateway itself ended on a timeout. */
 const timeoutStatus = 504;
 
-/**
- * `error.type` of a call upstream: the status of the upstream's error response, `timeout`, or else the error's code.
- */
+/** `error.type` of a call upstream: the status of the upstream's error response, `timeout`, else the error's code. */
 export function errorTypeOf(failure: RequestFailure | undefined): string | undefined {
   if (failure === undefined || failure.code === 'client_closed') return failure?.code;
   const { status, upstreamStatus } = failure.upstream ?? {};

@@ -26,7 +26,7 @@ export interface HistogramValue {
   readonly max: number;
 }
 
-/** The most data points of one metric, not counting the one for the overflow. */
+/** Maximum number of data points of one metric, not counting the one for the overflow. */
 export const maxPoints = 2000;
 
 /**

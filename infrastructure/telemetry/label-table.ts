@@ -1,6 +1,6 @@
 import { unbilledReasons } from '../../application/ports/telemetry.ts';
 
-/** The most values of a caller tag; later ones become `other`. */
+/** Maximum number of values of a caller tag; later ones become `other`. */
 export const maxTagValues = 100;
 /** The same for models and for upstream models: more than any catalogue that people choose from. */
 export const maxModelNames = 1000;

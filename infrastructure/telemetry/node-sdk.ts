@@ -24,10 +24,7 @@ import type { TelemetryExport } from './telemetry-export.ts';
 
 /** Bounds the shutdown of telemetry: an unavailable collector must not use up the time of the process's shutdown. */
 const shutdownMs = 6000;
-/**
- * The most queued spans: two seconds of a busy process with every request sampled. Further spans are dropped and
- * counted.
- */
+/** Maximum of queued spans: two seconds of a busy process with every request sampled. Others are dropped and counted. */
 const maxQueuedSpans = 8192;
 const spanDelayMs = 2000;
 

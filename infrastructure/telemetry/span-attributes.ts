@@ -15,7 +15,7 @@ export interface SpanContent {
 }
 
 /**
- * The server span of a request. The only text of the caller in it are the tags: prompts, answers and error messages may
+ * The server span of a request. Of the caller's own text it has only the tags: prompts, answers and error messages may
  * contain what only the caller may see.
  */
 export function serverSpan(
