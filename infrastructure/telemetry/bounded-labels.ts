@@ -36,7 +36,7 @@ export class LabelSet {
     this.labels = labels;
   }
 
-  /** These labels and one more. Only for labels with a closed list of values: nothing else bounds the number of sets. */
+  /** These labels and one more. Only for labels with a closed list of values: nothing else bounds the sets. */
   with(label: Label, value: string): LabelSet {
     let sets = this.narrower.get(label);
     if (sets === undefined) this.narrower.set(label, (sets = new Map()));

@@ -24,7 +24,7 @@ import type { TelemetryExport } from './telemetry-export.ts';
 
 /** Bounds the shutdown of telemetry: an unavailable collector must not use up the time of the process's shutdown. */
 const shutdownMs = 6000;
-/** Maximum of queued spans: two seconds of a busy process with every request sampled. Others are dropped and counted. */
+/** Maximum of queued spans: two seconds of a busy process that samples each request. More are dropped and counted. */
 const maxQueuedSpans = 8192;
 const spanDelayMs = 2000;
 
