@@ -32,7 +32,7 @@ export interface Deployment {
   readonly nodes: number;
   readonly shardsPerNode: number;
   readonly coresPerNode: number;
-  /** How many owners the busiest one was divided into, such as service accounts with a budget each. */
+  /** How many owners the busiest one was divided into, such as several teams in place of one. */
   readonly hotOwnerParts: number;
 }
 
