@@ -3,7 +3,7 @@ import type { Cadence } from './budget.ts';
 import { alertThresholdBps } from './budget-alert.ts';
 import type { Window } from '../shared/window.ts';
 
-/** A budget that came down to its threshold. */
+/** A budget whose remaining amount has reached the alert threshold. */
 export interface BudgetAlert {
   readonly ownerKind: 'user' | 'team';
   readonly ownerName: string;
@@ -21,11 +21,14 @@ export interface Mail {
   readonly html: string;
 }
 
-/** What is left of the amount; below zero where a soft budget was overspent. */
+/**
+ * The unspent part of the amount. It is negative when more was spent, under a soft budget or before the amount was
+ * lowered.
+ */
 export const remaining = ({ amount, spent }: Pick<BudgetAlert, 'amount' | 'spent'>): Picodollars =>
   amount - spent;
 
-/** What becomes of requests when nothing remains. */
+/** What happens to requests when nothing remains. */
 const limitOf = ({ hardLimit }: BudgetAlert): string =>
   hardLimit
     ? 'hard (when nothing remains requests are refused; an answer that costs more than remains is blocked)'
@@ -56,7 +59,7 @@ export function alertMail(alert: BudgetAlert, whereToLook: string | undefined): 
   };
 }
 
-/** A mail that says no more than that mails arrive. `whereFrom` is the address of the gateway. */
+/** A mail that only shows that mails arrive. `whereFrom` is the address of the gateway. */
 export function testMail(whereFrom: string): Mail {
   const text = `A platform admin had the gateway at ${whereFrom} send this. Alerts of budgets come the same way.`;
   return {
@@ -66,7 +69,7 @@ export function testMail(whereFrom: string): Mail {
   };
 }
 
-/** A name cannot begin a line, or a header, of its own. */
+/** Line breaks and control characters become blanks, so that a name cannot start a line or a mail header of its own. */
 const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 
 const entities: Readonly<Record<string, string>> = {

@@ -6,8 +6,9 @@ export const alertThresholdBps = 2000;
 const wholeBps = 10_000n;
 
 /**
- * An alert is due when what remains of a budget is at or below the threshold. `budget_alert_due` in the database is
- * this rule again, where spend is added under the scope's lock; a contract test holds the two together.
+ * Production does not call this: it mirrors `budget_alert_due`, which the database applies under the scope's lock when
+ * it adds spend or changes a budget, and tests check the SQL against it. An alert is due when the remaining amount of a
+ * budget is at or below the threshold.
  */
 export const isAlertDue = (amount: Picodollars, spent: Picodollars): boolean =>
   (amount - spent) * wholeBps <= amount * BigInt(alertThresholdBps);

@@ -2,7 +2,7 @@ import type { Picodollars } from '../money/money.ts';
 import type { Budget } from './budget.ts';
 import { charge } from './hard-limit.ts';
 
-/** An answer of the past: its cost, and when it was settled, or blocked. */
+/** A past answer: its cost, and when it was settled or blocked. */
 export interface PastAnswer {
   readonly at: Date;
   readonly cost: Picodollars;
@@ -10,16 +10,16 @@ export interface PastAnswer {
 
 /** What an amount would have done to the answers of one window. */
 export interface DryRun {
-  /** When the first would have been blocked; undefined: none would have been. */
+  /** When the first answer would have been blocked; `undefined` when none would have been. */
   readonly blocksFrom: Date | undefined;
   readonly blockedCount: number;
   readonly blockedCost: Picodollars;
 }
 
 /**
- * Production does not call this: it mirrors `budget_dry_run`, and tests hold the SQL against it. The answers of a window
- * in their order, each judged by the rule of settlement (`charge`) against the total of those that fitted before it: one
- * that does not fit is blocked alone, and a later, cheaper one may fit.
+ * Production does not call this: it mirrors `budget_dry_run`, and tests check the SQL against it. Judges the answers of
+ * a window in order by the rule of settlement (`charge`), each against the total of the earlier answers that fitted. An
+ * answer that does not fit is blocked by itself; a later, cheaper one may still fit.
  */
 export function dryRun(budget: Budget, answers: readonly PastAnswer[]): DryRun {
   let spent: Picodollars = 0n;

@@ -7,8 +7,9 @@ import type { Budget } from './budget.ts';
 import type { Window } from '../shared/window.ts';
 
 /**
- * Before the provider is called: an owner whose counted spend in the active window is at or above the amount
- * of a hard budget is turned away. `closed` is a window that a blocked cost has shut (`close_window`).
+ * The check before the provider is called. Under a hard budget an owner is refused when the counted spend of the active
+ * window is at or above the amount, or when the window is `closed`: an earlier blocked cost has shut it
+ * (`close_window`).
  */
 export const admit = (
   budget: Budget | undefined,
@@ -19,8 +20,8 @@ export const admit = (
 
 /**
  * Production does not call this: it mirrors `gateway_settle`, which applies the rule in SQL under the scope's lock, and
- * tests hold the SQL against it. After the provider answered: a cost that would take the counted spend over the amount
- * is not written.
+ * tests check the SQL against it. The check after the provider has answered: under a hard budget, a cost that would
+ * take the counted spend over the amount is not written.
  */
 export const charge = (
   budget: Budget | undefined,
@@ -31,11 +32,14 @@ export const charge = (
   return budget?.hardLimit === true && after > budget.amount ? E.left('over') : E.right(after);
 };
 
-/** Before the provider: the budget is used up. */
+/** The refusal before the provider is called when the budget is used up. */
 export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(window, now, `Quota exceeded: the ${named(budget)} is used up; it ${resets(window)}.`);
 
-/** Before the provider: something may be left of the budget, but a blocked cost has shut its window. */
+/**
+ * The refusal before the provider is called when a blocked cost has shut the window, although something may be left of
+ * the budget.
+ */
 export const windowShut = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(
     window,
@@ -43,7 +47,9 @@ export const windowShut = (budget: Budget, window: Window, now: Date): GatewayEr
     `Quota exceeded: the cost of an earlier answer would have passed what was left of the ${named(budget)}, which ${resets(window)}.`,
   );
 
-/** After the provider: something may be left of the budget, but less than this answer costs. */
+/**
+ * The refusal after the provider has answered: something may be left of the budget, but less than this answer costs.
+ */
 export const costExceedsBudget = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(
     window,
@@ -53,12 +59,12 @@ export const costExceedsBudget = (budget: Budget, window: Window, now: Date): Ga
 
 const named = ({ cadence, amount }: Budget): string => `${cadence} budget of ${toUsd(amount)} USD`;
 
-/** By these words and `Quota exceeded` clients stop that read neither headers nor codes. */
+/** Clients that read neither headers nor codes stop when they see these words and `Quota exceeded`. */
 const resets = ({ until }: Window): string => `will reset at ${until.toISOString()}`;
 
 /**
- * When to come back is when the window ends. `Retry-After` says so only where that is soon: agents wait for it in
- * silence, however long it is.
+ * The time to retry is the end of the window. `Retry-After` is sent only when that is soon (`maxRetryAfterSecs`),
+ * because agents silently wait for as long as it says.
  */
 function refused({ until }: Window, now: Date, message: string): GatewayError {
   const waitSecs = Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));

@@ -3,8 +3,8 @@ export const exportSubjects = ['ledger', 'request-logs'] as const;
 export type ExportSubject = (typeof exportSubjects)[number];
 
 /**
- * How the text of a cell is meant: `money` is a whole number of up to 38 digits, `instant` RFC 3339 in UTC with six
- * fraction digits, `json` a JSON text.
+ * What the text of a cell represents: `money` is a whole number of up to 38 digits, `instant` is RFC 3339 in UTC with
+ * six fraction digits, `json` is a JSON text.
  */
 export type CellKind = 'text' | 'int32' | 'int64' | 'boolean' | 'money' | 'instant' | 'json';
 
@@ -13,15 +13,17 @@ export interface ExportColumn {
   readonly kind: CellKind;
 }
 
-/** A row as the database prints it, in the order of its columns: no digit is read on the way. Null is null. */
+/**
+ * A row as the database prints it, in column order. Numbers stay text, so that no digit is lost. SQL null is `null`.
+ */
 export type ExportRow = readonly (string | null)[];
 
 const columns = (kinds: Readonly<Record<string, CellKind>>): readonly ExportColumn[] =>
   Object.entries(kinds).map(([name, kind]) => ({ name, kind }));
 
 /**
- * The columns of each, named as the table's; `bespoke_tags` is an object of the tags of `request_log_tags`. The first
- * two are the row's key. No column holds a payload.
+ * The columns of each subject, named as in its table; `bespoke_tags` is an object with the row's tags of
+ * `request_log_tags`. The first two columns are the row's key. No column contains a payload.
  */
 export const exportColumns: Readonly<Record<ExportSubject, readonly ExportColumn[]>> = {
   ledger: columns({

@@ -10,20 +10,20 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 /** One object of a day. */
 export interface ExportPart {
-  /** Behind the folder of the day. */
+  /** Relative to the folder of the day. */
   readonly name: string;
   readonly rows: number;
   readonly bytes: number;
-  /** Of the object's bytes, hexadecimal. */
+  /** Of the object's bytes, in hexadecimal. */
   readonly sha256: string;
-  /** Undefined: what is exported has no cost. */
+  /** `undefined` when the exported rows have no cost. */
   readonly cost: Picodollars | undefined;
 }
 
 /** How many rows a day has, and their cost. */
 export interface ExportTotals {
   readonly rows: number;
-  /** Undefined: what is exported has no cost. */
+  /** `undefined` when the exported rows have no cost. */
   readonly cost: Picodollars | undefined;
 }
 
@@ -33,23 +33,23 @@ export interface ExportedKey {
   readonly scope: string;
 }
 
-/** What a day's objects hold. It is written last: without it the day is not whole. */
+/** Describes the objects of a day. It is written last: a day without its manifest is incomplete. */
 export interface Manifest extends ExportTotals {
   readonly subject: ExportSubject;
   readonly day: ExportDay;
   readonly format: ExportFormat;
-  /** From 1 on; each time that the day is written again it is one more. */
+  /** Starts at 1 and increases by one each time the day is written again. */
   readonly edition: number;
   readonly parts: readonly ExportPart[];
-  /** The row of the day that a purge deletes first; undefined where the day has none. */
+  /** The row of the day that a purge deletes first; `undefined` when the day has no rows. */
   readonly oldest: ExportedKey | undefined;
 }
 
 const version = 1;
 
 /**
- * Names are the same at each run, so that a run after a crash replaces what the one before has left. Those of another
- * edition are others: what a manifest names is never written over.
+ * Names are the same in each run, so that a run after a crash overwrites what the crashed one has left. Another edition
+ * has other names, so that an object that a manifest names is never overwritten.
  */
 export const partName = (index: number, edition: number, extension: string): string =>
   `part-${String(index).padStart(5, '0')}${edition === 1 ? '' : `-${edition}`}.${extension}`;
@@ -62,7 +62,7 @@ export const dayFolder = (prefix: string, subject: ExportSubject, day: ExportDay
 
 export const manifestName = 'manifest.json';
 
-/** Money is text: a JSON number does not hold it. */
+/** Money is text, because a JSON number cannot hold it exactly. */
 export const manifestText = ({ subject, day, format, edition, oldest, parts, ...totals }: Manifest): string =>
   `${JSON.stringify(
     {
@@ -88,12 +88,12 @@ const totalsOf = ({ rows, cost }: ExportTotals) => ({
   ...(cost === undefined ? {} : { cost_picousd: cost.toString() }),
 });
 
-/** What a run has to know of a manifest that is there. */
+/** What a run needs to know of an existing manifest. */
 export interface KnownManifest extends ExportTotals, Pick<Manifest, 'format' | 'edition' | 'oldest'> {
   readonly partNames: readonly string[];
 }
 
-/** On the left why it is none of this service's. */
+/** Left is the reason why the text is not a manifest of this service. */
 export function readManifest(text: string): Either<string, KnownManifest> {
   const manifest = parseJson(text);
   if (!isObject(manifest) || manifest['version'] !== version)

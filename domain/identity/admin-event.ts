@@ -1,4 +1,4 @@
-/** What admins change, and what was changed; each name is what `admin_events` holds. */
+/** The actions of admins, by the names that `admin_events` stores. */
 export const adminActions = [
   'budget.set',
   'budget.delete',
@@ -29,7 +29,10 @@ export const adminActions = [
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 
-/** What a change is of: a budget's target is its owner, a membership's its team, a rate limit's what it limits. */
+/**
+ * The kinds of target that an action has: a budget's target is its owner, a membership's its team, a rate limit's what
+ * it limits.
+ */
 export const adminTargetKinds = [
   'user',
   'team',

@@ -7,23 +7,23 @@ export const slidingMs = 12 * hourMs;
 /** And after this time in any case. */
 export const absoluteMs = 7 * 24 * hourMs;
 
-/** That a session was seen is noted at most this often: reports poll, and each note is a write. */
+/** How often at most `lastSeenAt` is updated: reports poll, and each update is a write. */
 export const notedEveryMs = minuteMs;
 
-/** A login that has not ended. All times are milliseconds since the epoch, by the database's clock. */
+/** An admin's session. All times are milliseconds since the epoch, by the database's clock. */
 export interface AdminSession {
   readonly createdAt: number;
   readonly lastSeenAt: number;
   readonly expiresAt: number;
 }
 
-/** What becomes of a session at a call: it is over, goes on as it is, or goes on with its end moved. */
+/** What happens to a session at a call: it is over, continues unchanged, or continues with a later end. */
 export type SessionState =
   | { readonly kind: 'over' }
   | { readonly kind: 'current'; readonly session: AdminSession }
   | { readonly kind: 'moved'; readonly session: AdminSession };
 
-/** 12 h sliding up to 7 days. */
+/** 12 hours after the last call, but at most 7 days after the session began. */
 const endOf = (createdAt: number, seenAt: number): number =>
   Math.min(seenAt + slidingMs, createdAt + absoluteMs);
 

@@ -5,7 +5,7 @@ import type { PresentedKey } from './api-key.ts';
 export const tokenScopes = ['read', 'write'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** 32 hex of public id, 64 hex of secret: nobody but the gateway makes tokens. */
+/** A public id of 32 hex digits and a secret of 64: only the gateway creates tokens. */
 const tokenShape = /^gwa_([0-9a-f]{32})\.([0-9a-f]{64})$/;
 
 export function parseToken(text: string): PresentedKey | undefined {
@@ -15,20 +15,22 @@ export function parseToken(text: string): PresentedKey | undefined {
 
 export const formatToken = ({ publicId, secret }: PresentedKey): string => `gwa_${publicId}.${secret}`;
 
-/** `Authorization: Bearer gwa_…`. Other credentials in that header are somebody else's, a proxy's for one. */
+/**
+ * `Authorization: Bearer gwa_…`. Other credentials in that header are ignored: they belong to others, such as a proxy.
+ */
 const bearer = /^bearer[ \t]+(gwa_\S*)[ \t]*$/i;
 
-/** The token that a call shows, as it stands there; undefined when it shows none. */
+/** The token that a call presents, not parsed; `undefined` when it presents none. */
 export const shownToken = (authorization: string | undefined): string | undefined =>
   bearer.exec(authorization ?? '')?.[1];
 
-/** Reading needs either scope; whatever changes something needs `write`. */
+/** Reading needs either scope; any change needs `write`. */
 export const mayCall = (scope: TokenScope, isRead: boolean): boolean => scope === 'write' || isRead;
 
 /**
- * What is wrong with the end of a new token; times are milliseconds since the epoch. Where the identity provider says who
- * is an admin (`admin_groups`), it is asked at sign-ins alone: a token then lasts no longer than a session may (rule
- * 44.20).
+ * What is wrong with the expiry of a new token; times are milliseconds since the epoch. When the identity provider
+ * decides who is an admin (`admin_groups`), it is asked only at sign-in, so a token then lasts no longer than a session
+ * may (rule 44.20).
  */
 export function tokenEndFault(
   expiresAt: number | undefined,

@@ -4,7 +4,7 @@ export interface PresentedKey {
   readonly secret: string;
 }
 
-/** Whole keys of a configuration are people's own, `gwk_ci-1.…` too; generated ones have 32 hex and 64 hex. */
+/** Keys in a configuration may be chosen by people, such as `gwk_ci-1.…`. Generated keys have 32 and 64 hex digits. */
 const keyShape = /^gwk_([A-Za-z0-9_-]{1,64})\.([\x21-\x7e]{32,512})$/;
 
 export function parseKey(text: string): PresentedKey | undefined {
@@ -17,15 +17,17 @@ export const formatKey = (key: PresentedKey): string => `gwk_${key.publicId}.${k
 const bearer = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The key of a request, from `Authorization: Bearer …` or `x-api-key: …`. With both present a Bearer
- * `Authorization` wins; other schemes are ignored when `x-api-key` is there (rule 33.3).
+ * The key of a request, from `Authorization: Bearer …` or `x-api-key: …`. When both are present, a Bearer
+ * `Authorization` wins; another scheme is ignored and `x-api-key` counts (rule 33.3).
  */
 export const presentedCredential = (authorization: string | undefined, xApiKey: string | undefined) =>
   bearer.exec(authorization ?? '')?.[1] ?? (xApiKey === '' ? undefined : xApiKey);
 
-/** Seconds that the secret before a rotation may live on: a week, for whoever deploys once a week. */
+/** The most seconds that the old secret stays valid after a rotation: a week, for teams that deploy once a week. */
 export const maxOverlapSecs = 604_800;
 
-/** A key as lists sort it: by what an admin, the file or the clock did to it, whatever its owner is. */
+/**
+ * The status of a key in lists: what an admin, the file or the clock did to the key, whatever the status of its owner.
+ */
 export const keyStatuses = ['active', 'revoked', 'expired'] as const;
 export type KeyStatus = (typeof keyStatuses)[number];

@@ -5,13 +5,13 @@ export type Owner =
   | { readonly kind: 'user'; readonly userId: string }
   | { readonly kind: 'team'; readonly teamId: string };
 
-/** Whose key it is. A service account's spend belongs to its team. */
+/** Who owns a key. A service account's spend belongs to its team. */
 export type KeyOwner =
   | { readonly kind: 'user'; readonly userId: string; readonly requestLoggingEnabled: boolean }
   | { readonly kind: 'team'; readonly teamId: string }
   | { readonly kind: 'service_account'; readonly serviceAccountId: string; readonly teamId: string };
 
-/** A user by the names that people write. */
+/** A user by the names that a configuration uses. */
 export interface UserNames {
   /** In lower case. */
   readonly email: string;
@@ -19,16 +19,16 @@ export interface UserNames {
   readonly teamIds: readonly string[];
 }
 
-/** Whose request it is: an authenticated caller of the public API, or the owner that an admin tests a model for. */
+/** Who makes a request: an authenticated caller of the public API, or the owner for whom an admin tests a model. */
 export interface Caller {
-  /** Undefined: no key came with the request (rule 49.8). */
+  /** `undefined` when the request has no key (rule 49.8). */
   readonly apiKeyId: string | undefined;
   readonly keyOwner: KeyOwner;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
-  /** Who the user is by the names of the configuration; absent where the key is no user's. */
+  /** The user by the names of the configuration; absent when the key is not a user's. */
   readonly person?: UserNames;
-  /** The rate limits of the key and of its owner; absent where neither has one. */
+  /** The rate limits of the key and of its owner; absent when neither has one. */
   readonly limits?: readonly RateLimit[];
 }
 
@@ -41,7 +41,7 @@ export const ownerOf = (caller: Caller): Owner =>
 export const ownershipScopeKey = (owner: Owner): string =>
   owner.kind === 'user' ? `user:${owner.userId}` : `team:${owner.teamId}:actor:none`;
 
-/** The ownership scope that a caller's requests count in. */
+/** The ownership scope in which a caller's requests count. */
 export const scopeOf = (caller: Caller): string => ownershipScopeKey(ownerOf(caller));
 
 export const mayUseModel = (caller: Caller, modelId: string): boolean =>

@@ -1,4 +1,4 @@
-/** What a browser says of where a call comes from. */
+/** What a browser says about the origin of a call. */
 export interface CallOrigin {
   readonly method: string;
   readonly secFetchSite: string | undefined;
@@ -6,14 +6,15 @@ export interface CallOrigin {
   readonly hasCookie: boolean;
 }
 
-/** Methods that change nothing; every other one is a state-changing call. */
+/** Methods that change nothing; calls with any other method change state. */
 const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export const changesState = (method: string): boolean => !safeMethods.includes(method);
 
 /**
- * State-changing calls: `Sec-Fetch-Site`, if sent, is `same-origin`; else `Origin`, if sent, equals the origin of
- * `public_base_url` (else of `Host`); neither: allowed only without a cookie; otherwise 403 `cross_origin`.
+ * The rule for calls that change state: `Sec-Fetch-Site`, if sent, must be `same-origin`. Without it, `Origin`, if
+ * sent, must be the origin of `public_base_url` (else of `Host`). With neither, the call is allowed only without a
+ * cookie. Any other call is refused with 403 `cross_origin`.
  */
 export function isCrossOrigin(call: CallOrigin, ownOrigin: string | undefined): boolean {
   if (!changesState(call.method)) return false;

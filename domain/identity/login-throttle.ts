@@ -1,23 +1,26 @@
-/** Failures are forgotten this long after the first of them. */
+/** The tries of an account from an address are forgotten this long after the first of them. */
 export const throttleWindowMs = 15 * 60_000;
 
-/** Tries of one account from one address in a window: more than anybody needs who knows the password. */
+/** The most tries of one account from one address in a window: more than anyone needs who knows the password. */
 export const maxTriesHere = 10;
 
-/** Tries of one account, from anywhere, that wait for nothing: typing errors. */
+/** Tries of one account, from anywhere, that are not delayed: they allow for typing errors. */
 const freeTries = 5;
 
-/** The first wait; it doubles with each try. */
+/** The first delay; it doubles with each further try. */
 const firstDelayMs = 100;
 
-/** The longest wait: whoever knows the password still gets in while others guess. */
+/** The longest delay, so that someone who knows the password still gets in while others guess. */
 const maxDelayMs = 2_000;
 
-/** How often a login was tried in the window, this try among them. Successes are not counted. */
+/**
+ * How often a login was tried in the window, including this try. A success removes the tries of its account and
+ * address.
+ */
 export interface LoginTries {
   /** For this account from this address. */
   readonly here: number;
-  /** For this account from any address. */
+  /** For this account from any address; each other address counts for at most `maxTriesHere`. */
   readonly anywhere: number;
   /** When the window of `here` began. */
   readonly firstHereAt: number;
@@ -29,8 +32,8 @@ export type ThrottleVerdict =
   | { readonly kind: 'admitted'; readonly delayMs: number };
 
 /**
- * Failed logins are throttled per account and address; per account alone they are only delayed, so that nobody can
- * lock an admin out by guessing from elsewhere.
+ * Tries are refused per account and address. Per account alone they are only delayed, so that nobody can lock an admin
+ * out by guessing from elsewhere.
  */
 export function throttle({ here, anywhere, firstHereAt, now }: LoginTries): ThrottleVerdict {
   if (here > maxTriesHere) {

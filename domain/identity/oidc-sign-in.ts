@@ -1,14 +1,14 @@
 /** How long a browser may stay at the identity provider. */
 export const signInLifeMs = 10 * 60_000;
 
-/** Sign-ins of one address that are under way: more than anybody has windows open. */
+/** The most pending sign-ins of one address: more than anyone has windows open. */
 export const maxSignInsOfAddress = 20;
 
 /**
- * Sign-ins under way in all: each is a row of a few hundred bytes. Those that began first make room for the next one, so
- * that who begins many, from many addresses, shuts nobody out.
+ * The most pending sign-ins in all; each is a row of a few hundred bytes. The oldest are deleted to make room for a new
+ * one, so that someone who begins many, from many addresses, locks nobody out.
  */
 export const maxSignIns = 10_000;
 
-/** By how much the clocks of gateway and provider may differ where the times of an ID token are judged. */
+/** How far the clocks of gateway and provider may differ when the times of an ID token are checked. */
 export const clockToleranceSecs = 30;

@@ -1,13 +1,16 @@
-/** Characters of a new password: long enough that guessing it online is hopeless. */
+/** The fewest characters in a new password: enough that guessing it online is hopeless. */
 const minPasswordChars = 12;
 
-/** Bytes of a password: any passphrase fits, and no login makes the hash read a megabyte. */
+/** The most bytes in a password: any passphrase fits, and no login makes the hash read a megabyte. */
 export const maxPasswordBytes = 1024;
 
-/** Characters of a password as it was typed: composed, no text of more has so few bytes. */
+/**
+ * The most characters in a password as it was typed. A longer text has more than `maxPasswordBytes` bytes even when it
+ * is composed.
+ */
 const maxTypedChars = 3 * maxPasswordBytes;
 
-/** Characters of an e-mail address: the longest that mail can carry (RFC 5321). */
+/** The most characters in an e-mail address: the longest that mail can carry (RFC 5321). */
 export const maxEmailChars = 254;
 
 export const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
@@ -21,9 +24,10 @@ export const isEmail = (text: string): boolean =>
   Array.from(text).every(isItself);
 
 /**
- * Whether a character is a small letter, the capital of one, or no letter, and stays when it is composed. The Kelvin
- * sign and the dotted capital I become `k` and `i` in small letters, and the Greek question mark a semicolon: an address
- * with them belongs to another mailbox, and would be taken for a person's here (rule 51.25).
+ * Whether a character is a lower-case letter, the capital of one, or no letter, and stays the same when it is composed. The
+ * Kelvin sign becomes `k` in lower case, the dotted capital I an `i` with a combining dot, and the Greek question mark
+ * a semicolon when composed. An address with such a character belongs to another mailbox, but could be taken for the
+ * address of a person here (rule 51.25).
  */
 const isItself = (character: string): boolean => {
   const small = character.toLowerCase();
@@ -33,21 +37,22 @@ const isItself = (character: string): boolean => {
 };
 
 /**
- * Addresses that differ in the case of letters, or in how a keyboard composes them, are one person's. It is done here
- * and not by the database, whose small letters are those of its locale: a Turkish one makes `ı` of `I` (rule 51.26).
+ * Addresses that differ only in letter case, or in how a keyboard composes them, belong to one person. The folding is
+ * done here and not in the database, whose lower case depends on its locale: a Turkish one turns `I` into `ı` (rule
+ * 51.26).
  */
 export const foldEmail = (address: string): string => address.normalize('NFC').toLowerCase();
 
-/** The form in which a password is hashed: the same characters, however a keyboard composes them. */
+/** The form of a password that is hashed: the same characters, however a keyboard composes them. */
 export const typedPassword = (password: string): string => password.normalize('NFC');
 
-/** Whether a password can be one at all; decided alike for every account. */
+/** Whether a password is too long to be anyone's; the answer is the same for every account. */
 export const isPasswordTooLong = (password: string): boolean =>
-  // To normalise a text takes time with the square of its length.
+  // Normalising a text can take time quadratic in its length.
   password.length > maxTypedChars ||
   new TextEncoder().encode(typedPassword(password)).length > maxPasswordBytes;
 
-/** Why this cannot become somebody's password; undefined when it can. */
+/** Why this cannot become a password; `undefined` when it can. */
 export function passwordProblem(password: string): string | undefined {
   if (isPasswordTooLong(password)) return `A password must not be longer than ${maxPasswordBytes} bytes.`;
   if (Array.from(typedPassword(password)).length < minPasswordChars)
@@ -62,8 +67,8 @@ export const commonPasswordProblem =
   'This password is one of those that are guessed first, or made of them: choose another.';
 
 /**
- * Whether a password is a common one: in any case of letters, with digits or signs before and behind it, two of them in
- * a row, or a few characters again and again. The length alone is not enough: `password1234` is long, too.
+ * Whether a password is a common one: in any letter case, with digits or signs before or after it, two of them in a
+ * row, or a few characters repeated. Length alone is not enough: `password1234` is long, too.
  */
 export function isCommonPassword(password: string, common: CommonPasswords): boolean {
   const folded = typedPassword(password).toLowerCase();
@@ -77,10 +82,10 @@ const isMadeOfTwo = (form: string, common: CommonPasswords): boolean =>
   form.length <= maxCombinedChars &&
   Array.from(form, (_, at) => at).some((at) => common.has(form.slice(0, at)) && common.has(form.slice(at)));
 
-/** Nothing common is so long that two of them are longer. */
+/** Longer than any two common passwords together. */
 const maxCombinedChars = 64;
 
-/** Fewer characters than this, again and again, are a pattern on the keyboard. */
+/** A repeated unit of fewer characters than this is a keyboard pattern. */
 const shortestUnit = 5;
 
 const isRepeated = (form: string, common: CommonPasswords): boolean => {

@@ -4,24 +4,24 @@ import { isAbsent, isArray, isString, type Json, type JsonObject, present } from
 import { isDisplayName } from './owner-names.ts';
 import { isEmail } from './password.ts';
 
-/** Whom a provider's word lets in, and as what. */
+/** Whom the provider's claims let in, and in which role. */
 export interface ClaimRules {
-  /** In lower case; empty: every domain. */
+  /** In lower case; when empty, every domain is allowed. */
   readonly allowedEmailDomains: readonly string[];
   readonly groupsClaim: string;
-  /** Whoever is in one of them is a platform admin; empty: the provider says nothing of roles. */
+  /** A member of one of these groups is a platform admin; when empty, the provider does not decide roles. */
   readonly adminGroups: readonly string[];
 }
 
-/** A person as the provider vouches for them. */
+/** A person as the provider's claims describe them. */
 export interface VouchedPerson {
   readonly email: string;
   readonly name: string;
-  /** Undefined: the role is not the provider's to say. */
+  /** `undefined` when the provider does not decide the role. */
   readonly isAdmin: boolean | undefined;
 }
 
-/** The person of an ID token's claims; left is why nobody is let in by them, in words for the log. */
+/** The person in the claims of an ID token. Left is the reason why the claims let nobody in, worded for the log. */
 export function vouchedPerson(claims: JsonObject, rules: ClaimRules): Either<string, VouchedPerson> {
   const email = claims['email'];
   if (!isString(email) || !isEmail(email)) return E.left('the claims have no e-mail address');
@@ -31,43 +31,46 @@ export function vouchedPerson(claims: JsonObject, rules: ClaimRules): Either<str
   return E.right({ email, name: nameOf(claims['name']) ?? email, isAdmin: isAdminBy(claims, rules) });
 }
 
-/** The whole domain has to be the same: one below it is another. */
+/** The whole domain must match: a subdomain is another domain. */
 const isAllowedDomain = (email: string, allowed: readonly string[]): boolean =>
   allowed.length === 0 || allowed.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 
-/** A name that people can be shown; the e-mail address stands for one that is none. */
+/** The name claim, if it can be shown to people; otherwise the e-mail address is used instead. */
 function nameOf(claim: Json | undefined): string | undefined {
   const name = isString(claim) ? claim.trim() : '';
   return isDisplayName(name) ? name : undefined;
 }
 
-/** The group decides at each sign-in: whoever is in none of them is no admin, also when the claim is missing. */
+/** Groups decide the role at each sign-in: a person in none of them is not an admin, also when the claim is missing. */
 const isAdminBy = (claims: JsonObject, { groupsClaim, adminGroups }: ClaimRules): boolean | undefined =>
   adminGroups.length === 0
     ? undefined
     : groupsIn(claims[groupsClaim]).some((group) => adminGroups.includes(group));
 
-/** Providers send a list, or one group as text. */
+/** Providers send a list, or a single group as text. */
 const groupsIn = (claim: Json | undefined): readonly string[] =>
   isArray(claim) ? claim.filter(isString) : isString(claim) ? [claim] : [];
 
-/** Whether the claims lack what the rules ask for: then the provider's userinfo is asked, too. */
+/** Whether the claims lack something that the rules need; the provider's userinfo is then asked, too. */
 export const isIncomplete = (claims: JsonObject, { groupsClaim, adminGroups }: ClaimRules): boolean =>
   claims['email'] === undefined || (adminGroups.length > 0 && claims[groupsClaim] === undefined);
 
 /**
- * The claims of an ID token, with those of userinfo that are missing there. An address and whether it is verified come
- * from one of the two: the word for one address is not for another.
+ * The claims of an ID token, completed with those of userinfo. The e-mail address and whether it is verified come from
+ * the same one of the two, because a verification of one address says nothing about another.
  */
 export function mergedClaims(idToken: JsonObject, userInfo: JsonObject): JsonObject {
   const { email, email_verified } = isAbsent(idToken['email']) ? userInfo : idToken;
   return present({ ...userInfo, ...idToken, email, email_verified });
 }
 
-/** What a sign-in makes of a person's role. */
+/** How a sign-in changes a person's role. */
 export type RoleChange = 'none' | 'given' | 'taken' | 'kept_last';
 
-/** The provider's groups give and take the role; the last active platform admin keeps it, or nobody could rule. */
+/**
+ * The provider's groups grant and revoke the admin role. The last active platform admin keeps it, since otherwise
+ * nobody could administer the gateway.
+ */
 export function roleChange(
   isAdmin: boolean,
   vouched: VouchedPerson['isAdmin'],

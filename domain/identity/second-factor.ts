@@ -1,19 +1,19 @@
-/** How long one code lasts (RFC 6238). */
+/** The time step of a code (RFC 6238). */
 export const totpStepMs = 30_000;
 
-/** Steps before and after the present one whose codes count too: telephones' clocks, and slow fingers. */
+/** How many steps before and after the present one are accepted, for clocks that differ and people who type slowly. */
 const windowSteps = 1;
 
-/** Codes of this many digits, as every authenticator shows them. */
+/** The digits of a code, as every authenticator shows them. */
 export const totpDigits = 6;
 
-/** Handed out at enrolment, each good once. */
+/** The number of recovery codes issued at enrolment, each valid once. */
 export const recoveryCodeCount = 10;
 
-/** Base32 without a sign that could be two; 16 of them are 80 bits. */
+/** Characters of base32, an alphabet without look-alike digits; 16 of them are 80 bits. */
 const recoveryCodeChars = 16;
 
-/** How a person proves the second factor: by what the authenticator shows, or by a recovery code. */
+/** How a person proves the second factor: with a code of the authenticator, or with a recovery code. */
 export type TypedCode =
   | { readonly kind: 'totp'; readonly digits: string }
   | { readonly kind: 'recovery'; readonly code: string };
@@ -21,22 +21,25 @@ export type TypedCode =
 const digitsShape = new RegExp(`^\\d{${totpDigits}}$`);
 const recoveryShape = new RegExp(`^[a-z2-7]{${recoveryCodeChars}}$`);
 
-/** A code as it was typed: blanks, dashes and the case of letters make no difference. Undefined: it is none. */
+/**
+ * Reads a code as it was typed; blanks, dashes and letter case make no difference. `undefined` when it is not a code.
+ */
 export function readCode(typed: string): TypedCode | undefined {
   const plain = typed.replaceAll(/[\s-]/g, '').toLowerCase();
   if (digitsShape.test(plain)) return { kind: 'totp', digits: plain };
   return recoveryShape.test(plain) ? { kind: 'recovery', code: plain } : undefined;
 }
 
-/** A recovery code as it is shown: groups of four. {@link readCode} reads it back. */
+/** A recovery code as it is displayed, in groups of four. {@link readCode} reads it back. */
 export const shownRecoveryCode = (code: string): string => code.match(/.{1,4}/g)?.join('-') ?? code;
 
-/** The recovery code that random bits make: {@link recoveryCodeChars} characters of base32, in lower case. */
+/** Makes a recovery code from random bits: {@link recoveryCodeChars} characters of base32, in lower case. */
 export const recoveryCodeOf = (base32: string): string => base32.toLowerCase().slice(0, recoveryCodeChars);
 
 /**
- * The steps whose codes are good at an instant, the likeliest first: one step around the present one, and each only
- * once, so that a code that somebody looked at over a shoulder is used up.
+ * The steps whose codes are accepted at an instant, the likeliest first: the present step and one on each side. A code
+ * is accepted only once, so that one that somebody has seen over a shoulder is of no use after its owner has entered
+ * it.
  */
 export function usableSteps(now: number, lastUsedStep: number | undefined): readonly number[] {
   const present = Math.floor(now / totpStepMs);
@@ -45,10 +48,10 @@ export function usableSteps(now: number, lastUsedStep: number | undefined): read
     .filter((step) => step >= 0 && (lastUsedStep === undefined || step > lastUsedStep));
 }
 
-/** What a login must still do. */
+/** Whether a login must still prove or enrol a second factor. */
 export type SecondFactorState = 'none' | 'enrolled' | 'must_enrol';
 
-/** A person who logs in by password may do nothing but enrol, where a second factor is required and there is none. */
+/** Where a second factor is required, a person without one who logs in with a password may do nothing but enrol. */
 export const secondFactorState = (
   { signedInBy, hasSecondFactor }: { readonly signedInBy: SignInMethod; readonly hasSecondFactor: boolean },
   isRequired: boolean,
@@ -57,16 +60,16 @@ export const secondFactorState = (
   return isRequired && signedInBy === 'password' ? 'must_enrol' : 'none';
 };
 
-/** How a session was opened. */
+/** How a person signed in to open a session. */
 export type SignInMethod = 'password' | 'oidc';
 
-/** The authenticator of a person, its secret encrypted with a key that the password makes. */
+/** A person's authenticator; its secret is encrypted with a key derived from the password. */
 export interface SecondFactor {
   readonly sealedSecret: Uint8Array;
   readonly lastUsedStep: number;
 }
 
-/** A code that was found good, and is used up in the transaction of what it is for. */
+/** A code that was accepted. It is used up in the transaction of the action that it is for. */
 export type UsedCode =
   | { readonly kind: 'totp'; readonly step: number }
   | { readonly kind: 'recovery'; readonly codeSha256: Uint8Array };

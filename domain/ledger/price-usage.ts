@@ -3,8 +3,8 @@ import type { Picodollars } from '../money/money.ts';
 import type { Price } from '../money/price-catalogue.ts';
 
 /**
- * Billed output is `max(completion_tokens, total_tokens − prompt_tokens)`: some upstreams keep reasoning only
- * in the total (rule 36.11).
+ * Billed output is `max(completion_tokens, total_tokens − prompt_tokens)`, because some upstreams report reasoning
+ * tokens only in the total (rule 36.11).
  */
 export const billedOutputTokens = (usage: TokenUsage): bigint => {
   const completion = BigInt(usage.completionTokens);

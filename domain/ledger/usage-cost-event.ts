@@ -6,7 +6,10 @@ import type { TokenUsage } from './usage.ts';
 /** Ledger pricing status: the four states of the specification (rule 7.6). */
 export type PricingStatus = 'priced' | 'legacy_estimated' | 'unpriced' | 'usage_missing';
 
-/** Only these count toward spend and budget windows; the others are visible in reports. */
+/**
+ * Only rows of the statuses that are `true` here count toward spend and budget windows; the others are visible in
+ * reports.
+ */
 export const countsTowardSpend = {
   priced: true,
   legacy_estimated: true,
@@ -33,8 +36,8 @@ export type UsageCost =
 export const noCataloguePrice = 'no_catalogue_price';
 
 /**
- * Provider usage that can be normalised and an exact catalogue price: `priced`. Usage missing:
- * `usage_missing`. Exact catalogue match missing: `unpriced`.
+ * `priced` when the provider's usage can be normalised and the catalogue has a price for the exact pair,
+ * `usage_missing` without usage, and `unpriced` with usage but without an exact catalogue match.
  */
 export function usageCost(usage: TokenUsage | undefined, price: Price | undefined): UsageCost {
   if (usage === undefined) return { pricingStatus: 'usage_missing' };

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { maxTokenCount } from '../shared/limits.ts';
 
-/** Tokens as the provider reports them. Nothing is estimated: what is not reported is missing. */
+/** Tokens as the provider reports them. Nothing is estimated: a count that is not reported is missing. */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -17,8 +17,8 @@ export function tokenCount(value: Json | undefined): number | undefined {
 }
 
 /**
- * Chat, messages and responses need prompt and completion (or `input_tokens` and `output_tokens`); an absent
- * total is their sum. A total that is there and is no token count makes the usage missing.
+ * Chat, messages and responses need prompt and completion tokens (or `input_tokens` and `output_tokens`). An absent
+ * total is their sum. A total that is present but not a token count makes the usage missing.
  */
 export function generationUsage(usage: Json | undefined): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
@@ -32,8 +32,9 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
 }
 
 /**
- * Some gateways leave what was read from a cache and written to one out of the prompt, as the messages family does, and
- * count it into the total: it is of the prompt, and no output (rule 36.15).
+ * Some gateways leave cache reads and cache writes out of the prompt, as the messages family does, but count them in
+ * the total. When the total exceeds prompt plus completion by exactly these tokens, they belong to the prompt and not
+ * to the output (rule 36.15).
  */
 function cachedBeside(usage: JsonObject, rest: number): number {
   const read = tokenCount(usage['cache_read_input_tokens']) ?? 0;

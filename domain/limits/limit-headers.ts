@@ -1,18 +1,21 @@
 import { type Measure, type LimitStanding, standingAt, tightest, type Tightest } from './rate-limit.ts';
 
-/** Whose names the headers have: each family's clients read their own. */
+/** Which names the headers have: the clients of each API family read their own. */
 export type HeaderStyle = 'openai' | 'messages';
 
-/** What the headers of a style begin with, upstreams' own of that style too. */
+/** The prefix of a style's headers, also of those that upstreams of that style send. */
 export const headerPrefix = {
   openai: 'x-ratelimit-',
   messages: 'anthropic-ratelimit-',
 } as const satisfies Record<HeaderStyle, string>;
 
-/** There are no headers of what is in flight: clients know none. */
+/** The measures that have headers. There are none for requests in flight, because clients know no such header. */
 const shown = ['requests', 'tokens'] as const satisfies readonly Measure[];
 
-/** What is left of the tightest limit of each measure, and when its window ends; nothing of a measure without limits. */
+/**
+ * For each measure the tightest limit, what remains of it, and when its window ends. A measure without limits has no
+ * headers.
+ */
 export function limitHeaders(
   style: HeaderStyle,
   standings: readonly LimitStanding[],

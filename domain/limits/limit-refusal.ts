@@ -2,8 +2,8 @@ import type { CodedError } from '../shared/gateway-error.ts';
 import { type FullLimit, type Measure, type RateLimit, type SubjectKind } from './rate-limit.ts';
 
 /**
- * The refusal of a request under limits that are full. It may be asked again: `Retry-After` is the longest wait of all
- * of them, to the end of the window, and a second for what is in flight.
+ * The refusal of a request when limits are full. The request may be retried: `Retry-After` is the longest wait of all
+ * full limits, which is the time to the end of the window, or one second for requests in flight.
  */
 export function rateLimited(
   full: readonly [FullLimit, ...FullLimit[]],
@@ -23,7 +23,7 @@ export function rateLimited(
   };
 }
 
-/** At least 1, and never less than the time that is left: whoever comes back then finds another window. */
+/** At least 1 and never less than the time left, so that a caller who waits this long retries in a new window. */
 const waitSecs = ({ standing: { window }, measure }: FullLimit, now: Date): number =>
   measure === 'in_flight' ? 1 : Math.max(1, Math.ceil((window.until.getTime() - now.getTime()) / 1000));
 

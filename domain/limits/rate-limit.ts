@@ -4,21 +4,26 @@ import type { TokenUsage } from '../ledger/usage.ts';
 import { maxTokenCount } from '../shared/limits.ts';
 import type { Window } from '../shared/window.ts';
 
-/** What may have a rate limit. A service account has none of its own: its requests are its team's. */
+/**
+ * The kinds of subject that can have a rate limit. A service account has none of its own: its requests count as its
+ * team's.
+ */
 export const subjectKinds = ['api_key', 'user', 'team', 'model'] as const;
 export type SubjectKind = (typeof subjectKinds)[number];
 
-/** What a rate limit is set for; `id` is that of its own table. */
+/** What a rate limit applies to; `id` is the id in the subject's own table. */
 export interface LimitSubject {
   readonly kind: SubjectKind;
   readonly id: string;
 }
 
-/** What a limit counts; the order is that in which a refusal names them. */
+/** What a limit counts. Of several full measures of one limit that have the same wait, a refusal names the first. */
 const measures = ['requests', 'tokens', 'in_flight'] as const;
 export type Measure = (typeof measures)[number];
 
-/** The most of each measure: of requests and tokens in a minute, and in flight at once. Undefined: as many as come. */
+/**
+ * The maximum of each measure: requests and tokens per minute, and requests in flight at once. `undefined` is no limit.
+ */
 export interface LimitTerms {
   readonly requests: number | undefined;
   readonly tokens: number | undefined;
@@ -30,7 +35,7 @@ export interface RateLimit {
   readonly terms: LimitTerms;
 }
 
-/** A limit, and what is taken of it in a window. */
+/** A limit, and how much of it is used in a window. */
 export interface LimitStanding {
   readonly limit: RateLimit;
   readonly window: Window;
@@ -39,18 +44,18 @@ export interface LimitStanding {
   readonly inFlight: number;
 }
 
-/** A measure of a limit of which nothing is left. */
+/** A measure of a limit of which nothing remains. */
 export interface FullLimit {
   readonly standing: LimitStanding;
   readonly measure: Measure;
 }
 
-/** As tables and memory name it. */
+/** The key of a subject in tables and in memory. */
 export const subjectKey = ({ kind, id }: LimitSubject): string => `${kind}:${id}`;
 
 const minuteMs = 60_000;
 
-/** The minute that holds `at`; half-open, so that an instant is in exactly one. */
+/** The minute that contains `at`. Windows are half-open, so that each instant is in exactly one. */
 export function minuteOf(at: Date): Window {
   const from = Math.floor(at.getTime() / minuteMs) * minuteMs;
   return { from: new Date(from), until: new Date(from + minuteMs) };
@@ -65,8 +70,9 @@ export const untouched = (limit: RateLimit, at: Date): LimitStanding => ({
 });
 
 /**
- * In a window that has ended nothing counts any more, nor in one that begins later than the next: a clock that was wrong
- * began it. What is in flight still is.
+ * The standing as it is at `at`. Requests and tokens no longer count once their window has ended, nor do those of a
+ * window that begins later than the next minute, since only a wrong clock can have begun it. Requests in flight still
+ * count.
  */
 export const standingAt = (standing: LimitStanding, at: Date): LimitStanding =>
   isWindowOf(standing.window, at)
@@ -77,9 +83,9 @@ const isWindowOf = ({ from, until }: Window, at: Date): boolean =>
   at < until && from.getTime() <= minuteOf(at).until.getTime();
 
 /**
- * The verdict of all limits that a request comes under: it is admitted where each has room in each of its measures, and
- * then counts in all of them; one that is refused counts in none. `gateway_admit_limited` applies the rule in SQL under
- * the locks of the subjects, and tests hold it against this.
+ * The verdict of all limits that apply to a request. It is admitted when each limit has room in each of its measures,
+ * and then counts in all of them; a refused request counts in none. `gateway_admit_limited` applies the rule in SQL
+ * under the locks of the subjects. The store checks every verdict of the SQL against this function, and so do tests.
  */
 export function judged(
   standings: readonly LimitStanding[],
@@ -97,8 +103,8 @@ const withRequest = (standing: LimitStanding): LimitStanding => ({
 });
 
 /**
- * Tokens are known when a request ends: they count then, in the window of that moment, and may overfill it; in a window
- * that begins after it they count no more.
+ * Tokens are known only when a request ends. They count at that moment, in its window, and may take it over the limit.
+ * A window that begins after that moment does not count them.
  */
 export function withTokens(standing: LimitStanding, tokens: number, at: Date): LimitStanding {
   const now = standingAt(standing, at);
@@ -111,7 +117,10 @@ const mostOf = ({ terms }: RateLimit, measure: Measure): number | undefined =>
 const takenOf = (standing: LimitStanding, measure: Measure): number =>
   measure === 'in_flight' ? standing.inFlight : standing[measure];
 
-/** Never below 0: a limit may have been lowered, and tokens overfill theirs. Undefined where there is no limit. */
+/**
+ * Never below 0, although a limit may have been lowered and tokens may exceed theirs. `undefined` when there is no
+ * limit.
+ */
 function remainingOf(standing: LimitStanding, measure: Measure): number | undefined {
   const most = mostOf(standing.limit, measure);
   return most === undefined ? undefined : Math.max(0, most - takenOf(standing, measure));
@@ -119,14 +128,14 @@ function remainingOf(standing: LimitStanding, measure: Measure): number | undefi
 
 const isFull = (standing: LimitStanding, measure: Measure): boolean => remainingOf(standing, measure) === 0;
 
-/** The limit of a measure that has the least left of all, and how much that is. */
+/** The limit with the least remaining of a measure, and how much remains. */
 export interface Tightest {
   readonly limit: number;
   readonly remaining: number;
   readonly resetsAt: Date;
 }
 
-/** Undefined where none of the limits has this measure. Of several with as little left the first is meant. */
+/** `undefined` when none of the limits has this measure. Of several with the same remainder the first counts. */
 export function tightest(standings: readonly LimitStanding[], measure: Measure): Tightest | undefined {
   let found: Tightest | undefined;
   for (const standing of standings) {
@@ -139,6 +148,6 @@ export function tightest(standings: readonly LimitStanding[], measure: Measure):
   return found;
 }
 
-/** Tokens of a request as limits count them: output is counted as it is billed, reasoning too. */
+/** The tokens of a request as limits count them: output counts as it is billed, including reasoning. */
 export const limitedTokens = ({ promptTokens, completionTokens, totalTokens }: TokenUsage): number =>
   Math.min(maxTokenCount, Math.max(totalTokens, promptTokens + completionTokens));

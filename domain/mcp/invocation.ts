@@ -1,4 +1,4 @@
-/** How the call of a tool ended. */
+/** How a tool call ended. */
 export const invocationStatuses = [
   'success',
   'unauthorized',
@@ -10,11 +10,11 @@ export const invocationStatuses = [
 ] as const;
 export type InvocationStatus = (typeof invocationStatuses)[number];
 
-/** What the authorization policy said of the call. */
+/** The result of the authorization policy for a call. */
 export const policyResults = ['allowed', 'denied', 'not_evaluated'] as const;
 export type PolicyResult = (typeof policyResults)[number];
 
-/** An MCP server, or a tool of one: its stable external id, and what it calls itself. */
+/** An MCP server, or one of its tools: its stable external id, and its own display name. */
 export interface McpName {
   readonly id: string;
   readonly displayName: string | undefined;

@@ -2,26 +2,29 @@ import type { JsonObject } from '../shared/json.ts';
 import type { InvocationStatus } from './invocation.ts';
 import type { McpId } from './message-id.ts';
 
-/** What is wrong with a call of an MCP server, as callers and records are told it. */
+/** An error in a call of an MCP server, as callers and records see it. */
 export interface McpError {
   readonly code: McpErrorCode;
-  /** Fit for callers: no secret. */
+  /** Safe to show to callers: it contains no secret. */
   readonly message: string;
 }
 
 interface Told {
-  /** The HTTP status; `answer`: that of an answer, whose JSON-RPC error the client raises for the one call. */
+  /**
+   * The HTTP status. `answer` stands for the status of an answer, whose JSON-RPC error the client raises for this one
+   * call.
+   */
   readonly status: number | 'answer';
   /** The code of the JSON-RPC error. */
   readonly rpcCode: number;
-  /** How a record says it. */
+  /** The status in the record of the call. */
   readonly recorded: InvocationStatus;
 }
 
-/** What a caller who stops waiting leaves behind is a call that nobody had time for. */
+/** A call whose caller stopped waiting is recorded like one that ran into a timeout. */
 const nobodyWaited = 'timeout';
 
-/** The closed list of what goes wrong at the door for MCP, and how it is told. */
+/** The closed list of errors of the MCP endpoint, and how each is reported. */
 export const mcpErrors = {
   missing_api_key: { status: 401, rpcCode: -32_000, recorded: 'unauthorized' },
   invalid_api_key: { status: 401, rpcCode: -32_000, recorded: 'unauthorized' },
@@ -60,7 +63,7 @@ export const mcpErrors = {
 
 export type McpErrorCode = keyof typeof mcpErrors;
 
-/** The HTTP status of what goes wrong; a failed call is an answer only where there is a request to answer. */
+/** The HTTP status of an error. A failed call gets an answer only when there is a request to answer. */
 export function mcpErrorStatus({ code }: McpError, id: McpId | undefined): number {
   const { status } = mcpErrors[code];
   if (status !== 'answer') return status;
@@ -68,7 +71,7 @@ export function mcpErrorStatus({ code }: McpError, id: McpId | undefined): numbe
   return code === 'timeout' ? 504 : 502;
 }
 
-/** The JSON-RPC error; its `data` has the gateway's own word for it. */
+/** The JSON-RPC error; its `data` has the gateway's own error code. */
 export const mcpErrorMessage = ({ code, message }: McpError, id: McpId | undefined): JsonObject => ({
   jsonrpc: '2.0',
   id: id ?? null,
@@ -80,13 +83,13 @@ export const notAuthorized: McpError = {
   message: 'The server does not accept the credentials of the gateway.',
 };
 
-/** Clients begin another one behind it. */
+/** Clients then begin another session. */
 export const sessionEnded: McpError = {
   code: 'session_not_found',
   message: 'The server has ended this session.',
 };
 
-/** Over `server.max_buffered_bytes`. */
+/** When `server.max_buffered_bytes` is exceeded. */
 export const noRoom: McpError = {
   code: 'overloaded',
   message: 'The gateway is handling as much as it can hold; try again.',

@@ -13,23 +13,23 @@ import { isId, type McpId } from './message-id.ts';
 export type McpMessage =
   | { readonly kind: 'request'; readonly id: McpId; readonly method: string; readonly params: JsonObject }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
-  /** To what the server asked: elicitation, sampling, roots. */
+  /** The response to a request of the server: elicitation, sampling, roots. */
   | { readonly kind: 'response' };
 
 const refuse = (code: McpError['code'], message: string): Either<McpError, never> =>
   E.left({ code, message });
 
-/** The levels on which no key may be repeated: servers differ in which one they take. */
+/** The levels on which no key may be repeated, because servers differ in which of the two they use. */
 const watched: Watched = { params: { ref: {} } };
 
-/** A caller's text that is one message. */
+/** The single message that a caller's text contains. */
 export interface ReadMcpMessage {
   readonly message: McpMessage;
   /** JSON values in it, at any depth. */
   readonly valueCount: number;
 }
 
-/** A caller's body is one message: batches were taken out of the protocol. */
+/** Reads a caller's body as one message; the protocol has removed batches. */
 export function readMcpMessage(text: string): Either<McpError, ReadMcpMessage> {
   const read = parseDocument(text, watched, undefined, maxMcpValues);
   if (E.isLeft(read)) return E.left(unread(text, read.left));
@@ -58,7 +58,7 @@ function unread(text: string, error: DocumentError): McpError {
   return { code: 'invalid_request', message: error.message };
 }
 
-/** The keys that say what a message does, and what a record has of it. */
+/** The keys that decide what a message does and what its record contains. */
 const deciding = new Set([
   'jsonrpc',
   'id',
@@ -72,12 +72,12 @@ const deciding = new Set([
   'ref',
 ]);
 
-/** No longer key folds to one of these; to normalise a text takes time with the square of its length. */
+/** No longer key folds to one of these, and normalising a text can take time quadratic in its length. */
 const maxFoldedChars = 64;
 
 /**
- * Some servers read keys without regard to case, and to what Unicode folds: they must not see another call than the one
- * that was judged.
+ * Some servers ignore the case of keys and what Unicode folds. They must not read a different call than the one that
+ * the policy judged.
  */
 function isAlmostDeciding(key: string): boolean {
   if (key.length > maxFoldedChars) return false;
@@ -101,13 +101,13 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
     : refuse('invalid_request', `\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
 }
 
-/** What has no id is answered by nobody, and judged by no policy. */
+/** A message without an id gets no answer and no policy judges it, so only `notifications/…` may omit the id. */
 const notificationOf = (method: string, params: JsonObject): Either<McpError, McpMessage> =>
   method.startsWith('notifications/')
     ? E.right({ kind: 'notification', method, params })
     : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
 
-/** The message with other members in its `params`, and the rest of it as the caller wrote it. */
+/** The message with these members of `params` replaced, and the rest of it as the caller wrote it. */
 export function withParams(text: string, changes: JsonObject): string {
   const message = unreadDocument(text);
   const params = message?.members.find(({ key }) => key === 'params');
@@ -118,13 +118,13 @@ export function withParams(text: string, changes: JsonObject): string {
   return text.slice(0, valueStart) + withMembers(written, new Map(Object.entries(changes))) + text.slice(end);
 }
 
-/** The name of the tool that a `tools/call` calls; undefined: it names none. */
+/** The name of the tool that a `tools/call` calls; `undefined` when it names none. */
 export function calledTool({ params }: { readonly params: JsonObject }): string | undefined {
   const { name } = params;
   return isString(name) && name !== '' && name.length <= maxMcpNameChars ? name : undefined;
 }
 
-/** What a request is about, as the header `Mcp-Name` repeats it (2026-07-28). */
+/** The member of `params` that the header `Mcp-Name` repeats (2026-07-28). */
 const nameMember: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -134,7 +134,10 @@ const nameMember: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 };
 
-/** Whoever routes by headers must see the request that the body is: else the policy would judge another one. */
+/**
+ * Whether the headers name the same request as the body. A server that routes by headers would otherwise see a
+ * different request from the one that the policy judged.
+ */
 export function agreesWithHeaders(
   message: McpMessage,
   headers: { readonly method: string | undefined; readonly name: string | undefined },

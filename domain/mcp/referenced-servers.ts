@@ -6,19 +6,19 @@ import { policyResultOf, type ServerPolicy } from './server-policy.ts';
 
 const between = '__';
 
-/** Tools that are looked at: agents offer some hundred. */
+/** The most tools that are considered: agents offer some hundred. */
 const maxOfferedTools = 1024;
 
-/** A tool of a request that may be of an MCP server. */
+/** A tool of a request that may belong to an MCP server. */
 export interface OfferedTool {
   readonly name: string;
-  /** Of its definition as JSON without blanks, in UTF-8. */
+  /** The size of its definition as JSON without blanks, in UTF-8. */
   readonly bytes: number;
 }
 
 /**
- * The tools of a request that may be of an MCP server: clients write the server in front of the tool, with `__` between
- * them.
+ * The tools of a request that may belong to an MCP server: clients put the server in front of the tool's name,
+ * separated by `__`.
  */
 export const offeredMcpTools = (tools: readonly JsonObject[]): readonly OfferedTool[] =>
   tools
@@ -27,7 +27,7 @@ export const offeredMcpTools = (tools: readonly JsonObject[]): readonly OfferedT
     .slice(0, maxOfferedTools)
     .map(({ name, tool }) => ({
       name,
-      // Counted where it is asked for: most requests have no tool of a configured server.
+      // Computed only on demand, because most requests have no tool of a configured server.
       get bytes() {
         return utf8Bytes(JSON.stringify(tool), Number.POSITIVE_INFINITY);
       },
@@ -38,7 +38,7 @@ interface NamedTool {
   readonly tool: JsonObject;
 }
 
-/** Those of a namespace, as Codex has one for each server, are named with it in front. */
+/** Tools in a namespace, of which Codex makes one for each server, are named with the namespace in front. */
 function namedTools(tool: JsonObject): readonly NamedTool[] {
   const { type, name, function: called, tools } = tool;
   if (type === 'namespace' && isString(name))
@@ -49,26 +49,27 @@ function namedTools(tool: JsonObject): readonly NamedTool[] {
   return isString(found) ? [{ name: found, tool }] : [];
 }
 
-/** A configured server, as far as names tell it. */
+/** What names and policy say about a configured server. */
 export interface NamedServer {
   readonly id: string;
   readonly policy: ServerPolicy;
 }
 
-/** What a request's tools have to do with configured servers. */
+/** How a request's tools relate to the configured servers. */
 export interface ReferencedServers {
   readonly serverCount: number;
-  /** Tools of these servers. */
+  /** The number of tools of these servers. */
   readonly toolCount: number;
-  /** Of these, those that the policy closes to the caller. */
+  /** The number of these tools that the policy denies the caller. */
   readonly filteredToolCount: number;
-  /** Of the definitions of these tools. */
+  /** The total size of the definitions of these tools. */
   readonly toolBytes: number;
 }
 
 /**
- * The servers whose tools a request has. A name is of the server whose id is the first of its parts that is one, but for
- * the last part: `files__read`, `mcp__files__read` and `mcp__gateway__files__read` are of `files`.
+ * The servers whose tools a request offers. A name belongs to the server whose id is the first of its parts that is a
+ * server id, where the last part does not count: `files__read`, `mcp__files__read` and `mcp__gateway__files__read`
+ * belong to `files`.
  */
 export function referencedServers(
   tools: readonly OfferedTool[],

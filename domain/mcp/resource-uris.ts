@@ -8,23 +8,26 @@ export interface ServerResource {
 }
 
 /**
- * The URI of a resource among those of all servers: `mcp+<server id>+<its own URI>`; undefined: it would be longer than
- * such URIs are. Nothing of the front is special in a template: what a client makes of one leads to its server, too. No
- * server id has a `+`, so the second one is always the one behind it.
+ * The URI of a resource among those of all servers, `mcp+<server id>+<its own URI>`; `undefined` when it would be
+ * longer than a URI may be, or its own URI is empty. Nothing in the prefix is special in a URI template, so what a
+ * client expands from a template leads to its server, too. No server id contains a `+`, so the second `+` always ends
+ * the id.
  */
 export function unionUri({ serverId, uri }: ServerResource): string | undefined {
   const whole = `mcp+${serverId}+${uri}`;
   return uri === '' || whole.length > maxMcpUriChars ? undefined : whole;
 }
 
-/** The resource that a URI of the union stands for; undefined: it is no such URI. */
+/** The resource that a URI of the union stands for; `undefined` when it is not such a URI. */
 export function readUnionUri(uri: string): ServerResource | undefined {
   if (uri.length > maxMcpUriChars) return undefined;
   const { serverId, own } = /^mcp\+(?<serverId>[a-z0-9-]+)\+(?<own>.+)$/s.exec(uri)?.groups ?? {};
   return serverId === undefined || own === undefined ? undefined : { serverId, uri: own };
 }
 
-/** A result with other URIs of the resources that it has or links to, wherever the protocol puts one. */
+/**
+ * Changes the URIs of the resources in a result, wherever the protocol has one: resources that it contains or links to.
+ */
 export function withUris(result: JsonObject, change: (uri: string) => string): JsonObject {
   const named = (item: JsonObject): JsonObject =>
     isString(item['uri']) ? { ...item, uri: change(item['uri']) } : item;

@@ -8,9 +8,9 @@ import type { McpError } from './mcp-error.ts';
 import { isId, type McpId } from './message-id.ts';
 import { unionUri, withUris } from './resource-uris.ts';
 
-/** A message of a server, as far as the gateway reads it. */
+/** The parts of a server's message that the gateway reads. */
 export type ServerMessage =
-  /** The answer to a request: its result, or a JSON-RPC error. */
+  /** The response to a request: its result, or a JSON-RPC error. */
   | {
       readonly kind: 'response';
       readonly id: McpId | undefined;
@@ -21,7 +21,7 @@ export type ServerMessage =
   | { readonly kind: 'request'; readonly id: McpId; readonly method: string }
   | { readonly kind: 'notification' };
 
-/** A server's text that is one message. */
+/** The single message that a server's text contains. */
 export interface ReadServerMessage {
   readonly message: ServerMessage;
   /** JSON values in it, at any depth. */
@@ -37,7 +37,7 @@ const tooManyValues: McpError = {
   message: `The server answered with a message of more than ${maxMcpValues} JSON values.`,
 };
 
-/** How many values there are, and how deep they are nested, is seen before any of them is made. */
+/** The number of values and their depth are checked before any value is created. */
 export function readServerMessage(text: string): Either<McpError, ReadServerMessage> {
   const scanned = scanDocument(text, {}, maxMcpValues);
   if (E.isLeft(scanned)) return E.left(scanned.left.tooManyValues === true ? tooManyValues : notOfProtocol);
@@ -55,11 +55,11 @@ function messageOf(value: Json | undefined): ServerMessage | undefined {
   return { kind: 'response', id: isId(id) ? id : undefined, result, error };
 }
 
-/** What a tool answered says itself that it failed. */
+/** Whether a tool's result says that the tool failed. */
 export const isFailedResult = (result: Json | undefined): boolean =>
   isObject(result) && result['isError'] === true;
 
-/** The tools that a result lists; undefined: it lists none. */
+/** The tools that a result lists; `undefined` when it has no list. */
 export function listedTools(result: Json | undefined): readonly JsonObject[] | undefined {
   const tools = isObject(result) ? result['tools'] : undefined;
   return isArray(tools) ? tools.filter(isObject) : undefined;
@@ -70,8 +70,8 @@ export const listedToolName = (tool: JsonObject): string | undefined =>
   isString(tool['name']) ? tool['name'] : undefined;
 
 /**
- * The message with those of its listed tools alone that `keep` has; the rest of it as the server wrote it. Whichever
- * request it answers: a list that comes in another way, a resumed stream, is a list all the same.
+ * The message with only those listed tools that `keep` accepts, and the rest of it as the server wrote it. It applies
+ * whichever request the message answers, because a list may also come in another way, such as over a resumed stream.
  */
 export const withTools = (text: string, keep: (tool: string) => boolean): string =>
   withResult(text, (result) => ({
@@ -82,7 +82,7 @@ export const withTools = (text: string, keep: (tool: string) => boolean): string
     }),
   }));
 
-/** The message of a server with its resources under the URIs that they have among those of all servers. */
+/** A server's message with its resources under the URIs that they have among those of all servers. */
 export function withUnionUris(text: string, result: Json | undefined, serverId: string): string {
   if (!isObject(result) || !showsResources(result)) return text;
   const inUnion = (uri: string): string => unionUri({ serverId, uri }) ?? uri;
@@ -98,7 +98,7 @@ function showsResources(result: JsonObject): boolean {
   return found;
 }
 
-/** The result of a message with every digit kept, to be sent on. */
+/** The result of a message with every digit kept, to be forwarded. */
 export function exactResult(text: string): Json | undefined {
   const document = unreadDocument(text);
   return document === undefined ? undefined : exactMember(document, 'result');

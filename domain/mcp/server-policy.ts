@@ -10,10 +10,10 @@ export type AllowedOwner =
   | { readonly kind: 'team'; readonly id: string }
   | { readonly kind: 'service_account'; readonly id: string };
 
-/** What a configured server is open to. */
+/** Who may use a configured server, and which of its tools. */
 export interface ServerPolicy {
   readonly allowedOwners: readonly AllowedOwner[];
-  /** Names of tools, or beginnings with `*` behind them; undefined: every tool that is not denied. */
+  /** Tool names, or prefixes followed by `*`; `undefined` allows every tool that is not denied. */
   readonly allowedTools: readonly string[] | undefined;
   readonly deniedTools: readonly string[];
 }
@@ -36,12 +36,15 @@ function includes(allowed: AllowedOwner, { keyOwner, person }: Caller): boolean 
   }
 }
 
-/** Whether whoever may use the server may use this tool of it: a denial wins over a permission. */
+/** Whether callers who may use the server may use this tool of it. A denial wins over a permission. */
 export const isOpenTool = ({ allowedTools, deniedTools }: ServerPolicy, tool: string): boolean =>
   !deniedTools.some((pattern) => matches(pattern, tool)) &&
   (allowedTools === undefined || allowedTools.some((pattern) => matches(pattern, tool)));
 
-/** What is recorded of a call: without a caller, a known server or a named tool there is nothing to judge. */
+/**
+ * The policy result that is recorded for a call. Without a caller, a known server or a named tool there is nothing to
+ * judge.
+ */
 export function policyResultOf(
   caller: Caller | undefined,
   policy: ServerPolicy | undefined,
@@ -53,6 +56,6 @@ export function policyResultOf(
   return isOpenTool(policy, tool) ? 'allowed' : 'denied';
 }
 
-/** `*` at the end of a pattern stands for any rest of a name, none too. */
+/** A `*` at the end of a pattern matches any rest of a name, including none. */
 const matches = (pattern: string, tool: string): boolean =>
   pattern.endsWith('*') ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern;

@@ -6,7 +6,7 @@ export interface ServerTool {
   readonly tool: string;
 }
 
-/** Characters of a tool's name that every provider of models takes. */
+/** The most characters in a tool's name that every model provider accepts. */
 const maxUnionNameChars = 64;
 const between = '__';
 /** 60 bits of a digest. */
@@ -16,9 +16,9 @@ const plain = /^[A-Za-z0-9_-]+$/;
 const digested = new RegExp(`${between}[A-Za-z0-9_-]{${digestChars}}$`);
 
 /**
- * The name of a tool among those of all servers: `<server id>__<tool>`, where that is 1 to 64 letters, digits, `_` and
- * `-`. Any other is cut, cleaned, and ends with `__` and a digest of the whole; so is one that only looks like that.
- * No server id has a `_`, so the first `__` is always the one behind it.
+ * The name of a tool among those of all servers: `<server id>__<tool>`, if that is 1 to 64 letters, digits, `_` and
+ * `-`. Any other name is cleaned and truncated, and ends with `__` and a digest of the whole, as does one that already
+ * looks like that. No server id contains a `_`, so the first `__` always ends the id.
  */
 export function unionName({ serverId, tool }: ServerTool, digest: Digest): string {
   const whole = `${serverId}${between}${tool}`;
@@ -29,7 +29,10 @@ export function unionName({ serverId, tool }: ServerTool, digest: Digest): strin
   return `${cut}${between}${digest(whole).slice(0, digestChars)}`;
 }
 
-/** The server that a name in the union is of, and the tool where the name says it whole; undefined: it is no such name. */
+/**
+ * The server that a name in the union belongs to, and the tool if the name contains all of it; `undefined` when it is
+ * not such a name.
+ */
 export function readUnionName(
   name: string,
 ): { readonly serverId: string; readonly tool: string | undefined } | undefined {
@@ -40,8 +43,8 @@ export function readUnionName(
 }
 
 /**
- * Each name once, with its tool. Should two tools of a server come to one name, which takes a collision of digests, the
- * first one has it.
+ * Each name once, with its tool. If two tools of a server get the same name, which takes a collision of digests, the
+ * first one keeps it.
  */
 export function unionNames<T extends ServerTool>(
   tools: readonly T[],

@@ -3,7 +3,7 @@ import type { Named } from '../shared/named.ts';
 /** Money is a whole number of picodollars (1e-12 USD), in `bigint`: exact, with no rounding anywhere. */
 export type Picodollars = Named<bigint, 'picodollars'>;
 
-/** Money as budgets and callers have it: a whole number of 1e-4 USD. */
+/** Money in the unit of budgets and of the API: a whole number of 1e-4 USD. */
 export type Amount10000 = Named<bigint, 'amount_10000'>;
 
 const picodollarsPerUsd = 1_000_000_000_000n;

@@ -6,20 +6,20 @@ export interface CatalogueEntry {
   readonly upstreamModel: string;
   readonly inputUsdPerMillion: string;
   readonly outputUsdPerMillion: string;
-  /** RFC 3339 UTC instant from which the price holds, until a later entry of the same pair does. */
+  /** RFC 3339 UTC instant from which the price applies, until a later entry of the same pair takes effect. */
   readonly effectiveFrom: string;
-  /** Where the number comes from; stored on each row that it priced. */
+  /** Where the price comes from; stored on each ledger row that it priced. */
   readonly source: string;
 }
 
-/** What one token costs, in picodollars, and where that is written. */
+/** The price of one token, in picodollars, and its source. */
 export interface Price {
   readonly input: Picodollars;
   readonly output: Picodollars;
   readonly source: string;
 }
 
-/** What a million tokens cost, of what one token costs. */
+/** The price of a million tokens, from the price of one. */
 export const perMillionTokens = (perToken: Picodollars): Picodollars => perToken * 1_000_000n;
 
 export interface PriceCatalogue {
@@ -32,8 +32,8 @@ interface DatedPrice extends Price {
 }
 
 /**
- * Exact match or nothing. Overrides come after the bundled entries: for a pair that has overrides, only they
- * count. Entries whose text is no price are a defect of the data and throw.
+ * Matches the exact pair or nothing. For a pair that has overrides, only the overrides count and its bundled entries
+ * are ignored. An entry whose text is not a price is a defect of the data, and throws.
  */
 export function priceCatalogue(
   bundled: readonly CatalogueEntry[],
@@ -51,7 +51,7 @@ export function priceCatalogue(
   };
 }
 
-/** By provider, then by model; the prices of a pair in the order of their instants. */
+/** By provider, then by model. The prices of a pair are sorted by their instants. */
 type PricesByPair = Map<string, Map<string, readonly DatedPrice[]>>;
 
 function byPair(entries: readonly CatalogueEntry[]): PricesByPair {

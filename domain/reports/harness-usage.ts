@@ -17,7 +17,7 @@ export interface RankedHarness {
   readonly requestCount: number;
 }
 
-/** The requests of the chart's harnesses in one bucket, in the order of their ranks. */
+/** The requests of the chart's harnesses in one bucket, in rank order. */
 export interface HarnessBucket {
   readonly bucketStart: Date;
   readonly values: readonly { readonly harnessKey: string; readonly requestCount: number }[];
@@ -35,7 +35,10 @@ const harnessOrder: RankOrder<Omit<RankedHarness, 'rank'>> = inOrder(
   ascending(({ harnessKey }) => harnessKey),
 );
 
-/** Chart cohort top 5, table top 30, zero-filled buckets. A label that was changed is told as it is now. */
+/**
+ * The chart shows the top 5 and the table the top 30; buckets are zero-filled. A harness whose label has changed is
+ * shown with its latest one.
+ */
 export function harnessUsage(window: Window, counts: readonly HarnessBucketCount[]): HarnessUsage {
   const byKey = Map.groupBy(counts, ({ harnessKey }) => harnessKey);
   const leaders = ranked([...byKey.values()].flatMap(harnessTotal), harnessOrder);

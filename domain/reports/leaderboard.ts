@@ -3,7 +3,7 @@ import type { Picodollars } from '../money/money.ts';
 import { ascending, chartRows, descending, inOrder, type RankOrder, ranked } from './ranking.ts';
 import { bucketStarts } from './report-window.ts';
 
-/** What one user used of one model over the range; rows of every pricing status count as requests. */
+/** One user's usage of one model over the range; rows of every pricing status count as requests. */
 export interface UserModelUsage {
   readonly userId: string;
   readonly userName: string;
@@ -12,7 +12,7 @@ export interface UserModelUsage {
   readonly spend: Picodollars;
 }
 
-/** A user's place over the range. */
+/** A user's rank and totals over the range. */
 export interface Standing {
   readonly rank: number;
   readonly userId: string;
@@ -31,7 +31,7 @@ export interface BucketSpend {
 
 export type ToolDimension = 'referencedMcpServer' | 'exposedTool' | 'invokedTool' | 'filteredTool';
 
-/** Of one dimension: the sum over the request-log rows where it was recorded, and how many these are. */
+/** For one dimension: the sum over the request-log rows that recorded it, and the number of those rows. */
 export interface RecordedCount {
   readonly sum: bigint;
   readonly rows: bigint;
@@ -43,14 +43,14 @@ export interface UserToolCounts {
   readonly counts: Readonly<Record<ToolDimension, RecordedCount>>;
 }
 
-/** Undefined where no row recorded the dimension. */
+/** `undefined` when no row recorded the dimension. */
 export type ToolAverages = Readonly<Record<ToolDimension, number | undefined>>;
 
 export interface Leader extends Standing {
   readonly toolAverages: ToolAverages;
 }
 
-/** The spend of the chart's users in one bucket, in the order of their ranks. */
+/** The spend of the chart's users in one bucket, in rank order. */
 export interface LeaderboardBucket {
   readonly bucketStart: Date;
   readonly values: readonly Omit<BucketSpend, 'bucketStart'>[];
@@ -64,7 +64,7 @@ export interface Leaderboard {
 
 type UserTotal = Omit<Standing, 'rank'>;
 
-/** Ranked by total spend; ties sort by request count, then user name, and by user id where names are the same. */
+/** Ranked by total spend. Ties are ordered by request count, then user name, then user id. */
 const userOrder: RankOrder<UserTotal> = inOrder(
   descending(({ spend }) => spend),
   descending(({ requestCount }) => requestCount),
@@ -72,7 +72,7 @@ const userOrder: RankOrder<UserTotal> = inOrder(
   ascending(({ userId }) => userId),
 );
 
-/** Dominant model chosen by request count, then spend, then model key. */
+/** The dominant model is chosen by request count, then spend, then model key. */
 const modelOrder: RankOrder<UserModelUsage> = inOrder(
   descending(({ requestCount }) => requestCount),
   descending(({ spend }) => spend),
@@ -133,7 +133,7 @@ function spendSeries(
 
 const placeOf = (bucketStart: Date, id: string): string => `${bucketStart.getTime()} ${id}`;
 
-/** Per-user averages use only rows where the dimension was recorded. */
+/** Per-user averages use only the rows that recorded the dimension. */
 const toolAverages = (counts: UserToolCounts['counts'] | undefined): ToolAverages => ({
   referencedMcpServer: average(counts?.referencedMcpServer),
   exposedTool: average(counts?.exposedTool),

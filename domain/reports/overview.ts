@@ -3,7 +3,7 @@ import { type EndCode, isFailed } from '../shared/request-failure.ts';
 import type { Window } from '../shared/window.ts';
 import { hourStarts } from './report-window.ts';
 
-/** Whose doing an error is: the caller's (4xx), the upstream's, or the gateway's own. */
+/** Who caused an error: the caller (4xx), the upstream, or the gateway itself. */
 type ErrorClass = 'caller' | 'upstream' | 'gateway';
 
 const classOf = {
@@ -38,7 +38,10 @@ const classOf = {
   upstream_error: 'upstream',
 } as const satisfies Record<Exclude<EndCode, 'client_closed'>, ErrorClass>;
 
-/** The class of a logged request; undefined: it was no error. Rows without a code, of another time, go by their status. */
+/**
+ * The class of a logged request's error; `undefined` when it did not fail. A row without a code that is known here,
+ * such as one of another version, is classified by its status.
+ */
 function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorClass | undefined {
   if (!isFailed(statusCode)) return undefined;
   if (errorCode !== undefined && isKnown(errorCode)) return classOf[errorCode];
@@ -47,7 +50,10 @@ function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorC
 
 const isKnown = (code: string): code is keyof typeof classOf => Object.hasOwn(classOf, code);
 
-/** Of values in milliseconds: the one in the middle, and the one that 95 of 100 do not exceed; both are real values. */
+/**
+ * Quantiles of times in milliseconds: the median, and the time that 95 of 100 do not exceed. Both are times that
+ * occurred.
+ */
 export interface Quantiles {
   readonly median: number;
   readonly p95: number;
@@ -60,13 +66,13 @@ export interface HourSpend {
   readonly spend: Picodollars;
 }
 
-/** How many of the requests took so many milliseconds; each time stands once. */
+/** How many requests took how long: `counts[i]` of them took `values[i]` milliseconds. Each time occurs once. */
 export interface TimeCounts {
   readonly values: readonly number[];
   readonly counts: readonly number[];
 }
 
-/** Logged requests that ended alike. */
+/** Logged requests that ended in the same way. */
 export interface Ends {
   readonly statusCode: number;
   readonly errorCode: string | undefined;
@@ -77,21 +83,21 @@ export interface Ends {
 export interface HourLogs {
   readonly hourStart: Date;
   readonly ends: readonly Ends[];
-  /** Of requests that ended well. */
+  /** Of successful requests. */
   readonly latencies: TimeCounts;
-  /** Of those of them that were streams with content. */
+  /** Of successful requests that were streams with content. */
   readonly firstTokens: TimeCounts;
 }
 
-/** Requests and spend are of the ledger, the rest of the request logs as retained. */
+/** Requests and spend come from the ledger, the rest from the request logs that are still retained. */
 export interface Usage {
   readonly requestCount: number;
   readonly spend: Picodollars;
   readonly loggedCount: number;
   readonly errors: Readonly<Record<ErrorClass, number>>;
-  /** Undefined where no request that ended well was logged. */
+  /** `undefined` when no successful request was logged. */
   readonly latency: Quantiles | undefined;
-  /** Undefined where none of them was a stream with content. */
+  /** `undefined` when none of them was a stream with content. */
   readonly firstToken: Quantiles | undefined;
 }
 
@@ -104,7 +110,7 @@ export interface WindowFacts {
   readonly logs: readonly HourLogs[];
 }
 
-/** Every hour of the window, none left out, and the whole of it. */
+/** The usage of every hour of the window, also of hours without requests, and of the whole window. */
 export function usageOf(
   window: Window,
   { spends, logs }: WindowFacts,
@@ -145,7 +151,7 @@ function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors'
   };
 }
 
-/** Of all values together; undefined where there are none. */
+/** The quantiles of all values together; `undefined` when there are none. */
 export function quantilesOf(histograms: readonly TimeCounts[]): Quantiles | undefined {
   const countOf = new Map<number, number>();
   let total = 0;
@@ -164,6 +170,6 @@ export function quantilesOf(histograms: readonly TimeCounts[]): Quantiles | unde
   return { median: valueAt(Math.ceil(total / 2)), p95: valueAt(Math.ceil((total * 95) / 100)) };
 }
 
-/** What of an amount is spent, in hundredths of a percent, rounded down; undefined: nothing may be spent. */
+/** The share of an amount that is spent, in hundredths of a percent, rounded down; `undefined` when the amount is 0. */
 export const shareBps = (spent: Picodollars, amount: Picodollars): number | undefined =>
   amount === 0n ? undefined : Number((spent * 10_000n) / amount);

@@ -4,7 +4,7 @@ export const chartRows = 5;
 /** A table shows the top 30. */
 const tableRows = 30;
 
-/** Negative when the first comes first. */
+/** Negative when `one` comes first. */
 export type RankOrder<A> = (one: A, other: A) => number;
 
 export const descending =
@@ -12,13 +12,13 @@ export const descending =
   (one, other) =>
     of(one) === of(other) ? 0 : of(one) > of(other) ? -1 : 1;
 
-/** Text by its code units: the same everywhere, whatever the collation of a database is. */
+/** Compares text by code units, so that the order does not depend on the collation of a database. */
 export const ascending =
   <A>(of: (item: A) => string): RankOrder<A> =>
   (one, other) =>
     of(one) === of(other) ? 0 : of(one) < of(other) ? -1 : 1;
 
-/** The first order that tells two items apart decides. */
+/** The first order that distinguishes two items decides. */
 export const inOrder =
   <A>(...orders: readonly RankOrder<A>[]): RankOrder<A> =>
   (one, other) => {

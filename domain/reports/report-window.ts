@@ -3,7 +3,7 @@ import type { Window } from '../shared/window.ts';
 /** Time buckets of leaderboard and harness usage are 12-hour UTC buckets. */
 export const bucketHours = 12;
 
-/** How many of them a range has: 7 or 31 days' worth. */
+/** The number of buckets in a range of 7 or 31 days. */
 export const bucketsOf = { '7d': 14, '31d': 62 } as const;
 export type ReportRange = keyof typeof bucketsOf;
 
@@ -14,14 +14,14 @@ const hourMs = 3_600_000;
 const bucketMs = bucketHours * hourMs;
 const dayMs = 24 * hourMs;
 
-/** The buckets of a range: the last holds now, and the end is exclusive. */
+/** The window of a range: its last bucket contains `now`, and its end is exclusive. */
 export const rangeWindow = (range: ReportRange, now: Date): Window =>
   endingWith(now, bucketMs, bucketsOf[range]);
 
 /** `days=N` is N UTC days ending with today. */
 export const daysWindow = (days: ReportDays, now: Date): Window => endingWith(now, dayMs, days);
 
-/** The last 24 UTC hours: the last one holds now, and the end is exclusive. */
+/** The last 24 UTC hours: the last one contains `now`, and the end is exclusive. */
 export const lastHours = (now: Date): Window => endingWith(now, hourMs, 24);
 
 /** The start of every hour of a window, the earliest first. */
@@ -33,10 +33,13 @@ export const bucketStarts = (window: Window): readonly Date[] => startsIn(window
 /** The start of every day of a window, the earliest first. */
 export const dayStarts = (window: Window): readonly Date[] => startsIn(window, dayMs);
 
-/** The start of the UTC day that holds `at`. */
+/** The start of the UTC day that contains `at`. */
 export const dayStart = (at: Date): Date => new Date(floorTo(at, dayMs));
 
-/** UTC has no leap in the milliseconds since the epoch, so days and their halves are multiples of their length. */
+/**
+ * The milliseconds since the epoch have no leap seconds, so hours, half days and days begin at multiples of their
+ * length.
+ */
 const floorTo = (at: Date, partMs: number): number => Math.floor(at.getTime() / partMs) * partMs;
 
 function endingWith(now: Date, partMs: number, parts: number): Window {

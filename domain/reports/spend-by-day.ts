@@ -3,20 +3,25 @@ import { chartRows } from './ranking.ts';
 import { dayStart } from './report-window.ts';
 import { type NamedOwner, ownerKey, type SpendReport, type Tally } from './spend-report.ts';
 
-/** Those of a spend report that a chart shows: the highest spend first, at most five, and nobody who spent nothing. */
+/**
+ * The owners and models of a spend report that a chart shows: the highest spend first, at most five, none without
+ * spend.
+ */
 export interface SpendCohort {
   readonly owners: readonly (Tally & NamedOwner)[];
   readonly models: readonly (Tally & { readonly modelKey: string })[];
 }
 
-/** What was spent in a bucket by one of the cohort; the key is that of `ownerKey`, or the model's. */
+/** The spend of one cohort member in a bucket; `key` is that of `ownerKey`, or the model key. */
 export interface CohortSpend {
   readonly bucketStart: Date;
   readonly key: string;
   readonly spend: Picodollars;
 }
 
-/** A day cut in one way: the cohort in its order, and all others together. */
+/**
+ * A day's spend in one breakdown: that of each cohort member, in the cohort's order, and that of all others together.
+ */
 export interface DayCut {
   readonly values: readonly Picodollars[];
   readonly rest: Picodollars;
@@ -37,7 +42,7 @@ export const spendCohort = ({ owners, models }: SpendReport): SpendCohort => ({
 const spenders = <A extends Tally>(ranked: readonly A[]): readonly A[] =>
   ranked.slice(0, chartRows).filter(({ spend }) => spend !== 0n);
 
-/** Every day of the report, cut by owner and by model: either way the parts add up to the day. */
+/** Every day of the report, broken down by owner and by model. In both breakdowns the parts add up to the day. */
 export function spendByDay(
   { daily }: SpendReport,
   { owners, models }: SpendCohort,

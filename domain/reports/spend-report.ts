@@ -5,7 +5,7 @@ import type { Picodollars } from '../money/money.ts';
 import { ascending, descending, inOrder, type RankOrder } from './ranking.ts';
 import { dayStart, dayStarts } from './report-window.ts';
 
-/** Whose spend a report is about. */
+/** The kinds of owner whose spend a report covers. */
 export type OwnerKind = 'all' | Owner['kind'];
 
 /** Ledger rows of one pricing status, counted and summed. */
@@ -15,7 +15,7 @@ export interface StatusUsage {
   readonly cost: Picodollars;
 }
 
-/** The same ledger rows, cut in three ways. */
+/** The same ledger rows in three breakdowns. */
 export interface LedgerUsage {
   readonly buckets: readonly (StatusUsage & { readonly bucketStart: Date })[];
   readonly owners: readonly (StatusUsage & NamedOwner)[];
@@ -28,7 +28,7 @@ export interface NamedOwner {
   readonly ownerName: string;
 }
 
-/** Tells owners apart: a user and a team may have one id. */
+/** Identifies an owner, since a user and a team may have the same id. */
 export const ownerKey = ({ ownerKind, ownerId }: Pick<NamedOwner, 'ownerKind' | 'ownerId'>): string =>
   `${ownerKind} ${ownerId}`;
 

@@ -24,7 +24,7 @@ const rows: readonly (readonly [pattern: RegExp, key: string, label: string])[] 
     'openai_sdk',
     'OpenAI SDK',
   ],
-  // What the functions of the Python module use instead of a client of the caller's own.
+  // The client that the Python module's own functions use when the caller creates none.
   [/^_(?:Azure)?ModuleClient\/Python /, 'openai_sdk', 'OpenAI SDK'],
   [
     /^(?:Async)?Anthropic(?:AWS|Bedrock|BedrockMantle|Foundry|Vertex)?(?:Client(?:Async)?(?:Impl)?|(?:::\w+)*::Client)?\//,
@@ -36,7 +36,7 @@ const rows: readonly (readonly [pattern: RegExp, key: string, label: string])[] 
 const other: AgentHarness = { key: 'other', label: 'Other' };
 const unknown: AgentHarness = { key: 'unknown', label: 'Unknown' };
 
-/** First match wins; `unknown` without a `User-Agent`, `other` when no row knows it. */
+/** The first match wins; `unknown` without a `User-Agent`, `other` when no row matches. */
 export function agentHarness(userAgent: string | undefined): AgentHarness {
   if (userAgent === undefined || userAgent === '') return unknown;
   const row = rows.find(([pattern]) => pattern.test(userAgent));

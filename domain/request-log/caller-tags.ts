@@ -18,19 +18,19 @@ export interface BespokeTag {
 
 export const noTags: CallerTags = { service: undefined, component: undefined, env: undefined, bespoke: [] };
 
-/** The values of one header, as often as the request carries it. */
+/** All values of one header, in a request that may repeat it. */
 export type HeaderValues = (name: string) => readonly string[];
 
 const universal = ['service', 'component', 'env'] as const;
 
-/** Whether a bespoke tag cannot be called so, because a universal one is. */
+/** Whether a bespoke tag may not have this key because a universal tag has it. */
 export const isUniversalTag = (key: string): boolean => universal.some((reserved) => reserved === key);
 const keyShape = /^[a-z][a-z0-9._-]*$/;
 const valueShape = /^[A-Za-z0-9._/:-]+$/;
 
 /**
- * `x-gateway-service`, `x-gateway-component`, `x-gateway-env`, and `x-gateway-tags: k=v; k2=v2`; each header
- * once. A violation names the header (rule 33.23).
+ * `x-gateway-service`, `x-gateway-component`, `x-gateway-env`, and `x-gateway-tags: k=v; k2=v2`; each header at most
+ * once. The error for a violation names the header (rule 33.23).
  */
 export function readCallerTags(headers: HeaderValues): Either<GatewayError, CallerTags> {
   const values: Record<(typeof universal)[number], string | undefined> = {

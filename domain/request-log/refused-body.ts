@@ -1,15 +1,18 @@
 import type { ApiFamily } from '../routing/model.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
 
-/** What a log row tells of a body, also of one that was refused. */
+/** What a log row says about a body, also about a refused one. */
 export interface BodySummary {
   readonly model: string | undefined;
   readonly stream: boolean;
-  /** Undefined where it is not known, or the family has no such dimension. */
+  /** `undefined` when it is not known, or the family has no such dimension. */
   readonly exposedToolCount: number | undefined;
 }
 
-/** Where each family has its tools; embeddings have none, and those of a count are shown to no model. */
+/**
+ * The fields in which each family has its tools. Embeddings have none, and the tools of a token count are shown to no
+ * model.
+ */
 const toolFields: Readonly<Record<ApiFamily, readonly string[]>> = {
   chat_completions: ['tools', 'functions'],
   messages: ['tools'],
@@ -18,7 +21,7 @@ const toolFields: Readonly<Record<ApiFamily, readonly string[]>> = {
   count_tokens: [],
 };
 
-/** A body that is refused names its model all the same (rule 6.27): who looks for a model's requests finds it. */
+/** The log names the model of a refused body, too (rule 6.27), so that a search for the model's requests finds it. */
 export function summaryOfRefused(family: ApiFamily, body: JsonObject): BodySummary {
   const { model, stream } = body;
   const fields = toolFields[family];
@@ -29,7 +32,7 @@ export function summaryOfRefused(family: ApiFamily, body: JsonObject): BodySumma
   };
 }
 
-/** Tools in something that is no list cannot be counted. */
+/** The number of tools in these lists; `undefined` when one is not a list. */
 function countedIn(lists: readonly (Json | undefined)[]): number | undefined {
   const there = lists.filter((list) => !isAbsent(list));
   return there.every(isArray) ? there.reduce((count, list) => count + list.length, 0) : undefined;

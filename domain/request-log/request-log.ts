@@ -8,7 +8,7 @@ import type { CallerTags } from './caller-tags.ts';
 import { type PayloadPolicy, payloadPolicyVersion } from './capture-policy.ts';
 import type { RequestId, RequestLogId } from './request-ids.ts';
 
-/** Hot summary row, one per logged request. Counts are null where the dimension is unavailable. */
+/** The summary row of a logged request. Counts are null when the dimension is unavailable. */
 export interface RequestLog {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
@@ -18,12 +18,14 @@ export interface RequestLog {
   readonly statusCode: number;
   readonly errorCode: EndCode | undefined;
   readonly latencyMs: number;
-  /** From the request's arrival to the first content of a stream that went to its caller; undefined where none did. */
+  /**
+   * From the request's arrival to the first content of a stream that was sent to its caller; `undefined` when none was.
+   */
   readonly firstTokenMs: number | undefined;
   readonly usage: TokenUsage | undefined;
   readonly exposedToolCount: number | undefined;
   readonly invokedToolCount: number | undefined;
-  /** Absent where no MCP servers are configured. */
+  /** Absent when no MCP servers are configured. */
   readonly mcp?: ReferencedServers | undefined;
   readonly tags: CallerTags;
   readonly userAgent: string | undefined;
@@ -50,8 +52,8 @@ export interface Attempt {
 }
 
 /**
- * `metadata_json` shape: `operation`, `stream`, `payload_policy`, and where there is any to tell, `accounting` and notes
- * on what did not go along upstream (`reasoning`).
+ * The shape of `metadata_json`: `operation`, `stream` and `payload_policy`, and, if there is something to record,
+ * `accounting` and notes on what was not sent upstream (`reasoning`).
  */
 export const logMetadata = (
   operation: ApiFamily,

@@ -1,4 +1,4 @@
-/** Retention windows of request logs: `1d`, `3d`, `7d`. Records of MCP tool calls may stay for longer. */
+/** Retention windows: request logs have `1d`, `3d` or `7d`. Records of MCP tool calls may be kept longer. */
 const retentionDays = { '1d': 1, '3d': 3, '7d': 7, '30d': 30, '90d': 90 } as const;
 
 export type Retention = keyof typeof retentionDays;
@@ -9,13 +9,13 @@ export const invocationRetentions = [...retentions, '30d', '90d'] as const satis
 
 const dayMs = 86_400_000;
 
-/** The instant before which rows are purged; what happened in that very instant stays. */
+/** Rows from before this instant are purged; rows of exactly this instant stay. */
 export const purgeCutoff = (retention: Retention, now: Date): Date =>
   new Date(now.getTime() - retentionDays[retention] * dayMs);
 
 /**
- * A UTC-day guard allows at most one purge per day, whatever the schedule and the clock do. A clock that was ahead at one
- * holds back no purge once it is set right.
+ * A guard by UTC day allows at most one purge per day, whatever the schedule and the clock do. A purge made while the
+ * clock was ahead does not delay the next one once the clock is corrected.
  */
 export const isPurgeDue = (purges: readonly Date[], now: Date): boolean =>
   purges.every((purge) => utcDay(purge) !== utcDay(now));
