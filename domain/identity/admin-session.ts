@@ -4,7 +4,7 @@ const hourMs = 60 * minuteMs;
 /** A session ends after this time without a call. */
 export const slidingMs = 12 * hourMs;
 
-/** And after this time in any case. */
+/** A session ends this long after it began in any case. */
 export const absoluteMs = 7 * 24 * hourMs;
 
 /** How often at most `lastSeenAt` is updated: reports poll, and each update is a write. */

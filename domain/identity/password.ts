@@ -24,10 +24,10 @@ export const isEmail = (text: string): boolean =>
   Array.from(text).every(isItself);
 
 /**
- * Whether a character is a lower-case letter, the capital of one, or no letter, and stays the same when it is composed. The
- * Kelvin sign becomes `k` in lower case, the dotted capital I an `i` with a combining dot, and the Greek question mark
- * a semicolon when composed. An address with such a character belongs to another mailbox, but could be taken for the
- * address of a person here (rule 51.25).
+ * Whether a character is a lower-case letter, the capital of one, or no letter, and stays the same when it is composed.
+ * The Kelvin sign becomes `k` in lower case, the dotted capital I an `i` with a combining dot, and the Greek question
+ * mark a semicolon when composed. An address with such a character belongs to another mailbox, but could be taken for
+ * the address of a person here (rule 51.25).
  */
 const isItself = (character: string): boolean => {
   const small = character.toLowerCase();

@@ -8,7 +8,7 @@ export interface TokenUsage {
   readonly totalTokens: number;
 }
 
-/** A token count is an integer in 0 … 2^53 − 1; anything else is missing usage. */
+/** A token count is an integer in 0 … 2^53 − 1; anything else is not a count, and counts as missing. */
 export function tokenCount(value: Json | undefined): number | undefined {
   const count = numberOf(value);
   return count !== undefined && Number.isInteger(count) && count >= 0 && count <= maxTokenCount

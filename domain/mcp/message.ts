@@ -107,7 +107,7 @@ const notificationOf = (method: string, params: JsonObject): Either<McpError, Mc
     ? E.right({ kind: 'notification', method, params })
     : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
 
-/** The message with these members of `params` replaced, and the rest of it as the caller wrote it. */
+/** The message with these members of `params` changed, and the rest of it as the caller wrote it. */
 export function withParams(text: string, changes: JsonObject): string {
   const message = unreadDocument(text);
   const params = message?.members.find(({ key }) => key === 'params');

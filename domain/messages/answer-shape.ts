@@ -13,10 +13,10 @@ import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { calleeOf, firstChoice } from './chat-answer.ts';
 
-/** Whether a field may hold this value. */
+/** Whether a field may have this value. */
 type Shape = (value: Json | undefined) => boolean;
 
-/** An empty value is well-formed, whatever its type: upstreams fill fields that they do not use. */
+/** An empty value of any type is well-formed, because upstreams fill fields that they do not use. */
 const orEmpty =
   (is: Shape): Shape =>
   (value) =>
@@ -24,7 +24,7 @@ const orEmpty =
 
 const aText = orEmpty(isString);
 
-/** Some upstreams send a piece of digits alone as a number. */
+/** Some upstreams send a piece that consists of digits as a number. */
 const isPlain: Shape = (value) => isString(value) || numberOf(value) !== undefined;
 
 const itemsOf = (is: Shape): Shape =>
@@ -33,7 +33,7 @@ const itemsOf = (is: Shape): Shape =>
 const aPart: Shape = (part) =>
   isObject(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
 
-/** Some upstreams send what should be the text of an object as the object itself, and some reasoning as a block. */
+/** Some upstreams send an object itself where its text belongs, and some send reasoning as a block. */
 const anObject: Shape = (value) => isObject(value) && !isDeeperThan(value, maxJsonDepth);
 
 const content = orEmpty((value) => isPlain(value) || itemsOf(aPart)(value) || anObject(value));
@@ -60,8 +60,8 @@ const aMessage = orEmpty(
 );
 
 /**
- * Whether a piece of the translated choice has a type that it cannot have: it would vanish without a word, and what is
- * left would look like the whole answer. `member` is the one of the choice that is read.
+ * Whether a piece of the translated choice has a type that it cannot have. The translation would silently drop the
+ * piece, and the rest would look like the whole answer. `member` is the member of the choice that is read.
  */
 export const isMalformedChat = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
   !itemsOf(isObject)(choices) || !aMessage(firstChoice(choices)?.[member]);

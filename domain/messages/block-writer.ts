@@ -5,10 +5,10 @@ import type { StreamEvent } from '../shared/stream-event.ts';
 import { type CallPiece, inputOf, madeUpId, meansNoArguments, saysNothing } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
-/** A chunk is the messages event itself; its `type` is the name that it has on the wire. */
+/** A chunk is the messages event itself; its `type` is its name on the wire. */
 export type MessagesEvent = StreamEvent<JsonObject>;
 
-/** Text or thinking; `held` waits until the block is open. */
+/** Text or thinking; `held` is buffered until the block is open. */
 interface Prose {
   readonly kind: 'text' | 'thinking';
   held: string;
@@ -16,21 +16,21 @@ interface Prose {
 
 type Block = Prose | StreamedCall;
 
-/** What it costs to remember a block, in characters. */
+/** The memory cost of a block, in characters. */
 const blockCost = 64;
 
 /**
- * Writes content blocks one after the other, whatever order their pieces come in. What belongs to the open block
- * goes out at once. A block that comes behind it waits until the open one has ended: text and thinking end as soon
- * as something else begins, a call when its arguments are complete, or with the answer. Arguments that are no object
- * never are, and wait until then themselves.
+ * Writes content blocks one after the other, whatever the order in which their pieces arrive. A piece of the open block
+ * is written at once. A later block is buffered until the open one has ended: text and thinking end as soon as
+ * something else begins, a call ends when its arguments are complete, or with the answer. Arguments that are not an
+ * object are never complete, and are themselves buffered until the answer ends.
  */
 export class BlockWriter {
-  /** Why the answer cannot be written any further. */
+  /** Why the rest of the answer cannot be written. */
   fault: string | undefined;
-  /** A call was written. */
+  /** Whether a call was written. */
   called = false;
-  /** The arguments of one were cut off. */
+  /** Whether the arguments of a call were truncated. */
   cutOff = false;
   private readonly answerId: string;
   private index = -1;
@@ -43,7 +43,7 @@ export class BlockWriter {
     this.answerId = answerId;
   }
 
-  /** Nothing was said yet. */
+  /** Whether nothing has been written or buffered yet. */
   isEmpty(): boolean {
     return this.index < 0 && this.waiting.length === 0;
   }
@@ -91,7 +91,7 @@ export class BlockWriter {
     this.held += text.length;
   }
 
-  /** What is held of a block. */
+  /** Takes the buffered text of a block. */
   private release(block: Block): string {
     const { held } = block;
     this.held -= held.length;
@@ -99,7 +99,7 @@ export class BlockWriter {
     return held;
   }
 
-  /** Nothing comes any more: whatever waits is complete. */
+  /** Writes whatever is still buffered: no more pieces arrive, so it is complete. */
   finish(): void {
     for (const block of this.waiting) if (!isEmpty(block)) this.begin(block);
     this.waiting = [];
@@ -110,19 +110,19 @@ export class BlockWriter {
     this.events.push({ kind: 'chunk', chunk, wire: undefined, terminal: false });
   }
 
-  /** The events since the last time. */
+  /** Takes the events that were written since the last call. */
   take(): readonly MessagesEvent[] {
     const { events } = this;
     this.events = [];
     return events;
   }
 
-  /** What still waits once all that may go out has gone is out of order. */
+  /** Checks how much is buffered out of order, once everything that may be written has been. */
   private judge(): void {
     if (this.held > maxHeldBackChars) this.fault = 'The upstream sent too much of an answer out of order.';
   }
 
-  /** Begins what waits, as far as the blocks before have ended. */
+  /** Begins the buffered blocks, as far as those before them have ended. */
   private advance(): void {
     let begun = 0;
     for (const block of this.waiting) {
@@ -169,7 +169,7 @@ export class BlockWriter {
     this.emit({ type: 'content_block_stop', index: this.index });
   }
 
-  /** Arguments that are no object are told when all of them are there, as in a whole answer. */
+  /** Arguments that are not an object are written once all of them have arrived, as in a whole answer. */
   private endCall(call: StreamedCall): void {
     const { begun, complete, isOther } = call.arguments;
     if (isOther) this.delta(call.kind, JSON.stringify(inputOf(this.release(call))));
@@ -183,11 +183,11 @@ const saysNothingMore = (call: StreamedCall, piece: CallPiece): boolean =>
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 
-/** A call without id, name and arguments is no call. */
+/** A call without id, name and arguments does not count as a call. */
 const isEmpty = (block: Block): boolean =>
   block.kind === 'tool_use' && saysNothing({ id: block.id, name: block.name, text: block.held });
 
-/** A block of a call begins with its id and its name. */
+/** The start of a call's block needs its id and name. */
 const mayBegin = (block: Block): boolean =>
   block.kind !== 'tool_use' || (block.id !== '' && block.name !== '');
 

@@ -23,7 +23,7 @@ export function blocksOf(
 
 type Parts = Either<GatewayError, readonly JsonObject[]>;
 
-/** What content blocks are told as, by what each of them is. */
+/** Translates each content block into parts. */
 export const partsOfBlocks = (
   content: Json | undefined,
   path: string,
@@ -35,11 +35,11 @@ export const partsOfBlocks = (
     E.map((parts) => parts.flat()),
   );
 
-/** Text of the system: a string, or text blocks, which are paragraphs of it. */
+/** The system text: a string, or text blocks, each of which is a paragraph. */
 export const systemText = (content: Json | undefined, path: string): Either<GatewayError, string> =>
   pipe(systemBlocks(content, path), E.map(textOfSystem));
 
-/** The same as text blocks with their cache marks, none of them empty. */
+/** The system text as text blocks with their cache marks, without empty ones. */
 export function systemBlocks(
   content: Json | undefined,
   path: string,
@@ -62,6 +62,6 @@ export function systemBlocks(
 export const textOfSystem = (blocks: readonly JsonObject[]): string =>
   paragraphs(blocks.flatMap(({ text }) => (isString(text) ? [text] : [])));
 
-/** Texts that stand on their own, as one; the empty ones say nothing. */
+/** Joins texts as paragraphs; empty ones are left out. */
 export const paragraphs = (texts: readonly string[]): string =>
   texts.filter((text) => text !== '').join('\n\n');

@@ -17,8 +17,8 @@ import { outputFormat } from './messages-request.ts';
 import { effortPath, withPlainSystemTurns } from './system-turns.ts';
 
 /**
- * A refusal of the chat body that a messages body was translated to, under the names that the caller wrote: nobody can
- * mend a field that they did not send.
+ * Renames the fields in a refusal of the chat body that a messages body was translated to, so that it uses the names
+ * that the caller wrote: a caller cannot correct a field that it did not send.
  */
 export function inCallersNames(error: GatewayError, body: JsonObject): GatewayError {
   const { param } = error;
@@ -31,10 +31,10 @@ export function inCallersNames(error: GatewayError, body: JsonObject): GatewayEr
   return { ...error, message, param: name };
 }
 
-/** Fields of chat that refusals of other fields mention. */
+/** Chat fields that refusals of other fields mention. */
 const mentioned = /^(?:stop|max_completion_tokens|response_format|parallel_tool_calls)\b/;
 
-/** Fields that a refusal tells to use in place of the one it is about. */
+/** Fields that a refusal recommends in place of the refused one. */
 const instead: ReadonlyMap<string, string> = new Map([
   ['reasoning_effort', '`output_config.effort`'],
   ['reasoning.budget_tokens', '`thinking.budget_tokens`'],
@@ -44,7 +44,7 @@ const instead: ReadonlyMap<string, string> = new Map([
 
 type Rename = (body: JsonObject, ...rest: readonly string[]) => string;
 
-/** From chat's names to those of the messages API; the rest of a path follows what was found. */
+/** From chat names to names of the messages API; the rest of a path follows the renamed part. */
 const renames: readonly (readonly [path: RegExp, name: Rename])[] = [
   [/^stop(\[\d+\])?$/, (_, index = '') => `stop_sequences${index}`],
   [/^max_completion_tokens$/, () => 'max_tokens'],
@@ -68,20 +68,20 @@ function callersName(path: string, body: JsonObject): string {
 
 const formatPath = (body: JsonObject): string => outputFormat(body)?.path ?? 'output_config.format';
 
-/** An effort may have been made of a budget. */
+/** The field that the effort came from, which may be a budget. */
 function placeOfEffort(body: JsonObject): string {
   const { thinking } = body;
   const made = isObject(thinking) && !isAbsent(thinking['budget_tokens']);
   return effortPath(body) ?? (made ? 'thinking.budget_tokens' : 'output_config.effort');
 }
 
-/** What a chat message was made of. */
+/** The origin of a chat message in the caller's body. */
 interface Origin {
   readonly path: string;
   readonly role: string;
-  /** Where its calls stand. */
+  /** The paths of its calls. */
   readonly calls: readonly string[];
-  /** Its parts, and the blocks that they were made of. */
+  /** Its parts, and the blocks that they came from. */
   readonly parts: readonly JsonObject[];
   readonly blocks: Json | undefined;
 }
@@ -96,19 +96,19 @@ function messagePath(body: JsonObject, index: number, rest: string): string {
   return role !== 'system' && rest.startsWith('.content') ? contentPath(origin, rest) : path;
 }
 
-/** Of a part that is an image or a file its source, of others the content. */
+/** The path of an image's or a file's source; for other parts, the path of the content. */
 function contentPath({ path, parts, blocks }: Origin, rest: string): string {
   const at = `${path}.content`;
   const part = parts[Number(/^\.content\[(\d+)\]/.exec(rest)?.[1])];
   return (part && below(at, placeOfMedia(blocks, mediaOf(part)))) ?? at;
 }
 
-/** The image or file of a part: a URL, or its bytes as one. */
+/** The image or file of a part: a URL, or its bytes as a data URL. */
 function mediaOf({ image_url: image, file }: JsonObject): Json | undefined {
   return isObject(image) ? image['url'] : isObject(file) ? file['file_data'] : undefined;
 }
 
-/** Where among these blocks, and those in them, such an image or document is. */
+/** The place of such an image or document among these blocks and those nested in them. */
 const placeOfMedia = (blocks: Json | undefined, media: Json | undefined): Place =>
   placeIn(
     blocks,
@@ -123,7 +123,7 @@ function placeOfSource({ url, media_type: type, data, content }: JsonObject, med
   return below('.content', placeOfMedia(content, media));
 }
 
-/** One for each chat message, in order: a message with tool results became several. */
+/** The origin of each chat message, in order: a message with tool results became several. */
 function originsOf(body: JsonObject): readonly Origin[] {
   const system = systemText(body['system'] ?? '', 'system');
   const first =

@@ -19,13 +19,13 @@ import {
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 
-/** What a translated answer is called: an id of the gateway's own, and the model as the caller asked for it. */
+/** The names in a translated answer: an id that the gateway made, and the model as the caller asked for it. */
 export interface MessageNames {
   readonly id: string;
   readonly model: string;
 }
 
-/** The one choice that is translated; an upstream that numbers none means the first. */
+/** The one choice that is translated: the first with index 0, and a choice without an index counts as 0. */
 export function firstChoice(choices: Json | undefined): JsonObject | undefined {
   if (!isArray(choices)) return undefined;
   for (const choice of choices) if (isObject(choice) && (numberOf(choice['index']) ?? 0) === 0) return choice;
@@ -33,8 +33,8 @@ export function firstChoice(choices: Json | undefined): JsonObject | undefined {
 }
 
 /**
- * The text of a message or delta: a string or number, its text parts, or the object that a schema asked for; of one
- * that is spoken, what is said.
+ * The text of a message or delta: a string or number, its text parts, or the object that a schema asked for. For a
+ * spoken message it is the transcript.
  */
 export const textOf = ({ content, audio }: JsonObject): string => writtenIn(content) || spokenIn(audio);
 
@@ -48,7 +48,7 @@ const partText = ({ text }: JsonObject): string => (isString(text) ? text : '');
 const spokenIn = (audio: Json | undefined): string =>
   isObject(audio) && isString(audio['transcript']) ? audio['transcript'] : '';
 
-/** The field of a message or delta that holds sound, an image or anything else for which a message has no block. */
+/** The field of a message or delta with sound, an image or anything else for which a message has no block. */
 export function wordlessIn(message: JsonObject): string | undefined {
   const { content, images, audio, provider_metadata: metadata } = message;
   if (isArray(images) && images.length > 0) return 'images';
@@ -57,15 +57,15 @@ export function wordlessIn(message: JsonObject): string | undefined {
   return isObject(metadata) && Object.values(metadata).some(keepsParts) ? 'provider_metadata' : undefined;
 }
 
-/** Parts of a native answer for which chat has no word itself. */
+/** Whether it keeps parts of a native answer for which chat has no field. */
 const keepsParts = (own: Json | undefined): boolean =>
   isObject(own) && (objectsOf(own['parts']).length > 0 || objectsOf(own['blocks']).length > 0);
 
-/** An answer without a word would look like one in which the model had nothing to say. */
+/** An answer without text would look as if the model had nothing to say. */
 export const wordless = (field: string): string =>
   `The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`;
 
-/** The text with which the model refuses. */
+/** The text of the model's refusal. */
 export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
 
 /**
@@ -86,8 +86,8 @@ export function reasoningOf(message: JsonObject): string {
 }
 
 /**
- * Thinking is a string, or blocks whose `thinking`, `text` or `summary` is a string or blocks again. Some gateways pass
- * on the block of converse as it is.
+ * Thinking is a string, or blocks whose `thinking`, `text` or `summary` is a string or blocks in turn. Some gateways
+ * pass on the converse block unchanged.
  */
 function thinkingIn(value: Json | undefined, levels: number): string {
   if (isString(value)) return value;
@@ -98,13 +98,13 @@ function thinkingIn(value: Json | undefined, levels: number): string {
   return thinkingIn(thinking ?? text ?? summary ?? reasoningText ?? reasoningContent, levels - 1);
 }
 
-/** A tool call, or a piece of one; what it does not say is empty. */
+/** A tool call, or a piece of one; fields that it does not contain are empty. */
 export interface CallPiece {
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
   readonly text: string;
-  /** What its upstream wants to see again with it. */
+  /** The signature that the upstream expects back with the call. */
   readonly signature: string | undefined;
 }
 
@@ -112,11 +112,11 @@ export interface CallPiece {
 export const callsOf = ({ tool_calls }: JsonObject): readonly CallPiece[] =>
   objectsOf(tool_calls).map((call) => pieceOf(call, calleeOf(call)));
 
-/** What is called: a function, or a custom tool, which takes text of any kind instead of arguments. */
+/** The callee: a function, or a custom tool, which takes free text instead of arguments. */
 export const calleeOf = ({ function: callee, custom }: JsonObject): Json | undefined =>
   isFilled(callee) || !isObject(custom) ? callee : { ...custom, arguments: custom['input'] ?? null };
 
-/** The single call of the older API; many upstreams send the field always, and mean nothing by it. */
+/** The single call of the older API. Many upstreams always send the field, even when there is no call. */
 export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefined {
   if (!isObject(function_call)) return undefined;
   const piece = pieceOf({}, function_call);
@@ -138,13 +138,13 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
 const asText = (value: Json | undefined): string =>
   isObject(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : plainText(value);
 
-/** A text; a piece of digits alone is one too, where an upstream sends it as the number that it looks like. */
+/** A text. Some upstreams send a piece that consists of digits as a number. */
 const plainText = (value: Json | undefined): string => {
   if (isString(value)) return value;
   return numberOf(value) === undefined ? '' : JSON.stringify(value);
 };
 
-/** Some upstreams send calls in which every field is empty. */
+/** Whether every field of a call is empty: some upstreams send such calls. */
 export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>
   id === '' && name === '' && text === '';
 
@@ -152,33 +152,36 @@ export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signa
 export const madeUpId = (answerId: string, ordinal: number): string =>
   `toolu_${answerId.replace(/^msg_/, '')}_${ordinal}`;
 
-/** Some models call a tool that has no parameters with nothing, others with null. */
+/** Some models call a tool without parameters with empty arguments, others with null. */
 export const meansNoArguments = (text: string): boolean => text.trim() === '' || text.trim() === 'null';
 
 /**
- * The input that arguments mean, with every digit. Arguments that are no JSON object stay what they are, as text
- * under `_raw_arguments`: the caller's tool refuses them, and the model hears of it.
+ * The input of a call, from its arguments, with every digit. Arguments that are not a JSON object stay text, under
+ * `_raw_arguments`: the caller's tool then refuses them, and the model sees that refusal.
  */
 export function inputOf(text: string): JsonObject {
   if (meansNoArguments(text)) return {};
   return exactObject(text) ?? writtenTwice(text) ?? { _raw_arguments: text };
 }
 
-/** Some upstreams send the text of the object as a JSON string once more. */
+/** Some upstreams send the object's text encoded once more as a JSON string. */
 function writtenTwice(text: string): JsonObject | undefined {
   const inner = parseJson(text);
   return isString(inner) ? exactObject(inner) : undefined;
 }
 
-/** The object that a text is, with every digit; undefined: it is none, or one that is nested too deeply to be walked. */
+/**
+ * The object in a text, with every digit; `undefined` when the text is not an object, or one nested too deeply to
+ * traverse.
+ */
 export function exactObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isObject(value) && !isDeeperThan(value, maxJsonDepth) ? parseExactObject(text) : undefined;
 }
 
 /**
- * Usage in the messages family's words: what was read from a cache and written to one is not among its input tokens, and
- * output is what is billed as such, with what was thought among it where that is told. What is unknown is 0.
+ * Usage in the fields of the messages family. Input tokens exclude cache reads and cache writes. Output tokens are
+ * those that are billed as output, with thinking tokens among them when they are reported. An unknown count is 0.
  */
 export function messagesUsage(reported: Json | undefined): JsonObject {
   const usage = membersOf(reported);
@@ -200,7 +203,10 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   };
 }
 
-/** What was thought is told in the details, or beside the output, where some upstreams count more than is among it. */
+/**
+ * Thinking tokens are reported in the details, or beside them as `reasoning_tokens`. The latter are ignored when they
+ * exceed the output, since some upstreams then count tokens that are not part of it.
+ */
 function thoughtIn(usage: JsonObject, output: number): JsonObject {
   const { completion_tokens_details: details, reasoning_tokens: beside } = usage;
   const detailed = isObject(details) ? tokenCount(details['reasoning_tokens']) : undefined;
@@ -209,28 +215,33 @@ function thoughtIn(usage: JsonObject, output: number): JsonObject {
   return isAmong ? { output_tokens_details: { thinking_tokens: thought } } : {};
 }
 
-/** Tokens of the prompt beside the cache. A count that has the name of the messages family leaves the cache out already. */
+/**
+ * The prompt tokens without those of the cache. `input_tokens`, as the messages family names it, already excludes them.
+ */
 const uncached = (usage: JsonObject, prompt: number, cached: number): number =>
   isAbsent(usage['prompt_tokens']) ? (tokenCount(usage['input_tokens']) ?? 0) : Math.max(0, prompt - cached);
 
-/** Where upstreams tell what was read from a cache that tell no details of the prompt. */
+/** The fields for cache reads of upstreams that report no prompt details. */
 const cachedIn = (usage: JsonObject): Json | undefined =>
   usage['cached_tokens'] ??
   usage['num_cached_tokens'] ??
   usage['prompt_cache_hit_tokens'] ??
   usage['cache_read_input_tokens'];
 
-/** What upstreams and routers call the tokens of a prompt that were written to a cache. */
+/** The names that upstreams and routers use for the prompt tokens written to a cache. */
 const writtenTo = (details: JsonObject): Json | undefined =>
   details['cache_write_tokens'] ??
   details['cache_creation_input_tokens'] ??
   details['cache_creation_tokens'] ??
   details['cached_creation_tokens'];
 
-/** In a whole message clients also read the breakdown of cache writes; how the writes divide is not known. */
+/**
+ * In a whole message clients also read the breakdown of cache writes. When there are writes, their breakdown is
+ * unknown.
+ */
 const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
 
-/** A message as it is told whole, and as a stream begins it. */
+/** A whole message, and the message with which a stream begins. */
 export const messageOf = (
   { id, model }: MessageNames,
   content: readonly JsonObject[],

@@ -12,7 +12,7 @@ import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 
-/** What one message of the messages family is in chat completions: several messages, one, or none. */
+/** Translates one message of the messages family to chat completions: to several messages, one, or none. */
 export function chatMessages(message: JsonObject, path: string, marks: Marks): ChatMessages {
   const { role, content } = message;
   const at = `${path}.content`;
@@ -21,8 +21,9 @@ export function chatMessages(message: JsonObject, path: string, marks: Marks): C
 }
 
 /**
- * Turns of the assistant in a row are one turn of the messages API. Chat upstreams refuse a call whose result does not
- * come right behind it, so whatever the assistant goes on to say and to call stands in the same message.
+ * Consecutive assistant turns are one turn of the messages API. Chat upstreams refuse a call that its result does not
+ * directly follow, so everything that the assistant then says and calls is merged into the message with the first
+ * calls.
  */
 export function withCallsTogether(messages: readonly JsonObject[]): readonly JsonObject[] {
   const turns: JsonObject[][] = [];
@@ -47,8 +48,8 @@ function oneMessage(turn: readonly JsonObject[]): JsonObject {
 }
 
 /**
- * The system's words as one plain string: many chat upstreams feed templates that know no other form for them. Only
- * cache marks that are kept want parts.
+ * The system text as one plain string, because many chat upstreams use templates that accept no other form. Parts are
+ * needed only for cache marks that are kept.
  */
 export const systemMessages =
   (marks: Marks) =>
@@ -60,8 +61,8 @@ export const systemMessages =
   };
 
 /**
- * Tool results come first, one `tool` message each, since chat upstreams want them right behind the calls; what
- * else the user says follows in one message.
+ * Tool results come first, as one `tool` message each, because chat upstreams require them directly after the calls.
+ * Whatever else the user says follows in one message.
  */
 function userMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
   if (isString(content)) return E.right([{ role: 'user', content }]);
@@ -86,7 +87,9 @@ function userMessages(content: Json | undefined, path: string, marks: Marks): Ch
   return E.right([...results, { role: 'user', content: plainest(parts) }]);
 }
 
-/** One text is a string, the form that every upstream takes; more than that stay parts, so that none is lost. */
+/**
+ * A single text becomes a string, the form that every upstream accepts. Several parts stay parts, so that none is lost.
+ */
 function plainest(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const [first] = parts;
   if (first === undefined) return '';
@@ -95,13 +98,13 @@ function plainest(parts: readonly JsonObject[]): string | readonly JsonObject[] 
 
 interface ToolResult {
   readonly message: JsonObject;
-  /** What a `tool` message cannot carry, led by a text that says where it belongs. */
+  /** Parts that a `tool` message cannot carry, preceded by a text that says which call they belong to. */
   readonly attached: readonly JsonObject[];
 }
 
 /**
- * A `tool` message carries text alone: images and files of a result go into the user message that follows. Chat
- * has no flag for a failed call: the text says it.
+ * A `tool` message carries only text, so images and files of a result go into the user message that follows. Chat has
+ * no flag for a failed call, so the text says that it failed.
  */
 function toolResult(block: JsonObject, path: string, marks: Marks): Either<GatewayError, ToolResult> {
   const id = nameOf(block, 'tool_use_id', path);
@@ -120,11 +123,11 @@ function toolResult(block: JsonObject, path: string, marks: Marks): Either<Gatew
   });
 }
 
-/** The last mark on or in a result, if there is one. */
+/** The last cache mark on a result or in it, if there is one. */
 const marksOfResult = (block: JsonObject, marks: Marks): readonly JsonObject[] =>
   [...objectsOf(block['content']), block].map(marks).filter(isMarked).slice(-1);
 
-/** Marks stand on parts; an empty text can carry none. */
+/** Only a part carries a mark, and an empty text can carry none. */
 const markedText = (
   text: string | readonly JsonObject[],
   mark: JsonObject,
@@ -138,7 +141,7 @@ function resultParts({ content }: JsonObject, path: string): ContentParts {
   return isString(content) ? E.right([textPart(content)]) : partsOfBlocks(content, path, resultPart);
 }
 
-/** A tool search answers with references; every tool is in the request already, so that naming it is enough. */
+/** A tool search returns references. Every tool is in the request already, so naming it is enough. */
 const resultPart = (block: JsonObject, path: string): ContentParts =>
   block['type'] === 'tool_reference'
     ? pipe(
@@ -148,8 +151,8 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
     : contentParts(block, path);
 
 /**
- * Texts are the pieces of one answer. Thinking is dropped: it can be sent back to where it was made and nowhere
- * else. A message of which nothing is left is left out.
+ * Texts are joined, as pieces of one answer. Thinking is dropped, because only the upstream that made it can take it
+ * back. A message with nothing left is omitted.
  */
 function assistantMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
   if (isString(content)) return E.right(assistantMessage(content, [], {}));
@@ -186,7 +189,7 @@ function assistantMessage(
   return text === '' ? [] : [{ role: 'assistant', content }];
 }
 
-/** The id stays as it is, and so does every digit of the input; what signs the call goes along. */
+/** The id, every digit of the input, and the signature of the call are preserved. */
 function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObject> {
   const id = nameOf(block, 'id', path);
   if (E.isLeft(id)) return id;

@@ -13,13 +13,13 @@ type Members = Either<GatewayError, JsonObject>;
 type SchemaWriting = (schema: JsonObject) => JsonObject;
 
 /**
- * The chat API wants to see the properties of a function that has none, and refuses the request without. The messages
- * API does not ask for them, and few MCP servers write them.
+ * The chat API refuses a function whose schema has no `properties`, even when there are none. The messages API does not
+ * require them, and few MCP servers write them.
  */
 export const withProperties: SchemaWriting = (schema) =>
   schema['type'] === 'object' && isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;
 
-/** Tools and the choice among them; without tools chat upstreams take neither. */
+/** Tools and the choice among them. Without tools neither is written, because chat upstreams refuse both. */
 export function chatToolMembers(body: JsonObject, marks: Marks, schemas: SchemaWriting): Members {
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
@@ -33,8 +33,8 @@ export function chatToolMembers(body: JsonObject, marks: Marks, schemas: SchemaW
 }
 
 /**
- * Tools without a `type`, or of type `custom`, are functions of the caller; any other type is a tool that the
- * messages API's own servers or models bring, and is rejected by name. Hints about loading are dropped.
+ * Tools without a `type`, or of type `custom`, are functions of the caller. Any other type is a tool that the messages
+ * API's own servers or models provide, and is rejected by name. Hints about loading are dropped.
  */
 function functionTool(
   tool: JsonObject,

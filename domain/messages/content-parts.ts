@@ -10,10 +10,10 @@ import { fieldError, foreignType, stringOf, unavailableField } from '../shared/f
 /** Parts of a chat message's content. */
 export type ContentParts = Either<GatewayError, readonly JsonObject[]>;
 
-/** A text among other parts. */
+/** A text part. */
 export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 
-/** Text, images and documents as chat content parts; a text that is empty says nothing. */
+/** Text, images and documents as chat content parts; an empty text becomes no part. */
 export function contentParts(block: JsonObject, path: string): ContentParts {
   const { type, source } = block;
   if (type === 'text') return pipe(stringOf(block, 'text', path), E.map(textParts));
@@ -31,7 +31,7 @@ export function contentParts(block: JsonObject, path: string): ContentParts {
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
 }
 
-/** Chat completions have no citations: leaving out the request for them would change what the answer is. */
+/** Chat completions have no citations: dropping the request for them would change the answer. */
 const asksForCitations = ({ citations }: JsonObject): boolean =>
   isObject(citations) && citations['enabled'] === true;
 
@@ -46,7 +46,7 @@ const imageParts = (source: JsonObject, path: string): ContentParts =>
     E.map((url) => [{ type: 'image_url', image_url: { url } }]),
   );
 
-/** An image inside the request becomes a data URL, one elsewhere keeps its URL. */
+/** An image in the request becomes a data URL; an image elsewhere keeps its URL. */
 function imageUrl(source: JsonObject, path: string): Either<GatewayError, string> {
   if (source['type'] === 'url') return stringOf(source, 'url', path);
   return source['type'] === 'base64' ? dataUrl(source, path) : foreignType(source, path);
@@ -62,9 +62,9 @@ function dataUrl(source: JsonObject, path: string): Either<GatewayError, string>
 }
 
 /**
- * A document of text becomes text, with its title and context in front of it, as the messages API shows them to the
- * model; a document of blocks becomes these blocks; one with its bytes in it, or elsewhere, becomes a file, named by its
- * title.
+ * A text document becomes text, preceded by its title and context, as the messages API shows it to the model. A
+ * document of blocks becomes these blocks. A document that is embedded as bytes, or referenced by URL, becomes a file
+ * named by its title.
  */
 function documentParts(block: JsonObject, source: JsonObject, path: string): ContentParts {
   const heading = [block['title'], block['context']].filter(isString);
@@ -85,7 +85,7 @@ function documentParts(block: JsonObject, source: JsonObject, path: string): Con
         E.map((file_data) => fileParts(block, { file_data })),
       );
     case 'url':
-      // The messages API fetches PDFs alone, whatever they are called.
+      // The messages API fetches only PDFs, whatever their name.
       return pipe(
         stringOf(source, 'url', path),
         E.map((file_data) => fileParts(block, { file_data, format: 'application/pdf' })),
@@ -101,8 +101,8 @@ const fileParts = ({ title, context }: JsonObject, file: JsonObject): readonly J
 ];
 
 /**
- * Where a document stands that is to be fetched, if anywhere: among the blocks of a message, of a tool result, or of
- * another document. Chat completions have no word for one; providers that translate chat may.
+ * The place of a document that has to be fetched, if there is one: among the blocks of a message, of a tool result, or
+ * of another document. Chat completions cannot express it, but providers that translate chat may.
  */
 export function linkedDocument(blocks: Json | undefined, levels = 3): Place {
   if (levels === 0) return undefined;

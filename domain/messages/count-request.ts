@@ -7,12 +7,14 @@ import { type JsonObject, without } from '../shared/json.ts';
 import { readConversation } from './messages-request.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
-/** A messages body whose tokens are to be counted. Its tools are shown to no model, so that they are not counted. */
+/**
+ * A messages body whose tokens are to be counted. Its tools are shown to no model, so `exposedToolCount` is undefined.
+ */
 export interface CountRequest extends Omit<GenerationRequest, 'exposedToolCount'> {
   readonly exposedToolCount: undefined;
 }
 
-/** It is counted where the message itself would go, but that no stream is needed: a count comes whole. */
+/** The count goes where the message itself would go, except that no streaming is needed: a count is returned whole. */
 export const readCountRequest = (document: JsonDocument): Either<GatewayError, CountRequest> =>
   pipe(
     readConversation(document),
@@ -26,7 +28,7 @@ export const readCountRequest = (document: JsonDocument): Either<GatewayError, C
     ),
   );
 
-/** What is said of an answer alone: counts are the same without it, and those who count refuse it. */
+/** Fields that concern only the answer. They do not change the count, and upstreams that count tokens refuse them. */
 const answerFields = [
   'max_tokens',
   'temperature',
@@ -39,5 +41,5 @@ const answerFields = [
   'inference_geo',
 ] as const;
 
-/** What of a messages body is counted. */
+/** The part of a messages body that is counted. */
 export const countedBody = (body: JsonObject): JsonObject => without(body, ...answerFields);

@@ -9,8 +9,8 @@ import {
 } from '../shared/json.ts';
 
 /**
- * Manual thinking budgets as efforts. The steps are those between which agents choose: some 4,000 tokens to think,
- * 10,000 to think hard, 31,999 to think as hard as they can; beyond `high` not every upstream has a word.
+ * Manual thinking budgets as efforts. The steps lie between the budgets that agents choose: some 4,000 tokens to think,
+ * 10,000 to think hard, 31,999 to think as hard as they can. Not every upstream has a level above `high`.
  */
 const efforts = [
   { fromTokens: 16_384, effort: 'high' },
@@ -18,16 +18,17 @@ const efforts = [
   { fromTokens: 1, effort: 'low' },
 ] as const;
 
-/** The effort that a budget comes to; undefined: it is no budget. */
+/** The effort for a budget; `undefined` when it is not a budget. */
 export function effortOfBudget(budget: Json | undefined): string | undefined {
   const tokens = numberOf(budget);
   return efforts.find(({ fromTokens }) => tokens !== undefined && tokens >= fromTokens)?.effort;
 }
 
 /**
- * Thinking for providers that translate chat bodies: in chat's words, and beside them in the caller's own, which also say
- * that there is to be no thinking, or an effort without it. A provider reads those that its models know. A budget stays a
- * budget; where an effort says how much, `thinking` alone tells it. A budget of the whole task is the provider's to judge.
+ * Thinking for providers that translate chat bodies: in chat fields, and also in the caller's own fields, which can say
+ * that there is to be no thinking, or an effort without thinking. A provider reads those that its models know. A budget
+ * stays a budget, but with an effort only `thinking` carries it. A budget for the whole task is for the provider to
+ * judge.
  */
 export function reasoningAsked(body: JsonObject): JsonObject {
   const { thinking: asked } = body;
@@ -41,10 +42,10 @@ export function reasoningAsked(body: JsonObject): JsonObject {
 }
 
 /**
- * `output_config.effort` and `thinking` as `reasoning_effort`; agents send them always, so they are never a reason
- * to reject. An effort passes as it was asked for, `xhigh` and `max` too: an upstream that has no such level says
- * so, while a lower one in its place would be a silent downgrade. `adaptive` without an effort leaves the choice to
- * the upstream, and so does `disabled`: `none` is a level that most upstreams reject.
+ * Translates `output_config.effort` and `thinking` to `reasoning_effort`. Agents always send them, so they are never a
+ * reason to reject a request. An effort is forwarded as the caller wrote it, including `xhigh` and `max`: an upstream
+ * without that level says so, while a lower one in its place would be a silent downgrade. `adaptive` without an effort
+ * leaves the choice to the upstream, and so does `disabled`, because most upstreams reject the level `none`.
  */
 export function reasoningEffort(body: JsonObject): string | undefined {
   const thinking = membersOf(body['thinking']);
@@ -55,7 +56,7 @@ export function reasoningEffort(body: JsonObject): string | undefined {
   );
 }
 
-/** The effort that a body asks for, or a system message in it. */
+/** The effort that a body, or a system message in it, asks for. */
 export function askedEffort({ output_config: config }: JsonObject): string | undefined {
   const { effort } = membersOf(config);
   return isString(effort) && effort !== '' ? effort : undefined;

@@ -24,9 +24,10 @@ import {
 import { keptStop, stopReason } from './stop-reason.ts';
 
 /**
- * A whole chat completion as a message. Reasoning becomes a thinking block, so that the caller sees it; its empty
- * signature says that it cannot be replayed. A malformed piece is a fault: what is left would look like the whole. So is
- * an answer without a message, unless it was withheld, and one of which nothing can be told.
+ * Translates a whole chat completion to a message. Reasoning becomes a thinking block, so that the caller sees it; its
+ * empty signature says that it cannot be replayed. A malformed piece is a fault, because the rest would look like the
+ * whole answer. So is an answer without a message, unless it was withheld, and one with content of which nothing can be
+ * translated.
  */
 export function fromChatCompletion(
   completion: JsonObject,

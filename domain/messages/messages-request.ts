@@ -52,13 +52,13 @@ export const messagesWatched: Watched = {
 };
 
 /**
- * Checks what the gateway reasons about, for every route. Which blocks and fields a route can take is for the
- * one who writes its upstream body.
+ * Checks the fields that the gateway reads, for every route. Whether a route can take the blocks and other fields is
+ * checked by the code that writes its upstream body.
  */
 export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, GenerationRequest> =>
   readConversation(document, limitError(document.value));
 
-/** The same of a body that need not say how long its answer may be; `problem` is one of its other fields. */
+/** Reads a body that need not limit its answer's length; `problem` is an error in one of its other fields. */
 export function readConversation(
   document: JsonDocument,
   problem?: GatewayError,
@@ -100,8 +100,8 @@ export const messagesShapes: FieldShapes = [
 ];
 
 /**
- * Nobody here holds a conversation between two requests: what a caller leaves out for that would be lost. By this code
- * clients know that they have to send all of it.
+ * The gateway keeps no conversation between requests, so whatever a caller leaves out for a `thread` would be lost.
+ * This error code tells clients to send the whole conversation.
  */
 const threadError = ({ thread }: JsonObject): GatewayError | undefined =>
   isAbsent(thread)
@@ -112,7 +112,7 @@ const threadError = ({ thread }: JsonObject): GatewayError | undefined =>
         param: 'thread',
       };
 
-/** The messages API knows no answer without a limit. */
+/** The messages API requires a limit for every answer. */
 const limitError = ({ max_tokens }: JsonObject): GatewayError | undefined =>
   isPositiveInteger(max_tokens) ? undefined : fieldError('max_tokens', 'must be a positive integer.');
 
@@ -133,15 +133,15 @@ function messagesError(messages: Json | undefined): GatewayError | undefined {
   return undefined;
 }
 
-/** A system message may set an effort, and say nothing. */
+/** A system message may set an effort and have no content. */
 const isControlAlone = ({ role, content, output_config: config }: JsonObject): boolean =>
   role === 'system' && isAbsent(content) && isObject(config);
 
 const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document']);
 
 /**
- * Images and documents stand among the blocks of a message, of a tool result, and of a document that is made of blocks;
- * the result of a hosted tool may hold one alone.
+ * Images and documents are among the blocks of a message, of a tool result, or of a document made of blocks. The result
+ * of a hosted tool may be a single one that is not in a list.
  */
 function placeOfVisual(content: Json | undefined, levels = 3): Place {
   if (levels === 0) return undefined;
@@ -153,7 +153,7 @@ function placeOfVisual(content: Json | undefined, levels = 3): Place {
   return isObject(content) ? placeOf(content) : placeIn(content, placeOf);
 }
 
-/** The format that the answer must have, and where the caller said so: `output_format` is the older place. */
+/** The format that the answer must have, and the field with it: `output_format` is the older one. */
 export function outputFormat(
   body: JsonObject,
 ): { readonly format: JsonObject; readonly path: string } | undefined {

@@ -25,10 +25,10 @@ import { keptStop, stopReason } from './stop-reason.ts';
 import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 
 /**
- * A chat stream in the words of the messages family: `message_start`, blocks one after the other, `message_delta`
- * with the stop reason and the last usage seen, and `message_stop`, which is held back until the ledger row is
- * committed. There is no `[DONE]` here. A failure passes, a malformed piece is one, and what either cut off
- * never looks finished.
+ * Translates a chat stream to the messages family: `message_start`, blocks one after the other, `message_delta` with
+ * the stop reason and the last usage seen, and `message_stop`, which is held back until the ledger row is committed.
+ * There is no `[DONE]`. A failure is passed on, a malformed piece is a failure, and an answer that either has broken
+ * off never looks finished.
  */
 export const messagesStream = (
   about: MessageNames,
@@ -51,7 +51,7 @@ const messageStop: MessagesEvent = {
   held: true,
 };
 
-/** One answer under translation; it changes as events are seen. */
+/** The state of one answer's translation; it changes with each event. */
 class Translation {
   private readonly about: MessageNames;
   private readonly writer: BlockWriter;
@@ -63,7 +63,7 @@ class Translation {
   private refused = false;
   private hasChoice = false;
   private hasText = false;
-  /** A field of the answer that cannot be told. */
+  /** A field of the answer that cannot be translated. */
   private untold: string | undefined;
 
   constructor(about: MessageNames) {
@@ -84,7 +84,7 @@ class Translation {
     return fault === undefined ? this.writer.take() : this.over([...this.writer.take(), failed(fault)]);
   }
 
-  /** A chat stream says itself how it ended; one that did not was cut off. */
+  /** A complete chat stream says how it ended. One that did not was broken off. */
   end(ending: Ending): readonly MessagesEvent[] {
     if (this.phase === 'over') return [];
     return this.over([{ kind: 'failed', error: prematureEnd(ending) }]);
@@ -128,7 +128,7 @@ class Translation {
     if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
   }
 
-  /** Some upstreams stream the whole message in one chunk; behind deltas it says once more what they said. */
+  /** Some upstreams stream the whole message in one chunk. After deltas such a message only repeats them. */
   private memberOf({ choices }: JsonObject): 'delta' | 'message' {
     return this.writer.isEmpty() && isAbsent(firstChoice(choices)?.['delta']) ? 'message' : 'delta';
   }

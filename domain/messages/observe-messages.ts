@@ -18,8 +18,9 @@ import {
 } from '../upstream/observation.ts';
 
 /**
- * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt. Input
- * and output must be told; what is not told of a cache is 0, and what is told and no token count makes the usage missing.
+ * Usage from the fields of the messages family, summed as it is billed: input, cache read and cache write tokens are
+ * the prompt. Input and output are required. An absent cache count is 0; a count that is present but not a token count
+ * makes the usage missing.
  */
 export function messagesBodyUsage(reported: Json | undefined): TokenUsage | undefined {
   if (!isObject(reported)) return undefined;
@@ -42,7 +43,7 @@ const sum = (parts: readonly (number | undefined)[]): number | undefined =>
     0,
   );
 
-/** What the bill counts. */
+/** The counts that are billed. */
 const counts = [
   'input_tokens',
   'cache_read_input_tokens',
@@ -50,10 +51,13 @@ const counts = [
   'output_tokens',
 ] as const;
 
-/** What else upstreams tell is not kept from one event to the next. */
+/** Other fields are not kept from one event to the next. */
 const kept = [...counts, 'output_tokens_details', 'iterations'] as const;
 
-/** What the provider bills beside the answer, and counts in `iterations` alone; undefined where there was nothing. */
+/**
+ * The usage that the provider bills in addition to the answer and reports only in `iterations`; `undefined` when there
+ * was none.
+ */
 function usedBeside(reported: Json | undefined): UsedBeside | undefined {
   const rounds = Map.groupBy(objectsOf(membersOf(reported)['iterations']), ({ type }) => type);
   const compaction = usageOf(rounds.get('compaction'));
@@ -68,7 +72,10 @@ function usedBeside(reported: Json | undefined): UsedBeside | undefined {
 
 type Rounds = readonly JsonObject[] | undefined;
 
-/** What rounds used in all, in the bill's words. Undefined where there are none, or where their counts cannot be used. */
+/**
+ * The total usage of these rounds, in the billed counts; `undefined` when there are no rounds or their counts are
+ * unusable.
+ */
 function usageOf(rounds: Rounds): JsonObject | undefined {
   if (rounds === undefined) return undefined;
   const total = Object.fromEntries(
@@ -85,11 +92,11 @@ function modelOf(rounds: Rounds): string | null {
 const withBeside = (seen: Observation, beside: UsedBeside | undefined): Observation =>
   beside === undefined ? seen : { ...seen, beside };
 
-/** With what this usage tells that the provider bills beside the answer. */
+/** Adds the usage that the provider bills in addition to the answer. */
 export const withUsedBeside = (seen: Observation, reported: Json | undefined): Observation =>
   withBeside(seen, usedBeside(reported));
 
-/** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
+/** The usage in `message_delta` replaces that of `message_start`, field by field; they are never added up. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
   if (isAbsent(later)) return usage;
   if (!isObject(usage) || !isObject(later)) return later;
@@ -97,13 +104,13 @@ export function laterUsage(usage: Json | undefined, later: Json | undefined): Js
 }
 
 /**
- * Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`,
+ * Whether a block is a tool call, of one of the caller's tools or of a hosted one: `tool_use`, `server_tool_use`,
  * `mcp_tool_use`.
  */
 const isToolUse = (block: Json | undefined): boolean =>
   isObject(block) && isString(block['type']) && block['type'].endsWith('tool_use');
 
-/** A whole message in its own words. */
+/** Observes a whole message of the messages family. */
 export const observeMessage = (message: JsonObject): Observation =>
   withUsedBeside(
     observation(message['usage'], messagesBodyUsage, objectsOf(message['content']).filter(isToolUse).length),
@@ -111,8 +118,9 @@ export const observeMessage = (message: JsonObject): Observation =>
   );
 
 /**
- * Watches a messages stream in its own words beside the pipeline. The usage of `message_start` is a placeholder until
- * `message_delta` has told its own, or `message_stop` that there is none: a stream that is left before has no usage.
+ * Observes a messages stream of an upstream that speaks the messages family. The usage of `message_start` is a
+ * placeholder until `message_delta` has reported its own, or `message_stop` shows that there is none. A stream that
+ * breaks off before that has no usage.
  */
 export class MessagesObserver implements StreamObserver {
   private usage: Json | undefined;
@@ -131,13 +139,13 @@ export class MessagesObserver implements StreamObserver {
     if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);
   }
 
-  /** A message that goes on with calls of earlier code may have them as it begins. */
+  /** A message that continues with calls of earlier code may have them when it begins. */
   private begin({ usage, content }: JsonObject): void {
     this.usage = laterUsage(this.usage, usage);
     for (const [index, block] of objectsOf(content).entries()) if (isToolUse(block)) this.count(index);
   }
 
-  /** A block is told by its index; one without comes whole. */
+  /** A block is identified by its index; a block without one arrives whole. */
   private count(index: Json | undefined): void {
     if (this.calls.size < maxCountedToolCalls) this.calls.add(numberOf(index) ?? -1 - this.calls.size);
   }

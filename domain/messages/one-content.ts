@@ -2,7 +2,7 @@ import { isAbsent, isString, type Json, objectsOf } from '../shared/json.ts';
 import { paragraphs } from './blocks.ts';
 import { textPart } from './content-parts.ts';
 
-/** The contents of several chat messages as that of one: texts are its paragraphs, and parts stay parts. */
+/** Merges the contents of several chat messages: texts become paragraphs of one text, and parts stay parts. */
 export function oneContent(contents: readonly Json[]): Json {
   const said = contents.filter((content) => !isAbsent(content));
   if (said.length < 2) return said[0] ?? null;

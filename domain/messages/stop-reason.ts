@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 
-/** Why a chat answer ended, by the upstream's name for it in small letters: some write it in capitals. */
+/** Stop reasons by the upstream's `finish_reason` in lower case: some upstreams write it in upper case. */
 const stopReasons: ReadonlyMap<string, string> = new Map([
   ['length', 'max_tokens'],
   ['model_length', 'max_tokens'],
@@ -20,13 +20,13 @@ const stopReasons: ReadonlyMap<string, string> = new Map([
   ['spii', 'refusal'],
 ]);
 
-/** Some upstreams say behind a colon what was filtered; a call that was malformed is withheld in the same way. */
+/** Some upstreams append after a colon what was filtered. A malformed call is withheld in the same way. */
 const filtered = /^(?:content|function_call)_filter/;
 
-/** The upstream has failed: what there is of the answer is no answer. Some put the type of their error there. */
+/** The upstream has failed, so its output is not an answer. Some upstreams put the type of their error there. */
 const failed = /^(?:insufficient_system_resource|abort|cancelled|[a-z_]{0,32}error)$/;
 
-/** Stop reasons that a `finish_reason` says in full; the last two are converse's own. */
+/** Stop reasons that a `finish_reason` expresses fully; the last two are converse's own. */
 const inChat: ReadonlySet<string> = new Set([
   'end_turn',
   'max_tokens',
@@ -37,13 +37,13 @@ const inChat: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The stop reason, if chat has no word for it: a translation to chat keeps it in the provider's metadata, also one that
- * nobody knows yet.
+ * The stop reason, if no `finish_reason` expresses it. A translation to chat keeps it in the provider's metadata, even
+ * when it is unknown here.
  */
 export const stopBeyondChat = (stopReason: Json | undefined): string | undefined =>
   isString(stopReason) && stopReason !== '' && !inChat.has(stopReason) ? stopReason : undefined;
 
-/** Those that messages callers know. */
+/** Those among them that messages callers know. */
 const inMessages: ReadonlySet<Json | undefined> = new Set([
   'stop_sequence',
   'model_context_window_exceeded',
@@ -55,8 +55,8 @@ const knownStop = (stopReason: Json | undefined): string | undefined =>
   isString(stopReason) && inMessages.has(stopReason) ? stopReason : undefined;
 
 /**
- * The one that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. Others than messages callers
- * know are passed over, because a chat upstream may have words of its own there.
+ * The stop reason that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. One that messages
+ * callers do not know is ignored, because a chat upstream may use words of its own there.
  */
 export function keptStop({ provider_metadata: metadata }: JsonObject): string | undefined {
   if (!isObject(metadata)) return undefined;
@@ -65,16 +65,16 @@ export function keptStop({ provider_metadata: metadata }: JsonObject): string | 
 }
 
 /**
- * The stop reason that a `finish_reason` means; left is how the upstream has failed. `stop`, `tool_calls` and reasons
- * that nobody knows end the turn, unless there are calls: some upstreams say `stop` where they wait for a tool, and some
- * `tool_calls` where they have called none. A call that was cut off is not to be run: some say `tool_calls` even where
- * their limit has cut it off. A stop reason that was kept says more.
+ * The stop reason for a `finish_reason`; left says how the upstream failed. `stop`, `tool_calls` and unknown reasons
+ * end the turn unless there are calls, because some upstreams say `stop` while they wait for a tool, and some say
+ * `tool_calls` without a call. A truncated call must not be run: some upstreams say `tool_calls` even when their limit
+ * has truncated it. A kept stop reason is more specific.
  */
 export function stopReason(
   finish: Json | undefined,
   answer: {
     readonly called: boolean;
-    /** The arguments of a call were cut off. */
+    /** Whether the arguments of a call were truncated. */
     readonly cutOff: boolean;
     readonly refused: boolean;
     readonly kept: string | undefined;

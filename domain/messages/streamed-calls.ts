@@ -7,16 +7,16 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** What may stand around a JSON value. */
+/** White space that may surround a JSON value. */
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Watches the arguments of a call go by, and knows when the object that they should be is complete. */
+/** Follows the arguments of a call as they arrive, and detects when the object that they should be is complete. */
 export class ObjectText {
   begun = false;
   complete = false;
-  /** They begin as anything but an object. */
+  /** The arguments begin as something other than an object. */
   isOther = false;
-  /** More came behind the object. */
+  /** More text came after the object. */
   goesOn = false;
   private depth = 0;
   private inString = false;
@@ -49,22 +49,22 @@ export class ObjectText {
   }
 }
 
-/** Arguments up to this length are remembered, so that they are known again; files that calls write are longer. */
+/** Arguments up to this length are remembered to recognise a repetition; files that calls write are longer. */
 const maxRememberedChars = 64 * 1024;
 
-/** A tool call of a streamed answer, as far as it is known. */
+/** What is known so far of a tool call in a streamed answer. */
 export class StreamedCall {
   readonly kind = 'tool_use';
   id = '';
   name = '';
   signature: string | undefined;
-  /** Arguments that wait until the call's block is open, or, where they are no object, until it ends. */
+  /** Arguments that are buffered until the call's block is open or, when they are not an object, until it ends. */
   held = '';
   phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
-  /** Its place among the calls of the answer, in the order in which they appeared. */
+  /** The index of the call in the answer, in order of appearance. */
   readonly ordinal: number;
   readonly arguments = new ObjectText();
-  /** All arguments so far; undefined: too long to remember. */
+  /** All arguments so far; `undefined` when they are too long to remember. */
   private whole: string | undefined = '';
 
   constructor(ordinal: number) {
@@ -72,8 +72,8 @@ export class StreamedCall {
   }
 
   /**
-   * Id and name may come late, and again: the first ones count, and so does the first signature. Says how many
-   * characters were new.
+   * Id and name may arrive late, and repeatedly: the first ones count, and so does the first signature. Returns how
+   * many characters were new.
    */
   learn({ id, name, signature }: CallPiece): number {
     const newId = this.id === '' ? id : '';
@@ -91,7 +91,7 @@ export class StreamedCall {
     this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
   }
 
-  /** Some upstreams send a call in pieces, and then all of its arguments once more. */
+  /** Some upstreams send a call in pieces, and then all its arguments once more. */
   repeats({ id, name, text }: CallPiece): boolean {
     const isThisCall = name === '' ? id === '' || id === this.id : id !== '' && id === this.id;
     return (
@@ -100,13 +100,13 @@ export class StreamedCall {
   }
 }
 
-/** Tells which call of a streamed answer a piece belongs to. */
+/** Finds the call of a streamed answer that a piece belongs to. */
 export class StreamedCalls {
   count = 0;
   private readonly byIndex = new Map<number, StreamedCall>();
   private readonly byId = new Map<string, StreamedCall>();
   private last: StreamedCall | undefined;
-  /** The call that last began at the index of another one. */
+  /** The last call that began at the index of another one. */
   private displacing: StreamedCall | undefined;
   private legacy: StreamedCall | undefined;
 
@@ -115,7 +115,7 @@ export class StreamedCalls {
     return this.last;
   }
 
-  /** The single call of the older API, which knows no ids. */
+  /** The single call of the older API, which has no ids. */
   ofLegacy(): StreamedCall {
     this.legacy ??= this.create();
     return this.legacy;
@@ -129,13 +129,13 @@ export class StreamedCalls {
     return piece.name === '' ? this.last : undefined;
   }
 
-  /** Pieces of one call share its index; some upstreams give every parallel call the same. */
+  /** Pieces of one call share its index, but some upstreams give all parallel calls the same index. */
   private atIndex(index: number, piece: CallPiece): StreamedCall | undefined {
     const call = this.byIndex.get(index) ?? this.misplaced(index, piece);
     return call === undefined || isAnother(call, piece) ? undefined : call;
   }
 
-  /** Some upstreams name a call at the index of the one before, and send its arguments at its own. */
+  /** Some upstreams name a call at the index of the previous one, and send its arguments at its own index. */
   private misplaced(index: number, { id, name }: CallPiece): StreamedCall | undefined {
     const call = this.displacing;
     if (id !== '' || name !== '' || call === undefined || call.arguments.begun) return undefined;
@@ -143,7 +143,7 @@ export class StreamedCalls {
     return call;
   }
 
-  /** A call without an index comes whole; only what names no other call can be more of it. */
+  /** A call without an index arrives whole; only a piece that names no other call can belong to it. */
   private begun({ index, id }: CallPiece): StreamedCall {
     const call = this.create();
     if (index !== undefined && this.byIndex.has(index)) this.displacing = call;
@@ -159,7 +159,10 @@ export class StreamedCalls {
   }
 }
 
-/** A piece that is named begins another call where its id is another one, or the call has all its arguments. */
+/**
+ * A piece with a name begins another call when its id differs, or when the call has all its arguments and the piece
+ * brings more.
+ */
 function isAnother(call: StreamedCall, piece: CallPiece): boolean {
   const { id, name, text } = piece;
   if (name === '' || call.repeats(piece)) return false;

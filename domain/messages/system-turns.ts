@@ -2,9 +2,9 @@ import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } fr
 import { askedEffort } from './effort.ts';
 
 /**
- * The same conversation for a model that knows no members of system messages but their words: the effort that the last
- * of them sets in force is the body's own, and words that are no longer shown are gone. No message moves, so that paths
- * stay those of the caller.
+ * The same conversation for a model that accepts only text in system messages: the effort that the last of them puts in
+ * force becomes the body's own, and text that is no longer shown is removed. No message moves, so that paths stay those
+ * of the caller.
  * https://platform.claude.com/docs/en/build-with-claude/effort-per-message
  */
 export function withPlainSystemTurns(body: JsonObject): JsonObject {
@@ -24,14 +24,14 @@ export function withPlainSystemTurns(body: JsonObject): JsonObject {
   };
 }
 
-/** Where the caller wrote the effort of the answer, if anywhere. */
+/** The path of the effort that the caller wrote for the answer, if there is one. */
 export function effortPath({ messages, output_config: config }: JsonObject): string | undefined {
   const inForce = isArray(messages) ? effortInForce(messages) : undefined;
   if (inForce !== undefined) return `messages[${inForce.index}].output_config.effort`;
   return isObject(config) && !isAbsent(config['effort']) ? 'output_config.effort' : undefined;
 }
 
-/** Whether a system message says more than its words, or has none. */
+/** Whether a system message has more than text, or no text. */
 const hasMembers = (message: Json): boolean =>
   isObject(message) &&
   message['role'] === 'system' &&
@@ -42,13 +42,13 @@ const wordsOf = ({ content, clear_at: clearAt }: JsonObject, isBehind: boolean):
   content: isAbsent(content) || (clearAt === 'next_user_message' && isBehind) ? '' : content,
 });
 
-/** What the system message at this place sets. */
+/** The effort that a system message sets, and the index of that message. */
 interface Effort {
   readonly index: number;
   readonly value: string;
 }
 
-/** Right behind new input of the user an effort is that of the answer to it; elsewhere of the answer to the next. */
+/** An effort directly after new user input applies to the answer to it. Elsewhere it applies from the next input on. */
 function effortInForce(messages: readonly Json[]): Effort | undefined {
   let inForce: Effort | undefined;
   let next: Effort | undefined;
@@ -67,6 +67,6 @@ function effortInForce(messages: readonly Json[]): Effort | undefined {
   return inForce;
 }
 
-/** Results of tools alone are no new input. */
+/** Tool results alone are not new input. */
 const bringsInput = (content: Json | undefined): boolean =>
   !isArray(content) || content.some((block) => !isObject(block) || block['type'] !== 'tool_result');

@@ -27,22 +27,24 @@ import { outputFormat } from './messages-request.ts';
 import { platformFields } from './platform-fields.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
-/** What is looked at of a messages request to write it as chat. */
+/** The parts of a messages request that are read to write it as chat. */
 export interface ReadMessages extends Pick<GenerationRequest, 'model' | 'stream'> {
   readonly document: Pick<GenerationRequest['document'], 'value'>;
 }
 
-/** Who reads the chat body: an upstream that speaks chat, or a provider that writes its upstream's own body of it. */
+/**
+ * The reader of the chat body: an upstream that speaks chat, or a provider that makes its upstream's own body from it.
+ */
 type ChatReader = 'upstream' | 'provider';
 
-/** What differs by who reads it. */
+/** What differs by reader. */
 const writings: Readonly<Record<ChatReader, Writing>> = {
   upstream: {
     turns: withCallsTogether,
     schema: withProperties,
     reasoning: (body) => ({ reasoning_effort: reasoningEffort(body) }),
   },
-  // A provider has turns and schemas of its own, and names each of them as the caller did.
+  // A provider merges turns and writes schemas itself, and refers to each as the caller did.
   provider: { turns: identity, schema: identity, reasoning: reasoningAsked },
 };
 
@@ -53,10 +55,10 @@ interface Writing {
 }
 
 /**
- * The chat-completions body that asks for the same answer, with the caller's model name in it. What chat
- * completions have no word for is dropped where the answer means the same without it (`unsentFields` and every field
- * that nobody knows), and rejected by name where not; `top_k` goes by the name that chat-style upstreams know it by.
- * Cache marks stay where `marks` keeps them: the one who reads this body knows them then.
+ * The chat-completions body that asks for the same answer, with the caller's model name. A field that chat completions
+ * do not have is dropped when the answer means the same without it (`unsentFields`, and every unknown field), and
+ * otherwise rejected by name. `top_k` keeps the name under which chat-style upstreams know it. Cache marks stay where
+ * `marks` keeps them, for a reader that knows them.
  */
 export function toChatBody(
   { document, model, stream }: ReadMessages,
@@ -93,12 +95,15 @@ export function toChatBody(
   );
 }
 
-/** Fields that change the answer, or who pays for it, and have no word there, each with what makes it say nothing. */
+/**
+ * Fields that change the answer, or who pays for it, and that chat does not have, each with the test for a value that
+ * has no effect.
+ */
 const foreignFields: ForeignFields = [
   ['mcp_servers', isEmptyList],
   ['container', isEmptyList],
   ['compaction', () => false],
-  // Where a model has no others to fall back on, `default` has it answer alone.
+  // Without other models to fall back on, `default` lets the model answer alone.
   ['fallbacks', (value) => value === 'default' || isEmptyList(value)],
   [
     'billing_policy',
@@ -111,7 +116,7 @@ const foreignField = (body: JsonObject, reader: ChatReader): string | undefined 
   foreignIn(body, foreignFields) ??
   restrictedGeo(body);
 
-/** A task budget, and a document elsewhere, have words in bodies that providers write. */
+/** Providers can write a task budget and a document by URL in their bodies; chat upstreams have neither. */
 function foreignToChat({ output_config: config, messages }: JsonObject): string | undefined {
   if (!isAbsent(membersOf(config)['task_budget'])) return 'output_config.task_budget';
   return below(
@@ -139,8 +144,8 @@ function conversation(body: JsonObject, marks: Marks): Either<GatewayError, read
 }
 
 /**
- * The messages API promises an answer that follows the schema: `strict` is what chat completions call that. The
- * name is required there, and shown to nobody.
+ * The messages API promises an answer that follows the schema, which chat completions call `strict`. They require the
+ * name, which is shown to nobody.
  */
 function responseFormat(body: JsonObject): Either<GatewayError, JsonObject | undefined> {
   const asked = outputFormat(body);

@@ -1,6 +1,8 @@
 import type { Named } from '../shared/named.ts';
 
-/** Money is a whole number of picodollars (1e-12 USD), in `bigint`: exact, with no rounding anywhere. */
+/**
+ * Money is a whole number of picodollars (1e-12 USD), in `bigint`: exact, and rounded only for display (`toUsd10000`).
+ */
 export type Picodollars = Named<bigint, 'picodollars'>;
 
 /** Money in the unit of budgets and of the API: a whole number of 1e-4 USD. */
@@ -18,8 +20,9 @@ export const fromAmount10000 = (amount: Amount10000): Picodollars => amount * pi
 const decimal = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
 
 /**
- * Decimal text, USD per million tokens with at most 6 fraction digits, as picodollars per token: a price of
- * 1 USD per million is 1 000 000 picodollars a token, so six decimals leave a whole number.
+ * Reads a price in USD per million tokens, decimal text with at most 6 fraction digits, as picodollars per token. A
+ * price of 1 USD per million tokens is 1 000 000 picodollars per token, so that six decimals give a whole number.
+ * `undefined` when the text is not such a price.
  */
 export function pricePerToken(usdPerMillion: string): Picodollars | undefined {
   const [, whole, fraction = ''] = decimal.exec(usdPerMillion) ?? [];

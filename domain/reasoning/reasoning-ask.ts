@@ -14,18 +14,18 @@ import {
 import { disagreement, fieldError } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 
-/** The effort that asks for no reasoning at all. */
+/** The effort that asks for no reasoning. */
 const noEffort = 'none';
 
-/** A value, and the field that the caller gave it in. */
+/** A value, and the field in which the caller gave it. */
 export interface Given<A> {
   readonly field: string;
   readonly value: A;
 }
 
-/** What a body asks of the model's thinking, once all its spellings agree. */
+/** What a body asks of the model's thinking, once all spellings agree. */
 export type ReasoningAsk = ThinkingAsk & {
-  /** The caller's own `output_config.effort`: how much the whole answer may take, thinking or not. */
+  /** The caller's own `output_config.effort`: how much effort goes into the whole answer, with thinking or without. */
   readonly ownEffort: string | undefined;
 };
 
@@ -35,17 +35,17 @@ export type ThinkingAsk =
   | { readonly kind: 'off'; readonly effort: Given<string> }
   /** `thinking.type: disabled`. */
   | { readonly kind: 'disabled' }
-  /** `thinking.type: between_tools`: which models know it is the upstream's to say. */
+  /** `thinking.type: between_tools`; the upstream decides which models accept it. */
   | { readonly kind: 'between_tools' }
-  /** `thinking.type: adaptive`, and no effort in chat's words. */
+  /** `thinking.type: adaptive`, without an effort in a chat field. */
   | { readonly kind: 'adaptive' }
-  /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if any, is adaptive. */
+  /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if present, is adaptive. */
   | { readonly kind: 'effort'; readonly effort: Given<string> }
   /** A manual budget. */
   | { readonly kind: 'budget'; readonly budget: ThinkingBudget }
   | { readonly kind: 'effort_and_budget'; readonly effort: Given<string>; readonly budget: ThinkingBudget };
 
-/** With every digit; undefined: `thinking.type: enabled` without one. */
+/** The budget with every digit; `undefined` for `thinking.type: enabled` without one. */
 export type ThinkingBudget = Given<Json | undefined>;
 
 export type AskKind = ThinkingAsk['kind'];
@@ -57,7 +57,7 @@ export function askedIn(ask: ReasoningAsk): string {
   return ask.ownEffort === undefined || ask.kind === 'disabled' ? 'thinking.type' : 'output_config.effort';
 }
 
-/** Fields that say in chat's words what `thinking` and `output_config` say in those of the messages body. */
+/** The chat fields that say what `thinking` and `output_config` say in the messages body. */
 export const chatReasoningFields = [
   'reasoning_effort',
   'reasoning',
@@ -72,9 +72,9 @@ const isThinkingType = (value: Json | undefined): value is ThinkingType =>
   thinkingTypes.some((type) => type === value);
 
 /**
- * Collects effort and budget from every spelling. If `reasoning_effort` disagrees with `reasoning.effort`,
- * `output_config.effort`, caller `thinking` or a manual budget, the request fails. Words of effort are not judged: a
- * level that the upstream does not have is refused there, and never replaced by a lower one.
+ * Collects effort and budget from every spelling. The request fails when `reasoning_effort` disagrees with
+ * `reasoning.effort`, `output_config.effort`, the caller's `thinking` or a manual budget. Effort levels are not checked
+ * here: a level that the upstream does not have is refused there, and never replaced by a lower one.
  */
 export function readReasoningAsk(body: JsonObject): Either<GatewayError, ReasoningAsk> {
   const notAnObject = ['thinking', 'reasoning', 'output_config'].find(
@@ -126,7 +126,7 @@ const isWord = (value: Json): value is string => isString(value) && value !== ''
 
 type Field = readonly [field: string, value: Json | undefined];
 
-/** The spellings that are there, if each is well-formed and all say the same. */
+/** The spellings that are present, if each is well-formed and all agree. */
 function agreed<A extends Json>(
   fields: readonly Field[],
   isWellFormed: (value: Json) => value is A,
@@ -167,7 +167,7 @@ function manualThinking(
   return E.right(budget === undefined ? { kind: 'nothing' } : { kind: 'budget', budget });
 }
 
-/** The same, with the effort that is asked for in chat's words. */
+/** The same, combined with the effort from a chat field. */
 function withEffort(effort: Given<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
   if (effort === undefined) return E.right(ask);
   const off = effort.value === noEffort;

@@ -4,7 +4,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isAbsent, type JsonObject, numberOf } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
 
-/** The sampling fields, each with its default, which is left out; `top_k` has no default. */
+/** The sampling fields, each with the default value that is left out; `top_k` has no default. */
 const defaults = [
   { field: 'temperature', silent: 1 },
   { field: 'top_p', silent: 1 },
@@ -14,8 +14,9 @@ const defaults = [
 export type SamplingField = (typeof defaults)[number]['field'];
 
 /**
- * The sampling fields to be left out. Latest generation: non-default `temperature`, `top_p`, `top_k` rejected;
- * defaults `temperature: 1`, `top_p: 1` omitted. Other tiers, and models of no tier, take them as they are.
+ * Returns the sampling fields to leave out. The latest tier rejects `temperature`, `top_p` and `top_k` that are not the
+ * default, and omits the defaults `temperature: 1` and `top_p: 1`. Other tiers, and models of no tier, take all of them
+ * unchanged.
  */
 export function omittedSampling(
   tier: ModelTier | undefined,

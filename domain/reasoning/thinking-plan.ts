@@ -9,24 +9,24 @@ import type { AskKind, ReasoningAsk, ThinkingBudget } from './reasoning-ask.ts';
 /** The platforms that serve messages-family models: A and B. */
 export type Platform = 'a' | 'b';
 
-/** Thinking in the words of the messages body; adaptive thinking and a budget never go together. */
+/** Thinking as the messages body expresses it; adaptive thinking and a budget are never combined. */
 export type Thinking =
   | { readonly type: 'adaptive' }
   | { readonly type: 'enabled'; readonly budget_tokens: Json }
   | { readonly type: 'disabled' }
   | { readonly type: 'between_tools' };
 
-/** What a request says of thinking, wherever a style of upstream has it written. */
+/** What a request says about thinking, in whichever form the style of its upstream writes it. */
 export interface ThinkingPlan {
-  /** Undefined: nothing is decided of it, and what the caller wrote stays. */
+  /** `undefined` when nothing is decided, and what the caller wrote stays. */
   readonly thinking: Thinking | undefined;
-  /** To be written as `output_config.effort`; undefined: what the caller wrote there stays. */
+  /** Written as `output_config.effort`; `undefined` leaves there what the caller wrote. */
   readonly effort: string | undefined;
-  /** Values of `anthropic_beta` without which the upstream refuses this. */
+  /** Values of `anthropic_beta` that the upstream requires for this. */
   readonly betas: readonly string[];
 }
 
-/** Effort on platform B for models that came before it was generally available. */
+/** Enables effort on platform B for models from before it was generally available. */
 const effortBeta = 'effort-2025-11-24';
 
 /**
@@ -49,7 +49,7 @@ export function planThinking(
 
 /** One cell of the table. */
 type Rule =
-  /** What the caller decided of thinking, if anything. */
+  /** The caller's own thinking, if any. */
   | 'as_asked'
   /** `thinking: {type: disabled}`. */
   | 'disabled'
@@ -69,7 +69,7 @@ type Rule =
 
 type Row = Readonly<Record<AskKind, Rule | Readonly<Record<Platform, Rule>>>>;
 
-/** What becomes of each kind of ask on each tier. */
+/** The rule for each kind of ask on each tier. */
 const thinkingTable = {
   /**
    * Effort maps to adaptive thinking plus `output_config.effort`. Manual `thinking.type: enabled` and `budget_tokens`
@@ -133,7 +133,10 @@ const thinkingTable = {
 
 type Decision = Either<GatewayError, Omit<ThinkingPlan, 'betas'>>;
 
-/** What the rules look at; fields that the caller did not use stand for those that they would have used. */
+/**
+ * The input of the rules. For an effort or budget that the caller did not send, the field is the one to name in an
+ * error.
+ */
 interface Asked {
   /** The caller's own thinking without a budget. */
   readonly own: Thinking | undefined;
@@ -142,7 +145,10 @@ interface Asked {
   readonly budget: ThinkingBudget;
 }
 
-/** Chat has a word below `low`, which these models refuse: it asks for the least that they have (rule 16.14). */
+/**
+ * Chat's `minimal` is below `low`, and these models refuse it: it becomes the lowest effort that they have (rule
+ * 16.14).
+ */
 const leastEfforts: ReadonlyMap<string, string> = new Map([['minimal', 'low']]);
 
 const askedBy = (ask: ReasoningAsk): Asked => {

@@ -1,14 +1,14 @@
 import { isString, type JsonObject, objectsOf } from '../shared/json.ts';
 
-/** What a row's metadata says of a call that went out without the thinking that was asked for. */
+/** The metadata of a row whose call was sent without the thinking that was asked for. */
 export const thinkingLeftOut: JsonObject = {
   reasoning: { thinking: 'left_out', reason: 'no_signed_thinking_in_tool_loop' },
 };
 
 /**
- * Whether the messages of a messages body end in a tool loop whose assistant turn holds no signed thinking: with manual
- * thinking the upstream refuses that. The turn reaches back, beyond all results, to what the user said last: the model
- * may have thought before its first call alone.
+ * Whether a messages body ends in a tool loop whose assistant turn has no signed thinking, which the upstream refuses
+ * with manual thinking. The turn reaches back over all tool results to the last input of the user, because the model
+ * may have thought only before its first call.
  */
 export function isLoopWithoutThinking(messages: readonly JsonObject[]): boolean {
   let later: 'user' | 'assistant' = 'user';

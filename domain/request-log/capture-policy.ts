@@ -14,8 +14,8 @@ export interface PayloadPolicy {
 export const payloadPolicyVersion = 'builtin:v2';
 
 /**
- * `disabled` writes no log rows for any family or caller; otherwise service accounts and team keys always log,
- * users as their `request_logging_enabled` says (rule 42.8).
+ * `disabled` writes no log rows for any family or caller. Otherwise service accounts and team keys always have log
+ * rows, and users have them when their `request_logging_enabled` is set (rule 42.8).
  */
 export const isLogged = (mode: CaptureMode, caller: Caller): boolean =>
   mode !== 'disabled' && (caller.keyOwner.kind !== 'user' || caller.keyOwner.requestLoggingEnabled);

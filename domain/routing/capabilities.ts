@@ -1,4 +1,4 @@
-/** What a request may need of a route. The first three are API families, the others features. */
+/** What a request may need from a route. The first three are API families, the others features. */
 export const capabilities = [
   'chat_completions',
   'responses',
@@ -10,7 +10,7 @@ export const capabilities = [
 ] as const;
 
 export type Capability = (typeof capabilities)[number];
-/** The request field that asks for a capability, where it is not the one that chat completions have. */
+/** The request field that needs a capability, where it differs from the one in chat completions. */
 export type CapabilityFields = Readonly<Partial<Record<Capability, string>>>;
 
 export type Capabilities = Readonly<Record<Capability, boolean>>;
@@ -26,7 +26,7 @@ export const permissive: Capabilities = {
   json_schema: true,
 };
 
-/** Of a route that its provider does not know at all. */
+/** For a route that its provider does not know at all. */
 export const noCapabilities: Capabilities = {
   chat_completions: false,
   responses: false,
@@ -38,8 +38,8 @@ export const noCapabilities: Capabilities = {
 };
 
 /**
- * Effective capability is the intersection of route `capabilities` and what the provider implementation supports.
- * The first need that it does not meet, in the order in which the request names its needs.
+ * The effective capabilities are the intersection of the route's `capabilities` and what the provider implementation
+ * supports. Returns the first need that they do not meet, in the order in which the request lists its needs.
  */
 export const missingCapability = (
   needs: readonly Capability[],

@@ -1,24 +1,24 @@
 import type { Capabilities, Capability } from './capabilities.ts';
 
-/** One capability of a route, for whoever asks why a request does not take the route. */
+/** One capability of a route, explained to someone who asks why a request does not take the route. */
 export interface ExplainedCapability {
   /** What the route's `capabilities` say. */
   readonly configured: boolean;
-  /** What routing goes by: both halves of `missingCapability`. */
+  /** What routing uses: both halves of `missingCapability`. */
   readonly effective: boolean;
-  /** A sentence; undefined where the capability is effective. */
+  /** A sentence; `undefined` when the capability is effective. */
   readonly reason: string | undefined;
 }
 
 export type ExplainedCapabilities = Readonly<Record<Capability, ExplainedCapability>>;
 
-/** What the provider's half comes to on one route, and the sentence for what it does not do. */
+/** What the provider supports on one route, and a sentence for what it does not. */
 export interface ProviderHalf {
   readonly can: Capabilities;
   readonly why: (capability: Capability) => string;
 }
 
-/** Effective capability is the intersection of configured and supported; each false has its reasons (rule 49.2). */
+/** A capability is effective when it is configured and supported. Each one that is not has its reasons (rule 49.2). */
 export function explainedCapabilities(
   route: Capabilities,
   { can, why }: ProviderHalf,

@@ -12,7 +12,7 @@ import type { Watched } from '../shared/json-scan.ts';
 
 /**
  * The changes with a route's `extra_body` on top, the final raw override: objects merge deeply; arrays, scalars and
- * null replace. A merge edits a level of the caller's body, so it must not repeat a key there.
+ * null replace. A merge edits a level of the caller's body, so a level that is merged into must not repeat a key.
  */
 export function overridden(
   document: JsonDocument,
@@ -30,7 +30,7 @@ export function overridden(
   return E.right(over);
 }
 
-/** The caller's own member, where the override is to be merged into it. */
+/** The caller's own member, if the override is to be merged into it. */
 function ownMember(
   document: JsonDocument,
   key: string,

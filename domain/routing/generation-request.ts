@@ -4,29 +4,29 @@ import type { JsonDocument } from '../shared/json-document.ts';
 import type { Place } from '../shared/place.ts';
 import type { Capability, CapabilityFields } from './capabilities.ts';
 
-/** A reading view over the caller's untouched body, of a family whose answers a model writes. */
+/** A reading view of the caller's untouched body, in a family whose answers a model writes. */
 export interface GenerationRequest {
   readonly document: JsonDocument;
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
-  /** Where the body asks for them. */
+  /** The fields in which the body asks for them. */
   readonly fields: CapabilityFields;
-  /** Shallow count of request tools, of whatever type; 0 when there are none. */
+  /** The number of tools of any type at the top level of the request; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
 }
 
-/** What each family says in words of its own. */
+/** What each family expresses in its own fields. */
 interface Asked {
   readonly tools: readonly JsonObject[];
-  /** Where it brings tools besides, in the conversation. */
+  /** Where the conversation brings further tools. */
   readonly laterTools?: Place;
-  /** Where it shows the model something; undefined: nowhere. */
+  /** Where the body has something visual, such as an image or a document; `undefined` when nowhere. */
   readonly visual: string | undefined;
   /** The format that the answer must have. */
   readonly format: Json | undefined;
-  /** Where it asks for the rest, if not in the fields that chat completions have. */
+  /** Where it asks for the other capabilities, if not in the fields of chat completions. */
   readonly fields: Omit<CapabilityFields, 'vision'>;
 }
 

@@ -3,24 +3,24 @@ import type { JsonObject } from '../shared/json.ts';
 import { perObject } from '../shared/per-object.ts';
 import type { Capabilities } from './capabilities.ts';
 
-/** Who is behind a route. Each kind has its fields, its folder and its name in telemetry. */
+/** The kind of provider behind a route. Each kind has its own fields, its folder and its name in telemetry. */
 export type ProviderKind = 'compat' | 'cloud_run_compat' | 'cloud_a_platform' | 'cloud_b_platform';
 
 /** The public API families; also the values of `metadata_json.operation`. */
 export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddings' | 'count_tokens';
 
-/** Counting tokens uses no model: platforms do not bill it, and it writes no ledger row. */
+/** Token counts are not charged: counting uses no model, platforms do not bill it, and it writes no ledger row. */
 export const isCharged = (family: ApiFamily): boolean => family !== 'count_tokens';
 
-/** A route by its model and its place in the file. */
+/** The id of a route: its model and its position in the file. */
 export const routeIdOf = (modelId: string, position: number): string => `${modelId}#${position}`;
 
-/** One way to serve a model: a provider, the model's name there, and what the pair can do. */
+/** One way to serve a model: a provider, the model's name there, and the capabilities of the pair. */
 export interface Route {
   readonly routeId: string;
   /** Key of a configured provider. */
   readonly provider: string;
-  /** Model identity accepted by the upstream. */
+  /** The model's name as the upstream accepts it. */
   readonly upstreamModel: string;
   /** Enabled routes are tried in ascending priority, ties in file order. */
   readonly priority: number;
@@ -29,15 +29,15 @@ export interface Route {
   /** Persisted as `model_routes.compatibility_json`; belongs to the route, not the provider. */
   readonly compatibility: Compatibility;
   readonly extraHeaders: Readonly<Record<string, string>>;
-  /** Final raw override merged into the upstream body. */
+  /** The final raw override that is merged into the upstream body. */
   readonly extraBody: JsonObject;
-  /** What a caller who sets no `max_tokens` gets where the upstream's body knows no answer without it. */
+  /** The `max_tokens` of a caller who sets none, where the upstream's body requires it. */
   readonly defaultMaxTokens?: number;
-  /** The most tokens that the upstream's model can answer with, where the bundled catalogue knows it. */
+  /** The most tokens that the upstream's model can generate, if the bundled catalogue knows it. */
   readonly outputLimit?: number;
 }
 
-/** The blocks as they are configured; each provider kind reads its own. */
+/** The configured compatibility blocks; each provider kind reads its own. */
 export interface Compatibility {
   readonly compat?: JsonObject;
   readonly router?: JsonObject;
@@ -48,19 +48,19 @@ export interface Compatibility {
 export interface Model {
   readonly id: string;
   readonly createdAt: Date;
-  /** The enabled ones, in the order in which they are tried (`routesInOrder`). */
+  /** The enabled routes, in the order in which they are tried (`routesInOrder`). */
   readonly routes: readonly Route[];
-  /** Of all requests for it, whoever makes them. */
+  /** Applies to all requests for the model, whoever makes them. */
   readonly limit?: RateLimit;
 }
 
-/** The one route that executes, and who is behind it. */
+/** The one route that executes, and its provider. */
 export interface ResolvedRoute {
   readonly route: Route;
   readonly provider: RoutingProvider;
 }
 
-/** What routing needs to know of a provider; `supports` is what its implementation can do on this route. */
+/** What routing needs to know about a provider; `supports` returns what its implementation can do on a route. */
 export interface RoutingProvider {
   readonly id: string;
   readonly kind: ProviderKind;
@@ -70,12 +70,12 @@ export interface RoutingProvider {
 }
 
 /**
- * How the upstream of a route takes a family: as it is written, with the edits that the route asks for, or translated
- * by the provider, which merges `extra_body` into what it makes. Undefined: not at all.
+ * How the upstream of a route takes a family: as written, with the edits that the route asks for, or translated by the
+ * provider, which merges `extra_body` into the body that it makes. `undefined` when the upstream does not take it.
  */
 export type Takes = 'as_written' | 'translated';
 
-/** Where the provider writes the body itself, it is the one that overrides it. */
+/** When the provider translates the body it also applies `extra_body`, so the route is returned without it. */
 export const routeOfBody = ({ route, provider }: ResolvedRoute, family: ApiFamily): Route =>
   provider.takes(route, family) === 'translated' ? withoutOverride(route) : route;
 

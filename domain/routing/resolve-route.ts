@@ -5,9 +5,9 @@ import { type Capability, type CapabilityFields, missingCapability } from './cap
 import type { Model, ResolvedRoute, Route, RoutingProvider } from './model.ts';
 
 /**
- * Enabled routes in ascending `priority`, ties in file order; the first whose effective capabilities suffice
- * is the one that executes; never a second. A model with usable routes of which none suffices is a capability
- * mismatch that names what the first route lacks; one without any usable route is `no_routes_available`.
+ * Enabled routes are tried in ascending `priority`, ties in file order. The first whose effective capabilities meet all
+ * needs executes, and never a second one. When a model has usable routes but none suffices, the error is a capability
+ * mismatch that names what the first route lacks; without any usable route it is `no_routes_available`.
  */
 export function resolveRoute(
   model: Model,
@@ -28,7 +28,7 @@ export function resolveRoute(
   );
 }
 
-/** The routes of a model as they are tried; `routes` come in file order. */
+/** The enabled routes of a model in the order in which they are tried; `routes` are in file order. */
 export const routesInOrder = (routes: readonly Route[]): readonly Route[] =>
   routes.filter((route) => route.enabled).sort((a, b) => a.priority - b.priority);
 
@@ -45,7 +45,7 @@ const mismatch = (model: Model, missing: Capability, field: string): GatewayErro
     field,
   );
 
-/** The request field that asks for a capability, in chat completions; `fields` tells where a request has another. */
+/** The field of chat completions that needs a capability; `fields` names those of a request that differ. */
 const fieldOf = {
   chat_completions: 'model',
   responses: 'model',

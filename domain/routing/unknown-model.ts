@@ -2,10 +2,10 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { namedKey } from '../shared/named-key.ts';
 import { nearestOf } from '../shared/nearest.ts';
 
-/** Names in one message. */
+/** The most names in one message. */
 const maxNearest = 3;
 
-/** An unknown model is named, and so are the nearest ones of those that the key may use. */
+/** The error names the unknown model, and the most similar ones of those that the key may use. */
 export function unknownModel(name: string, usable: readonly string[]): GatewayError {
   const near = nearestOf(name, usable, maxNearest).map((each) => `\`${namedKey(each)}\``);
   const advice =
