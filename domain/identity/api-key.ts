@@ -23,7 +23,10 @@ const bearer = /^bearer[ \t]+(\S+)[ \t]*$/i;
 export const presentedCredential = (authorization: string | undefined, xApiKey: string | undefined) =>
   bearer.exec(authorization ?? '')?.[1] ?? (xApiKey === '' ? undefined : xApiKey);
 
-/** The most seconds that the old secret stays valid after a rotation: a week, for teams that deploy once a week. */
+/**
+ * Maximum number of seconds that the old secret stays valid after a rotation: a week, for teams that deploy once a
+ * week.
+ */
 export const maxOverlapSecs = 604_800;
 
 /**

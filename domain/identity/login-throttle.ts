@@ -1,10 +1,12 @@
 /** The tries of an account from an address are forgotten this long after the first of them. */
 export const throttleWindowMs = 15 * 60_000;
 
-/** The most tries of one account from one address in a window: more than anyone needs who knows the password. */
+/**
+ * Maximum number of tries of one account from one address in a window: more than anyone needs who knows the password.
+ */
 export const maxTriesHere = 10;
 
-/** Tries of one account, from anywhere, that are not delayed: they allow for typing errors. */
+/** Number of tries of one account, from anywhere, that are not delayed: they allow for typing errors. */
 const freeTries = 5;
 
 /** The first delay; it doubles with each further try. */

@@ -1,12 +1,12 @@
 /** How long a browser may stay at the identity provider. */
 export const signInLifeMs = 10 * 60_000;
 
-/** The most pending sign-ins of one address: more than anyone has windows open. */
+/** Maximum number of pending sign-ins of one address: more than anyone has windows open. */
 export const maxSignInsOfAddress = 20;
 
 /**
- * The most pending sign-ins in all; each is a row of a few hundred bytes. The oldest are deleted to make room for a new
- * one, so that someone who begins many, from many addresses, locks nobody out.
+ * Maximum number of pending sign-ins in all; each is a row of a few hundred bytes. The oldest are deleted to make room
+ * for a new one, so that someone who begins many, from many addresses, locks nobody out.
  */
 export const maxSignIns = 10_000;
 

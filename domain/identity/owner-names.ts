@@ -1,10 +1,10 @@
-/** The most characters in the id of a team or service account: enough for a readable name, and a short index key. */
+/** Maximum number of characters in the id of a team or service account: a readable name, and a short index key. */
 export const maxIdChars = 128;
 
 /** The id of a team or service account; the same in the configuration file and over the API. */
 export const idShape = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/;
 
-/** The most characters in a name for people. */
+/** Maximum number of characters in a name for people. */
 export const maxNameChars = 128;
 
 /**

@@ -1,16 +1,16 @@
-/** The fewest characters in a new password: enough that guessing it online is hopeless. */
+/** Minimum number of characters in a new password: enough that guessing it online is hopeless. */
 const minPasswordChars = 12;
 
-/** The most bytes in a password: any passphrase fits, and no login makes the hash read a megabyte. */
+/** Maximum number of bytes in a password: any passphrase fits, and no login makes the hash read a megabyte. */
 export const maxPasswordBytes = 1024;
 
 /**
- * The most characters in a password as it was typed. A longer text has more than `maxPasswordBytes` bytes even when it
- * is composed.
+ * Maximum number of characters in a password as it was typed. A longer text has more than `maxPasswordBytes` bytes even
+ * when it is composed.
  */
 const maxTypedChars = 3 * maxPasswordBytes;
 
-/** The most characters in an e-mail address: the longest that mail can carry (RFC 5321). */
+/** Maximum number of characters in an e-mail address: the longest that mail can carry (RFC 5321). */
 export const maxEmailChars = 254;
 
 export const emailShape = /^[^\s@<>",;]+@[^\s@<>",;]+$/;
@@ -38,8 +38,8 @@ const isItself = (character: string): boolean => {
 
 /**
  * Addresses that differ only in letter case, or in how a keyboard composes them, belong to one person. The folding is
- * done here and not in the database, whose lower case depends on its locale: a Turkish one turns `I` into `ı` (rule
- * 51.26).
+ * done here and not in the database, whose lower case depends on its locale: a Turkish one turns `I` into `ı`
+ * (rule 51.26).
  */
 export const foldEmail = (address: string): string => address.normalize('NFC').toLowerCase();
 

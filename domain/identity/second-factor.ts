@@ -1,16 +1,16 @@
-/** The time step of a code (RFC 6238). */
+/** The time step of codes, in milliseconds (RFC 6238). */
 export const totpStepMs = 30_000;
 
 /** How many steps before and after the present one are accepted, for clocks that differ and people who type slowly. */
 const windowSteps = 1;
 
-/** The digits of a code, as every authenticator shows them. */
+/** Number of digits in a code, as every authenticator shows it. */
 export const totpDigits = 6;
 
 /** The number of recovery codes issued at enrolment, each valid once. */
 export const recoveryCodeCount = 10;
 
-/** Characters of base32, an alphabet without look-alike digits; 16 of them are 80 bits. */
+/** Number of characters, in base32, which has no look-alike digits; 16 of them are 80 bits. */
 const recoveryCodeChars = 16;
 
 /** How a person proves the second factor: with a code of the authenticator, or with a recovery code. */

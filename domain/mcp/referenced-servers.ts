@@ -6,7 +6,7 @@ import { policyResultOf, type ServerPolicy } from './server-policy.ts';
 
 const between = '__';
 
-/** The most tools that are considered: agents offer some hundred. */
+/** Maximum number of tools that are considered: agents offer some hundred. */
 const maxOfferedTools = 1024;
 
 /** A tool of a request that may belong to an MCP server. */

@@ -6,7 +6,7 @@ export interface ServerTool {
   readonly tool: string;
 }
 
-/** The most characters in a tool's name that every model provider accepts. */
+/** Maximum number of characters in a tool's name that every model provider accepts. */
 const maxUnionNameChars = 64;
 const between = '__';
 /** 60 bits of a digest. */

@@ -2,8 +2,8 @@ import { isAbsent, type JsonObject, objectsOf, without } from '../shared/json.ts
 
 /**
  * The member with which callers ask to cache everything up to the end of its object, or no member. Messages blocks have
- * it. Chat parts, messages, calls and tools have it in the form that aggregating routers defined: `cache_control:
- * {type: ephemeral, ttl?}`. The upstream judges its content.
+ * it. Chat parts, messages, calls and tools have it in the form `cache_control: {type: ephemeral, ttl?}`, which
+ * aggregating routers defined. The upstream judges its content.
  */
 export const markOf = ({ cache_control: mark }: JsonObject): JsonObject =>
   isAbsent(mark) ? {} : { cache_control: mark };

@@ -21,9 +21,9 @@ export function chatMessages(message: JsonObject, path: string, marks: Marks): C
 }
 
 /**
- * Consecutive assistant turns are one turn of the messages API. Chat upstreams refuse a call that its result does not
- * directly follow, so everything that the assistant then says and calls is merged into the message with the first
- * calls.
+ * Consecutive assistant turns are one turn of the messages API. Chat upstreams refuse a call that is not directly
+ * followed by its result, so everything that the assistant then says and calls is merged into the message with the
+ * first calls.
  */
 export function withCallsTogether(messages: readonly JsonObject[]): readonly JsonObject[] {
   const turns: JsonObject[][] = [];

@@ -27,8 +27,8 @@ import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 /**
  * Translates a chat stream to the messages family: `message_start`, blocks one after the other, `message_delta` with
  * the stop reason and the last usage seen, and `message_stop`, which is held back until the ledger row is committed.
- * There is no `[DONE]`. A failure is passed on, a malformed piece is a failure, and an answer that either has broken
- * off never looks finished.
+ * There is no `[DONE]`. A failure is passed on, a malformed piece is a failure, and an answer broken off by either
+ * never looks finished.
  */
 export const messagesStream = (
   about: MessageNames,

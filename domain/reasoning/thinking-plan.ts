@@ -146,8 +146,8 @@ interface Asked {
 }
 
 /**
- * Chat's `minimal` is below `low`, and these models refuse it: it becomes the lowest effort that they have (rule
- * 16.14).
+ * Chat's `minimal` is below `low`, and these models refuse it: it becomes the lowest effort that they have
+ * (rule 16.14).
  */
 const leastEfforts: ReadonlyMap<string, string> = new Map([['minimal', 'low']]);
 

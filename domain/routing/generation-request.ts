@@ -12,7 +12,7 @@ export interface GenerationRequest {
   readonly needs: readonly Capability[];
   /** The fields in which the body asks for them. */
   readonly fields: CapabilityFields;
-  /** The number of tools of any type at the top level of the request; 0 when there are none. */
+  /** The number of tools of any type in the request, counted shallowly; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
 }

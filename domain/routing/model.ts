@@ -33,7 +33,7 @@ export interface Route {
   readonly extraBody: JsonObject;
   /** The `max_tokens` of a caller who sets none, where the upstream's body requires it. */
   readonly defaultMaxTokens?: number;
-  /** The most tokens that the upstream's model can generate, if the bundled catalogue knows it. */
+  /** Maximum number of tokens that the upstream's model can generate, if the bundled catalogue knows it. */
   readonly outputLimit?: number;
 }
 

@@ -2,7 +2,7 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { namedKey } from '../shared/named-key.ts';
 import { nearestOf } from '../shared/nearest.ts';
 
-/** The most names in one message. */
+/** Maximum number of names in one message. */
 const maxNearest = 3;
 
 /** The error names the unknown model, and the most similar ones of those that the key may use. */
