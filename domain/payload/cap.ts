@@ -14,19 +14,21 @@ import {
   type Written,
 } from '../text/written.ts';
 
-/** Bytes that suffice for the marker in place of any value. */
+/** Bytes that are enough for the marker that replaces any value. */
 const floor = 64;
 
-/** Bytes below which items are not made shorter to keep more of them: enough to see what each one is. */
+/**
+ * Items are not shortened below this many bytes, or an eighth of the room when that is less, just to keep more of them.
+ */
 const enoughOfAnItem = 512;
 
-/** Bytes that a key may take in an object that is cut: names of fields stay below it. */
+/** Bytes of a key in an object that is capped. Real field names stay below it. */
 const maxKeyBytes = 128;
 
 /**
- * Final byte cap: the JSON, printed tight, has at most `maxBytes` bytes of UTF-8. The largest members are cut first:
- * each level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members
- * for which there is no room are left out from the end, and a marker says how many.
+ * The final byte cap: printed tight, the JSON has at most `maxBytes` bytes of UTF-8. The largest members are shortened
+ * first: at each level, small values stay whole and large ones get equal shares of the remaining bytes. Items and
+ * members without room are left out from the end, and a marker says how many.
  */
 export function capped(payload: Members, maxBytes: number): Written {
   const size = printedSizes(maxBytes);
@@ -34,13 +36,13 @@ export function capped(payload: Members, maxBytes: number): Written {
   return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes, size);
 }
 
-/** Too few bytes for any shape: what is left is valid JSON. */
+/** For a cap too small to keep any structure. The result is still valid JSON. */
 const preview = (maxBytes: number): Written => {
   if (maxBytes < 2) return new Digits('0');
   return maxBytes < textSize(leftOutKey, maxBytes) ? '' : leftOutKey;
 };
 
-/** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
+/** The value in at most `bytes` bytes. Either `bytes` is at least {@link floor}, or the value fits already. */
 function fit(value: Written, bytes: number, size: PrintedSize): Written {
   if (size(value) <= bytes) return value;
   if (isText(value)) return fitText(value, bytes);
@@ -49,7 +51,7 @@ function fit(value: Written, bytes: number, size: PrintedSize): Written {
   return '[TRUNCATED number]';
 }
 
-/** As much of the text as has room, and how many characters were cut off. */
+/** As much of the string as fits, and how many characters were cut off. */
 function fitText(text: Text, bytes: number): Quoted {
   const chars = text instanceof Quoted ? text.literal.length - 2 - text.spelling.spare : text.length;
   const kept = printWithin(printOfBeginning(text, bytes), bytes - 2 - cutMark(chars).length);
@@ -58,7 +60,10 @@ function fitText(text: Text, bytes: number): Quoted {
   return new Quoted(`"${kept}${cutMark(left)}"`, spelling, false);
 }
 
-/** More of the text's print than has room, without its quotes. It is that of its literal where both are spelled alike. */
+/**
+ * The start of the string's print, without quotes, with at least as many characters as fit. It is copied from the
+ * literal when that is spelled exactly like the print.
+ */
 function printOfBeginning(text: Text, bytes: number): string {
   if (text instanceof Quoted && !text.spelling.hasNumbers && !text.spelling.hasSlashes) {
     const print = text.literal.slice(1, Math.min(1 + bytes, text.literal.length - 1));
@@ -67,7 +72,7 @@ function printOfBeginning(text: Text, bytes: number): string {
   return JSON.stringify(decodedText(text).slice(0, bytes)).slice(1, -1);
 }
 
-/** The beginning of a print that has at most so many bytes; no escape is cut. */
+/** The start of a print that has at most this many bytes, without splitting an escape. */
 function printWithin(print: string, bytes: number): string {
   const end = unitsWithin(print, bytes);
   const last = print.lastIndexOf('\\', end - 1);

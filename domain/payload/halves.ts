@@ -1,20 +1,22 @@
 import type { Beginning, Secrets } from './secrets.ts';
 import { type Edit, edited, marker } from '../text/text-edits.ts';
 
-/** Fewer characters begin too many other words to be a part of a secret. */
+/** A shorter match may be the beginning of any word, so it does not count as part of a secret. */
 const minHalfChars = 4;
 
-/** Where a secret begins at the end of a text that was cut off, so that the rest of it is missing: at most one edit. */
+/** Replaces the beginning of a secret at the end of a truncated text. At most one edit. */
 export function halfEdits(text: string, { beginnings }: Secrets): readonly Edit[] {
   let from = text.length;
   for (const group of beginnings) for (const each of group) from = Math.min(from, halfFrom(text, each));
   return from === text.length ? [] : [{ from, to: text.length, by: marker }];
 }
 
-/** Stands at the end of names and messages that were cut off. */
+/** Ends names and messages that were truncated. */
 const ellipsis = '…';
 
-/** The text without parts of secrets before each `…`: there a quoted text was cut off, and a secret with it. */
+/**
+ * The text without partial secrets before each `…`, where a quoted text, and a secret in it, may have been truncated.
+ */
 export function withoutHalves(text: string, secrets: Secrets): string {
   const edits: Edit[] = [];
   for (let at = text.indexOf(ellipsis), after = 0; at >= 0; at = text.indexOf(ellipsis, after)) {

@@ -5,11 +5,11 @@ import type { RedactionRules } from './redact.ts';
 import { cutMark } from './truncate.ts';
 import { type InvocationRoot, wrapInvocation, wrappable } from './wrap.ts';
 
-/** What a tool was called with, and what it answered; undefined: it was not, or did not. */
+/** What a tool was called with and what it answered. `undefined` when there were no arguments, or no answer. */
 export interface InvocationPayload {
   readonly arguments: Json | undefined;
   readonly result: Json | undefined;
-  /** A JSON-RPC error, which stands in the place of a result. */
+  /** A JSON-RPC error, which takes the place of a result. */
   readonly error?: Json | undefined;
 }
 
@@ -19,8 +19,8 @@ export interface StoredInvocation {
 }
 
 /**
- * Both as they are stored, after the rules of all payloads. The wrapped payload roots are `{arguments}` and `{result}`,
- * so that is where admin paths begin; the wraps are not stored.
+ * Both sides as they are stored, under the same rules as all payloads. The wrapped payload roots are `{arguments}` and
+ * `{result}`, so admin paths begin there. The wraps are not stored.
  */
 export const redactedInvocation = (payload: InvocationPayload, rules: RedactionRules): StoredInvocation => ({
   arguments: unwrapped('arguments', payload.arguments, rules),
@@ -33,7 +33,7 @@ const answered = ({ result, error }: InvocationPayload, rules: RedactionRules): 
     ? unwrapped('error', error, inPlaceOfResult(rules))
     : unwrapped('result', result, rules);
 
-/** All of an error is what went wrong; paths of admins find it where a result is. */
+/** A JSON-RPC error is redacted as an error throughout. Admin paths for `result` apply to it. */
 function inPlaceOfResult({ paths, secrets }: RedactionRules): RedactionRules {
   const keys = new Map(paths.keys);
   const result = keys.get('result');
@@ -64,8 +64,8 @@ function unwrapped(
 }
 
 /**
- * The JSON of what is too large to be looked through: texts that a record has no room for are left out, and where that
- * is not enough, all of it. Left out whole, they leave no half of a secret.
+ * The JSON of a value that is too large to be searched: strings longer than a record has room for are left out, and
+ * when that is not enough, all of it. Because they are left out whole, no part of a secret remains.
  */
 function withoutLongTexts(value: Json): string {
   const all = JSON.stringify(value, (_key, inner: unknown) =>

@@ -14,14 +14,14 @@ import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from '
 const fieldEnd = keyEnd(fieldEndings);
 const errorEnd = keyEnd(errorEndings);
 
-/** A member that marks its object as failed, so that its `content` is an error. */
+/** Marks its object as failed, so that the `content` beside it is an error. */
 const failed = trueMember('is_?error');
 const failedEnd = keyEnd(`${errorEndings}|content`);
 
 /**
- * JSON inside a text, such as tool arguments, also where the text holds other things, JSON was cut off, or it holds
- * JSON again: the values of redacted keys, and the queries of URL fields. Everything else in the text stays as it is.
- * It looks at quotes and never parses: one pass, whatever the text.
+ * The edits that redact JSON inside a string, such as tool arguments: the values of redacted keys, and the queries of
+ * URL fields. The string may contain other text, truncated JSON, or JSON that contains JSON again. Everything else in
+ * it stays as it is. The search looks at quotes and never parses: one pass, whatever the text.
  */
 export const jsonEdits = (text: string): readonly Edit[] =>
   memberEdits(text, fieldEnd, kindOf, (kind, from, level) => {
@@ -30,7 +30,8 @@ export const jsonEdits = (text: string): readonly Edit[] =>
   });
 
 /**
- * The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that.
+ * The edits that redact the URLs of errors in JSON inside a string. When `is_error` is true anywhere in the string, any
+ * `content` in it counts as an error.
  */
 export const jsonErrorEdits = (text: string): readonly Edit[] =>
   failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
@@ -49,8 +50,8 @@ const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly E
   });
 
 /**
- * False: no rule finds anything in the text whose JSON literal this is. The literal need not be decoded for that,
- * because it is JSON inside JSON, in which each rule finds the same members, unless characters are `\u` escapes.
+ * False when no rule finds anything in the string with this JSON literal. The literal need not be decoded for that: it
+ * is JSON inside JSON, in which each rule finds the same members, unless characters are spelled as `\u` escapes.
  */
 export const mayHoldMember = (literal: string): boolean => hasKey(literal) && literal.search(anyEnd) >= 0;
 

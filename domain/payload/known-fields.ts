@@ -1,6 +1,6 @@
 import { withoutSecretParts } from '../text/urls.ts';
 
-/** Built-in redacted JSON keys, with the provider-named one. */
+/** Built-in redacted JSON keys, including the one named after a provider. */
 const redactedKeys = [
   'token',
   'access_token',
@@ -14,7 +14,7 @@ const redactedKeys = [
   'anthropic_api_key',
 ] as const;
 
-/** Sensitive request headers; a body names them too, for the servers that a provider is to call. */
+/** Sensitive request headers. Bodies name them too, for the servers that a provider is to call. */
 const sensitiveHeaders = [
   'authorization',
   'proxy-authorization',
@@ -25,13 +25,13 @@ const sensitiveHeaders = [
   'x-goog-api-key',
 ] as const;
 
-/** What the messages API calls the `authorization` of such a server. */
+/** The messages API's name for the `authorization` of such a server. */
 const sensitiveFields = ['authorization_token'] as const;
 
-/** What is to be done with a member because of its key. */
+/** What happens to a member because of its key. */
 export type KeyKind = 'redacted' | 'url' | 'media' | 'error';
 
-/** Fields that hold a URL or the payload itself, and in other places words. */
+/** Fields that contain a URL or the media itself, and in other places ordinary text. */
 const mediaKeys = [
   ...['image', 'video', 'audio', 'file'].flatMap((name) => [
     name,
@@ -50,20 +50,20 @@ const mediaKeys = [
   'thumbnail',
 ] as const;
 
-/** Fields that hold what went wrong, as text or with text inside. */
+/** Fields that contain an error, as a string or with strings inside. */
 const errorKeys = [
   ...['error', 'last_error', 'lasterror'].flatMap((name) => [name, `${name}s`]),
   ...['error_', 'error'].flatMap((name) => [`${name}message`, `${name}detail`, `${name}details`]),
   'exception',
 ] as const;
 
-/** Where one of these is true, the content beside it is what went wrong. */
+/** When one of these is true, the `content` beside it is an error. */
 export const failureKeys: ReadonlySet<string> = new Set(['is_error', 'isError']);
 
-/** How the keys that hold what went wrong end, as the source of a pattern. */
+/** How the keys that contain an error end, as the source of a pattern. */
 export const errorEndings = 'errors?|error_?(?:message|details?)|exception';
 
-/** How all other keys of a known kind end. */
+/** How the other known keys end. */
 export const fieldEndings =
   'token|[-_]key|secret|credentials|password|authorization|cookie|' +
   'ur[il]s?|images?|videos?|audios?|files?|media|data|file[-_]id|source|src|href|thumbnail|referer';
@@ -83,7 +83,9 @@ function named(kind: KeyKind, keys: readonly string[]): readonly (readonly [stri
 /** `url`, `image_url`, `file_uri`, `server-url`, `images_urls`, and `fileUri` or `imageURL`. */
 const urlKey = /(?:^|[_-])[uU][rR][iIlL][sS]?$|[a-z\d]U(?:r[il]|R[IL])s?$/;
 
-/** Length, first and last letter of a key, in any case: they rule out most keys without a look-up. */
+/**
+ * A hash of a key's length, first letter and last letter, in any case. It rules out most keys without a map look-up.
+ */
 const lastLetterOf = (key: string): number => key.charCodeAt(key.length - 1) & 31;
 const shapeOf = (key: string): number =>
   (key.length * 32 + (key.charCodeAt(0) & 31)) * 32 + lastLetterOf(key);
@@ -98,12 +100,12 @@ export function kindOf(key: string): KeyKind | undefined {
 }
 
 const dataUrl = /^\s*data:/i;
-/** Also one that takes its scheme from elsewhere: `//host/path`. */
+/** Includes a URL without a scheme: `//host/path`. */
 const absoluteUrl = /^\s*(?:[a-z][a-z\d+.-]*:)?\\*\/\\*\//i;
 
 /**
- * URL query redaction keeps scheme, authority and path, replacing query components in retained media URL fields.
- * Inline data is no URL of that kind.
+ * URL query redaction: scheme, host, port and path stay, the query is replaced, and userinfo and fragment are removed.
+ * A `media` field is changed only when it is an absolute URL. Inline data (`data:`) stays as it is.
  */
 export function withoutQuery(text: string, kind: 'url' | 'media'): string {
   if (dataUrl.test(text)) return text;

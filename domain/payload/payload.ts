@@ -18,16 +18,19 @@ import { changedMembers, Members, printed, type Written } from '../text/written.
 
 /** A payload as it is stored. */
 export interface StoredPayload {
-  /** Its JSON text: at most as many bytes of UTF-8 as the policy says. What no rule touched is as it came. */
+  /**
+   * JSON text with at most as many bytes of UTF-8 as the policy allows. Unless the cap applied, whatever no rule
+   * changed is as it came.
+   */
   readonly text: string;
-  /** Something of it was cut off: a bulky field, events of a stream, bytes over the cap. */
+  /** Something was truncated: a bulky field, events of a stream, or bytes over the cap. */
   readonly truncated: boolean;
 }
 
 /** A caller's body as it came. */
 export interface BodyText {
   readonly text: string;
-  /** It was parsed: it is JSON. */
+  /** The body was parsed, so it is known to be JSON. */
   readonly isParsed: boolean;
 }
 
@@ -41,7 +44,7 @@ export function redactedRequest(
   return stored(wrapRequest(headers, value), truncated, rules, requestMaxBytes);
 }
 
-/** `body`: the JSON text of the answer. */
+/** `body` is the JSON text of the answer. */
 export function redactedResponse(
   body: string | undefined,
   rules: RedactionRules,
@@ -51,7 +54,7 @@ export function redactedResponse(
   return stored(wrapResponse(value), truncated, rules, responseMaxBytes);
 }
 
-/** How a stream ended: what it said was used, and the error that the caller was told. */
+/** How a stream ended: the usage that it reported, and the error that the caller received. */
 export interface StreamOutcome {
   readonly usage: Json | undefined;
   readonly error: Json | undefined;
@@ -75,7 +78,7 @@ export function redactedStream(
 
 /**
  * Payload processing order: (1) wrap the payload; (2) apply built-in and admin redaction; (3) shape-preserving
- * truncation of known bulky fields; (4) final byte cap. `truncated`: something of it was cut off before.
+ * truncation of known bulky fields; (4) final byte cap. `truncated` says that something was already truncated before.
  */
 export function stored(
   wrapped: Members,
@@ -95,7 +98,8 @@ export function stored(
 }
 
 /**
- * Whether a secret may be in a part. Headers are few and short: searching them once more would cost more than it saves.
+ * Whether a part may contain a secret. A part without a span, such as the headers, always may: headers are few and
+ * short, so an extra search would cost more than it saves.
  */
 function mayHold(part: Written, secrets: Secrets): boolean {
   if (part instanceof Members && part.span === undefined) return true;
@@ -105,8 +109,8 @@ function mayHold(part: Written, secrets: Secrets): boolean {
 }
 
 /**
- * One search over the whole part shows nearly always that it holds no secret. Then its texts are not searched one by
- * one.
+ * Searches each part as a whole first, which nearly always shows that it contains no secret. Its strings are then not
+ * searched one by one.
  */
 const redactedParts = (wrapped: Members, rules: RedactionRules): Members =>
   changedMembers(wrapped, (part, key) => {

@@ -18,22 +18,23 @@ import {
   type Written,
 } from '../text/written.ts';
 
-/** Stands for what is nested too deeply. */
+/** Replaces values that are nested too deeply. */
 const tooDeep = '[TRUNCATED: nested too deeply]';
 
-/** Stands for what comes after as many values as are looked at. */
+/** Replaces everything after the last value that is read. */
 const tooMany = '[TRUNCATED: too many values]';
 
-/** What a text holds, so that everything after it can walk it and a database can hold it. */
+/** A parsed text, bounded so that later steps can walk it and the database can hold it. */
 export interface Read {
   readonly value: Written;
-  /** Something is nested too deeply, or there is too much of it, and a marker stands in its place. */
+  /** Something was nested too deeply, or there were too many values, and a marker replaces it. */
   readonly truncated: boolean;
 }
 
 /**
- * Reads JSON as it was written, of at most so many levels; undefined: the text is no JSON. A number that no database
- * holds becomes its digits as text. `isParsed`: the text is known to be JSON, and its texts are not looked into.
+ * Reads JSON as it was written, down to this many levels. `undefined` when the text is not JSON. A number that the
+ * database cannot hold becomes a string of its digits. `isParsed`: the text is known to be JSON, so its strings are not
+ * validated.
  */
 export function readWritten(text: string, levels: number, isParsed: boolean): Read | undefined {
   const reader = new Reader(text, isParsed);
@@ -61,7 +62,10 @@ const nothingToDo: Notes = { mayHide: false, mayBeLong: false };
 const noItems = new Items([], undefined, nothingToDo);
 const noMembers = new Members([], [], undefined, nothingToDo);
 
-/** Reads each character once. A method gives undefined only for text that is not JSON. */
+/**
+ * A recursive-descent reader that takes linear time. Reading a value returns `undefined` only when the text is not
+ * JSON.
+ */
 class Reader {
   truncated = false;
   private readonly text: string;
@@ -69,10 +73,10 @@ class Reader {
   private readonly isParsed: boolean;
   private at = 0;
   private room = maxPayloadValues;
-  /** Values so far that are kept in another form than was written: an array or object around one has no span. */
+  /** Values so far that were changed while reading. An array or object that contains one has no span. */
   private changes = 0;
   private nextBackslash = -1;
-  /** Notes on the array or object that is being read, so far. */
+  /** Notes so far on the array or object that is being read. */
   private mayHide = false;
   private mayBeLong = false;
 
@@ -143,7 +147,7 @@ class Reader {
     return true;
   }
 
-  /** A key and its colon. */
+  /** Reads a key and its colon. */
   private key(): string | undefined {
     const key = this.text.charCodeAt(this.at) === quote ? this.string() : undefined;
     this.skipBlanks();
@@ -176,7 +180,7 @@ class Reader {
     return this.changes === changes ? { source: this.source, from, to: this.at } : undefined;
   }
 
-  /** What is known of the array or object that ends; from here on it is a part of what holds it. */
+  /** The notes on the array or object that ends here. They also become part of the notes on its parent. */
   private notes({ mayHide, mayBeLong }: Open): Notes {
     const notes = notesOf(this.mayHide, this.mayBeLong);
     this.mayHide ||= mayHide;
@@ -206,7 +210,7 @@ class Reader {
   private string(): Text | undefined {
     const { text, at: from } = this;
     const firstQuote = text.indexOf('"', from + 1);
-    // Each backslash is looked for once.
+    // Each backslash is searched for only once.
     if (this.nextBackslash < from) this.nextBackslash = backslashFrom(text, from);
     const spelling = this.nextBackslash < firstQuote ? new Escapes() : undefined;
     const end = spelling === undefined ? firstQuote : this.escapedEnd(firstQuote, spelling);
@@ -217,7 +221,7 @@ class Reader {
     return this.noted(spelling === undefined ? text.slice(from + 1, end) : this.quoted(literal, spelling));
   }
 
-  /** The closing quote of a text with escapes. It goes from backslash to backslash. */
+  /** The closing quote of a string with escapes, found by going from backslash to backslash. */
   private escapedEnd(firstQuote: number, spelling: Escapes): number {
     const { text } = this;
     let end = firstQuote;
@@ -262,13 +266,13 @@ class Reader {
     return value;
   }
 
-  /** A marker for an array or object that is not looked at. */
+  /** The marker for an array or object that is not read. */
   private skipped(): Written | undefined {
     this.at += 1;
     return this.cutShort() ? tooDeep : undefined;
   }
 
-  /** Goes to the end of the array or object that is open. */
+  /** Skips to the end of the array or object that is open. */
   private cutShort(): boolean {
     this.changes += 1;
     this.truncated = true;
@@ -289,7 +293,7 @@ class Reader {
   }
 }
 
-/** Where an array or object begins, and what was known before it. */
+/** Where an array or object begins, and the notes on its parent so far. */
 interface Open extends Notes {
   readonly from: number;
   readonly changes: number;

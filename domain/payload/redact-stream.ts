@@ -16,10 +16,10 @@ import {
 } from '../text/written.ts';
 
 /**
- * A stream tells one text in many events, and what must not be kept may stand across them: a key in one piece, its
- * value in the next. Texts in the same place of several events are read as one; what replaces a part stands in the
- * event in which the part began. `isCut`: there were more events, so that half of a secret may stand at the end of
- * each.
+ * Redacts across the events of a stream. A stream spreads one text over many events, and what must be redacted may span
+ * several: a key in one piece, its value in the next. The strings at the same place of several events are therefore
+ * read as one. A replacement goes into the event in which the replaced part began. `isCut`: later events are missing,
+ * so each text may end with part of a secret.
  */
 export function redactedAcross(
   events: readonly Written[],
@@ -52,10 +52,10 @@ export function redactedAcross(
   );
 }
 
-/** Where texts of several events stand that are read as one. */
+/** A place in the events. The strings at the same place are read as one text. */
 class Place {
   readonly pieces: string[] = [];
-  /** What is to stand there instead, piece by piece. */
+  /** The redacted pieces, in order. */
   clean: Iterator<string> | undefined;
   readonly members = new Map<string, Place>();
   readonly items = new Map<string, Place>();
@@ -67,7 +67,7 @@ function at(places: Map<string, Place>, name: string): Place {
   return place;
 }
 
-/** The same pieces when nothing in them is to be replaced. */
+/** Returns the same pieces when nothing in them is redacted. */
 function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly string[] {
   const rules = [(text: string) => secretEdits(text, secrets), jsonErrorEdits, jsonEdits];
   return untilStable(
@@ -91,7 +91,10 @@ const channelKeys = ['type', 'output_index', 'content_index', 'summary_index', '
 
 const nameKeys: ReadonlySet<string> = new Set([...channelKeys, 'item_id']);
 
-/** Some upstreams name the item and not its place; some give it a new name in each event. */
+/**
+ * Identifies the text that an event's pieces belong to. Some upstreams give `item_id` and no `output_index`. Where
+ * there is an index the id is ignored, because some upstreams change the id with each event.
+ */
 function channelOf(event: Written): string {
   if (!(event instanceof Members) || !event.keys.some((key) => nameKeys.has(key))) return '';
   const item = valueAt(event, 'output_index') === undefined ? valueAt(event, 'item_id') : undefined;
@@ -100,7 +103,7 @@ function channelOf(event: Written): string {
     .join(',');
 }
 
-/** The event with its texts changed; `change` gets each text with the place that it stands in. */
+/** The event with its strings changed. `change` is called with each string and its place. */
 function mapTexts(value: Written, place: Place, change: (text: string, place: Place) => string): Written {
   if (isText(value)) {
     const decoded = decodedText(value);
@@ -118,7 +121,7 @@ function mapTexts(value: Written, place: Place, change: (text: string, place: Pl
     : value;
 }
 
-/** Pieces of one choice or tool call share its index, wherever they stand in their event. */
+/** The pieces of one choice or tool call share its `index`, wherever they are in their event. */
 function indexOf(item: Written): string | undefined {
   const index = item instanceof Members ? valueAt(item, 'index') : undefined;
   return index instanceof Digits ? index.text : undefined;

@@ -32,25 +32,25 @@ import {
   type Written,
 } from '../text/written.ts';
 
-/** What a payload must not keep, beside the built-in keys and headers. */
+/** What a payload must not keep, in addition to the built-in keys and headers. */
 export interface RedactionRules {
   readonly paths: PathNode;
   readonly secrets: Secrets;
 }
 
-/** What rules are compiled from: `redaction_paths`, and every credential of the configuration. */
+/** What the rules are compiled from: `redaction_paths`, and every credential in the configuration. */
 export interface RedactionSource {
   readonly redactionPaths: readonly string[];
   readonly credentials: readonly string[];
 }
 
-/** Compiled once for a configuration: its `redaction_paths`, every credential in it, and the forms of keys and tokens. */
+/** Compiled once per configuration: its `redaction_paths`, every credential in it, and the forms of keys and tokens. */
 export const redactionRules = (
   redactionPaths: readonly string[],
   credentials: readonly string[],
 ): RedactionRules => ({ paths: pathsOf(redactionPaths), secrets: secretsOf(credentials) });
 
-/** The rules for one caller, whose key survives nowhere either: the whole key, and its secret alone. */
+/** The rules for one caller, whose own key is redacted everywhere too: the whole key, and its secret alone. */
 export const forCaller = (rules: RedactionRules, keys: readonly string[]): RedactionRules => ({
   paths: rules.paths,
   secrets: withSecrets(rules.secrets, keys),
@@ -63,16 +63,16 @@ export const forCaller = (rules: RedactionRules, keys: readonly string[]): Redac
 export const redacted = (payload: Members, rules: RedactionRules): Members =>
   members(payload, { place: [rules.paths], error: false, field: undefined }, rules);
 
-/** What is known of a value from where it stands. */
+/** What a value's place says about it. */
 interface Context {
   readonly place: PathPlace;
-  /** It is inside of what went wrong. */
+  /** The value is part of an error. */
   readonly error: boolean;
-  /** Its texts are URLs, or may be. */
+  /** Its strings are URLs (`url`), or may be (`media`). */
   readonly field: 'url' | 'media' | undefined;
 }
 
-/** No path, error or URL field applies: the context of nearly every value. */
+/** No path, error or URL field applies. Nearly every value has this context. */
 const anywhere: Context = { place: [], error: false, field: undefined };
 
 const contextOf = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Context =>
@@ -91,7 +91,10 @@ function walk(value: Written, at: Context, rules: RedactionRules): Written {
   return value;
 }
 
-/** Nothing in it can be hidden: no path or field applies, no built-in rule found anything, and no secret is in it. */
+/**
+ * Nothing in the value can need redaction: no path or field applies, no built-in rule found anything, and it contains
+ * no secret.
+ */
 const isClear = ({ notes }: Members | Items, at: Context, { secrets }: RedactionRules): boolean =>
   !notes.mayHide && at === anywhere && secrets === noSecrets;
 
@@ -118,18 +121,18 @@ function members(object: Members, at: Context, rules: RedactionRules): Members {
   return secretKey ? withCleanKeys(clean, rules.secrets) : clean;
 }
 
-/** The object says that it failed: its `content` is an error. */
+/** The object says that it failed, so its `content` is an error. */
 const saysFailed = ({ keys, values }: Members): boolean =>
   values.includes(true) && keys.some((key, index) => values[index] === true && failureKeys.has(key));
 
-/** A secret may be a key, too. */
+/** A key may contain a secret, too. */
 const withCleanKeys = ({ keys, values }: Members, secrets: Secrets): Members =>
   new Members(
     keys.map((key) => withoutSecrets(key, secrets)),
     values,
   );
 
-/** An error message, redacted: the caller gets the same text that is kept. */
+/** A redacted error message. The caller receives the same text that is stored. */
 export const redactedError = (words: string, { secrets }: Pick<RedactionRules, 'secrets'>): string =>
   redactedText(words, contextOf([], true, undefined), secrets);
 
@@ -140,7 +143,7 @@ function textOf(text: Text, at: Context, secrets: Secrets): Text {
   return clean === decoded ? text : clean;
 }
 
-/** Whether a text holds nothing to hide, judged by its literal: it need not be decoded. */
+/** Whether a string has nothing to redact, judged by its literal without decoding it. */
 function isClearText(text: Text, secrets: Secrets): boolean {
   if (typeof text === 'string') return secrets === noSecrets && !text.includes('"');
   return !text.mayHide && (secrets === noSecrets || !mayHoldSecret(text.literal, secrets));
@@ -152,8 +155,8 @@ function redactedText(text: string, at: Context, secrets: Secrets): string {
 }
 
 /**
- * The signature of a request (SigV4), which some services repeat with the header that it stood in: whoever has it can
- * send the request again for some minutes.
+ * A request's SigV4 signature, which some services repeat together with the header that it was in. Anyone who has it
+ * can repeat the request for some minutes.
  */
 const signature = new RegExp(`(Signature${escapedForm('=')})[0-9a-f]{64}`, 'gi');
 const withoutSignatures = (text: string): string => text.replace(signature, `$1${marker}`);

@@ -2,22 +2,22 @@ import { type PayloadRoot, payloadRoots } from './wrap.ts';
 
 /**
  * Admin paths as a tree: dot-separated object keys, `*` as a whole-segment wildcard, anchored at the wrapped payload
- * root. The items of an array are reached by `*`, or, where a path says nothing of them, as if they stood in the
+ * root. The items of an array match `*`; a path may also omit their level, and then they match as if they stood in the
  * array's place.
  */
 export interface PathNode {
   readonly keys: ReadonlyMap<string, PathNode>;
   readonly any: PathNode | undefined;
-  /** What happens to the value that stands here. */
+  /** What happens to a value at this node. */
   readonly ends: PathEnd | undefined;
 }
 
 export type PathEnd = 'redacted' | 'error';
 
-/** The nodes that a place of the payload stands at. */
+/** The tree nodes that match a place in the payload. */
 export type PathPlace = readonly PathNode[];
 
-/** Where an answer keeps what went wrong when it has no `error`: in its root, or in that of a stream's event. */
+/** Where an answer reports an error when it has no `error` member: in its root, or in the root of a stream's event. */
 const errorPaths = ['message', 'Message', 'detail'].flatMap((key) => [`body.${key}`, `events.*.${key}`]);
 
 export function pathsOf(redactionPaths: readonly string[]): PathNode {
@@ -28,7 +28,7 @@ export function pathsOf(redactionPaths: readonly string[]): PathNode {
   return root;
 }
 
-/** Names of headers match in any case: they are kept in lower case. */
+/** Header names match in any case: payloads keep them in lower case. */
 function spelled(segments: readonly string[]): readonly (readonly string[])[] {
   const [root, name, ...rest] = segments;
   if (name === undefined || (root !== headersRoot && root !== '*')) return [segments];
@@ -37,14 +37,19 @@ function spelled(segments: readonly string[]): readonly (readonly string[])[] {
 
 const headersRoot = 'headers' satisfies PayloadRoot;
 
-/** False: the path begins at no root of a payload, or goes deeper than what stands there, so that it matches nothing. */
+/**
+ * False when the path can match nothing, because it begins at no payload root, or goes deeper than that root's values.
+ */
 export function canMatch(redactionPath: string): boolean {
   const segments = redactionPath.split('.');
   const root = payloadRoots.find((each) => each === segments[0]);
   return root === undefined ? segments[0] === '*' : segments.length <= (levels[root] ?? segments.length);
 }
 
-/** A header has a value, or an array of them; whatever else stands in a root is somebody's JSON. */
+/**
+ * The most segments that a path can have at these roots: a header's value is a string or an array of strings, and
+ * `stream` is `true`. All other roots contain arbitrary JSON.
+ */
 const levels: Partial<Record<PayloadRoot, number>> = { headers: 3, stream: 1 };
 
 class OpenNode implements PathNode {

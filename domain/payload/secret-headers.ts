@@ -1,13 +1,13 @@
-/** Whether a header's value is a secret, by its name. */
+/** Whether a header's name says that its value is a secret. */
 export const isSecretHeader = (name: string): boolean =>
   /authorization|cookie|key|token|secret|password|credential|(?:^|[-_])auth$/i.test(name);
 
-/** What proxies in front of the gateway call the proofs of who was signed in, which they send along. */
+/** Headers in which proxies in front of the gateway pass on proof of who signed in. */
 const proofs = /authentication|jwt|-assertion$|-oidc-data$|^dpop$/i;
 
-/** Keys that open nothing: a call that is repeated is known by them. */
+/** Keys that grant no access: they only identify a repeated call. */
 const harmless = /^(?:x-)?idempotency-key$/i;
 
-/** Whether nothing of a caller's header may be kept, by its name. */
+/** Whether a header's name says that nothing of its value may be kept. */
 export const isHiddenHeader = (name: string): boolean =>
   (isSecretHeader(name) || proofs.test(name)) && !harmless.test(name);

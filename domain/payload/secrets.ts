@@ -2,45 +2,46 @@ import { findAny } from '../text/find-any.ts';
 import { halfForm, charForms, escapedForm } from '../text/escaped-forms.ts';
 import { type Edit, edited, marker } from '../text/text-edits.ts';
 
-/** Texts that must not be kept, wherever they stand: configured credentials, callers' keys and admins' tokens. */
+/** Strings that must not be kept anywhere: configured credentials, callers' keys and admins' tokens. */
 export interface Secrets {
   readonly groups: readonly Group[];
-  /** How each of them begins. */
+  /** How each secret begins. */
   readonly beginnings: readonly (readonly Beginning[])[];
-  /** Characters of the shortest one: no shorter text can hold any. */
+  /** Characters of the shortest secret: no shorter text can contain one. */
   readonly minChars: number;
-  /** One of them could stand as a JSON number. */
+  /** Some secret could appear as a JSON number. */
   readonly numeric: boolean;
 }
 
 /**
- * Secrets that are searched for together. A secret's pattern is compiled only when its core was found: it is costly.
+ * Secrets that are searched for together. A secret's pattern is expensive, so it is compiled only once its core was
+ * found.
  */
 interface Group {
-  /** The secrets whose cores the text contains: nearly always none. */
+  /** The secrets whose cores may be in the text: nearly always none. */
   readonly presentIn: (text: string) => readonly Secret[];
 }
 
 interface Secret {
-  /** Letters and digits of it, which are the same in each escaped form. */
+  /** A run of letters and digits of the secret, which is the same in every escaped form. */
   readonly core: string;
   readonly pattern: () => RegExp;
 }
 
-/** How a secret begins, for texts that end before it does. */
+/** How a secret begins, for finding one that the end of a text truncates. */
 export interface Beginning {
-  /** Letters and digits that each escaped form begins with. */
+  /** The letters and digits that every escaped form begins with. */
   readonly head: string;
   /** Matches as much of the secret, in any escaped form, as there is before the end of the text. */
   readonly half: () => RegExp;
-  /** Characters that it may take. */
+  /** The most characters that its escaped form is expected to take: how far from the end the search begins. */
   readonly maxChars: number;
 }
 
-/** Shorter values are words, not secrets; replacing them would garble what is kept or told. */
+/** Shorter values are words, not secrets. Replacing them would garble what is kept or shown. */
 export const minSecretChars = 8;
 
-/** Characters that a core must have for {@link findAny}: what it hashes, and a few more so that it can skip. */
+/** Characters that a core needs for {@link findAny}: as many as it hashes, and a few more so that it can skip. */
 const minSearchedChars = 6;
 
 export const noSecrets: Secrets = {
@@ -50,7 +51,7 @@ export const noSecrets: Secrets = {
   numeric: false,
 };
 
-/** Compiled once for a configuration, with the forms of callers' keys and admins' tokens. */
+/** Compiled once per configuration, with the forms of callers' keys and admins' tokens. */
 export function secretsOf(values: readonly string[]): Secrets {
   const secrets = wordless(values);
   const groups = [...knownGroups, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
@@ -62,11 +63,11 @@ export function secretsOf(values: readonly string[]): Secrets {
   };
 }
 
-/** The few of one caller are added on each of its requests. */
+/** Adds the few secrets of one caller, on each of its requests. */
 export const withSecrets = (secrets: Secrets, values: readonly string[]): Secrets =>
   joinedSecrets(secrets, fewSecrets(values));
 
-/** A few secrets by themselves, such as those of one caller: prepared once, to be joined to others. */
+/** A few secrets alone, such as those of one caller: compiled once, then joined with others. */
 export function fewSecrets(values: readonly string[]): Secrets {
   const own = wordless(values);
   return {
@@ -102,7 +103,7 @@ const beginningOf = (secret: string): Beginning => ({
   maxChars: secret.length * maxFormChars,
 });
 
-/** Characters that one character takes at most in JSON inside JSON: `\\\\\\\\u002f`. */
+/** Characters allowed for one character of a secret in JSON inside JSON. `\\\\\\\\u002f` takes 13. */
 const maxFormChars = 16;
 
 /** The longest run of letters and digits. */
@@ -114,7 +115,7 @@ const coreOf = (secret: string): string =>
 
 const nothing: readonly Secret[] = [];
 
-/** A key and the secret that it ends with have one core. */
+/** Secrets with the same core share a group, as a key and the secret at its end do. */
 const byCore = (secrets: readonly Secret[]): readonly Group[] =>
   [...new Set(secrets.map(({ core }) => core))].map((core) =>
     havingCore(
@@ -129,7 +130,8 @@ const havingCore = (core: string, secrets: readonly Secret[]): Group => {
 };
 
 /**
- * Some characters of a core, from its first digit on: they are rarer in texts than letters, so the search is faster.
+ * A few characters of a core, from its first digit on where possible. Digits are rarer in texts than letters, so the
+ * search is faster.
  */
 function probeOf(core: string): string {
   const from = Math.min(Math.max(0, core.search(/\d/)), Math.max(0, core.length - probeChars));
@@ -137,10 +139,10 @@ function probeOf(core: string): string {
 }
 const probeChars = 6;
 
-/** So many cores are found one by one in less time than by {@link findAny}. */
+/** Up to this many cores are found faster one by one than by {@link findAny}. */
 const fewCores = 8;
 
-/** Cores that are few, or too short for {@link findAny}, are searched for one by one. */
+/** Few cores, and cores too short for {@link findAny}, are searched for one by one. */
 function anyOf(secrets: readonly Secret[]): Group {
   const isShort = ({ core }: Secret): boolean => core.length < minSearchedChars || secrets.length <= fewCores;
   const long = secrets.filter((secret) => !isShort(secret));
@@ -158,14 +160,14 @@ function anyOf(secrets: readonly Secret[]): Group {
   };
 }
 
-/** What keys and tokens of the gateway look like: `<head>_<public id>.<secret>`. */
+/** The form of the gateway's keys and tokens: `<head>_<public id>.<secret>`. */
 interface KnownForm {
   readonly head: string;
   readonly publicId: Signs;
   readonly secret: Signs;
 }
 
-/** A class of a pattern, and how many of its characters there are. */
+/** A character class of a pattern, and the bounds on how often it repeats. */
 interface Signs {
   readonly of: string;
   readonly least: number;
@@ -173,8 +175,8 @@ interface Signs {
 }
 
 /**
- * Any caller's key, also of a caller that is not known, with a secret as they are generated and written; and any API
- * token of an admin, which only the gateway makes.
+ * Any caller's key, even an unknown one, whose secret has the form of generated and operator-written ones; and any API
+ * token of an admin, which only the gateway generates.
  */
 const knownForms: readonly KnownForm[] = [
   {
@@ -223,14 +225,17 @@ function lazily<A>(make: () => A): () => A {
   };
 }
 
-/** A value that is part of the marker is not replaced by it: it would still be there. */
+/** A value that is part of the marker cannot be redacted: the marker would still contain it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False: no secret is in the text, nor in the value whose JSON it is, unless it has a {@link letterByNumber}. */
+/** False when no secret is in the text, nor in the value whose JSON it is, unless it has a {@link letterByNumber}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
-/** A letter or digit as a `\u` escape, which JSON allows and does not need: no core is found across it. */
+/**
+ * A letter or digit spelled as a `\u` escape, which JSON allows but does not need. A core that is spelled so is not
+ * found.
+ */
 export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
@@ -252,7 +257,7 @@ function presentIn(text: string, { groups }: Secrets): readonly Secret[] {
 export const withoutSecrets = (text: string, secrets: Secrets): string =>
   text.length < secrets.minChars ? text : edited(text, secretEdits(text, secrets));
 
-/** An edit for each place of a secret; places that overlap are one edit. */
+/** One edit for each occurrence of a secret. Overlapping occurrences are merged. */
 export function secretEdits(text: string, secrets: Secrets): readonly Edit[] {
   if (text.length < secrets.minChars) return [];
   const present = presentIn(text, secrets);

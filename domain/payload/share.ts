@@ -1,12 +1,12 @@
-/** Bytes of an item or member: those that it takes however short it is made, and those of its value. */
+/** Bytes of an item or member: those that cannot be shortened, and those of its value. */
 export interface Part {
   readonly fixed: number;
   readonly size: number;
 }
 
 /**
- * How many parts have room, and how many bytes the value of each may take: as much as it needs, or `least` and more.
- * `mark` is what it takes to say that some were left out. No more parts are looked at than there can be room for.
+ * How many parts fit, and how many bytes the value of each may take: all that it needs, or at least `least`. `mark` is
+ * the size of the marker that says that some were left out. No more parts are examined than can fit.
  */
 export function share(
   count: number,
@@ -32,7 +32,7 @@ export function share(
   return { kept: parts.length, most: equalShare(parts, values) };
 }
 
-/** What is smaller than the share leaves the rest of it to the others. */
+/** Values smaller than the share leave the rest of it to the others. */
 function equalShare(parts: readonly Part[], room: number): number {
   let rest = room;
   const sizes = parts.map(({ size }) => size).sort((a, b) => a - b);

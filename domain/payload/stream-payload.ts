@@ -14,13 +14,13 @@ export interface StreamLimits {
 export interface CapturedEvents {
   /** JSON texts. */
   readonly events: readonly string[];
-  /** Something was cut off: events, or bulky fields of those that are here. */
+  /** Something was left out: later events, or bulky fields of the events that are here. */
   readonly truncated: boolean;
-  /** There were more events. */
+  /** Later events are missing. */
   readonly isCut: boolean;
 }
 
-/** An event as it was sent to the caller. */
+/** An event as it is sent to the caller. */
 export interface SeenEvent {
   readonly chunk: JsonObject;
   /** The JSON text that came in, when no rule touched the chunk. */
@@ -28,8 +28,9 @@ export interface SeenEvent {
 }
 
 /**
- * Holds the first events of a stream until it is settled. Only stored events are capped (`stream_max_events`, and a
- * bound in bytes): it is shown every one. Bulky fields are cut off at once, so that a stream of images holds no images.
+ * Buffers the first events of a stream until it is settled. It is shown every event, but stores only so many
+ * (`stream_max_events`, and a bound on their size). Bulky fields are truncated at once, so the buffer for a stream of
+ * images contains no images.
  */
 export class StreamPayload {
   private readonly events: string[] = [];

@@ -14,7 +14,7 @@ import {
 
 /**
  * Shape-preserving truncation of known bulky fields: image, audio and file payloads, inline data, base64 source data.
- * Each becomes a marker that says how long it was; the media type of inline data stays.
+ * Each is replaced by a marker with its length. The media type of inline data stays.
  */
 export const withoutBulk = (payload: Members): Members => members(payload, '');
 
@@ -30,8 +30,8 @@ function typeOf(object: Members): string {
 }
 
 /**
- * `key` is that of the value, `name` that of the object that it is in, and `type` what that says it is; items of an
- * array stand where the array does.
+ * `key` is the key of the value, `name` the key of the object that contains it, and `type` that object's `type`. Items
+ * of an array are treated as if they stood in the array's place.
  */
 function shortened(value: Written, key: string, name: string, type: () => string): Written {
   if (isText(value)) return isLong(value) ? shortText(value, contentOf(key, name, type)) : value;
@@ -41,20 +41,23 @@ function shortened(value: Written, key: string, name: string, type: () => string
     : members(value, key);
 }
 
-/** Whether a text may be too long: a literal is never shorter than its content. */
+/** Whether a string may be too long. A literal is never shorter than its content. */
 export const isLong = (text: Text): boolean =>
   (text instanceof Quoted ? text.literal : text).length > maxInlineChars;
 
-/** What a field holds: a payload, or a payload in some bodies and words or a URL in others. */
+/**
+ * What a field contains: always a payload (`payload`), in some bodies a payload and in others text or a URL (`either`),
+ * or something else (`other`).
+ */
 type Content = 'payload' | 'either' | 'other';
 
-/** Fields that hold nothing else. */
+/** Fields that contain nothing but a payload. */
 const payloadKey = /^(?:file_?data|b64_json|partial_image_b64|bytes)$/i;
 
-/** Fields that hold a payload, a URL or an object with either. */
+/** Fields that contain a payload, a URL, or an object with either. */
 const mediaKey = /^(?:input_)?(?:image|video|audio)s?(?:_?url)?$/i;
 
-/** Fields, and types, whose `data` is a payload; the `data` of a `source` is one unless it is plain text. */
+/** Fields and types whose `data` is a payload. The `data` of a `source` is one unless the source is plain text. */
 const mediaName = /^(?:(?:input_)?(?:image|video|audio|file)s?|inline_?data|document|media|blob)$/i;
 
 function contentOf(key: string, name: string, type: () => string): Content {
@@ -70,7 +73,7 @@ const holdsData = (name: string, kind: string): boolean =>
   mediaName.test(name) || mediaName.test(kind) || (name === 'source' && kind !== 'text');
 
 const dataUrl = /^\s*data:(?:[\w.+-]+\/[\w.+-]+)?(?:;[\w.+=-]+)*,/i;
-/** Characters of inline data before its comma: a media type and its parameters. */
+/** Characters of inline data up to its comma: a media type and its parameters. */
 const maxHeadChars = 128;
 const otherUrl = /^\s*[a-z][a-z\d+.-]*:\/\//i;
 const base64 = /^[\w+/=\r\n-]+$/;
@@ -81,7 +84,7 @@ function shortText(text: Text, content: Content): Text {
   return decoded.length <= maxInlineChars ? text : cutText(text, decoded, content);
 }
 
-/** Inline data may stand in any field. */
+/** Any field may contain inline data. */
 const inlineStart = /^"[d\s\\]/i;
 
 function cutText(text: Text, decoded: string, content: Content): Text {
@@ -92,5 +95,5 @@ function cutText(text: Text, decoded: string, content: Content): Text {
   return cut ? cutMark(decoded.length) : text;
 }
 
-/** Stands for characters that were cut off. */
+/** Replaces characters that were cut off. */
 export const cutMark = (chars: number): string => `[TRUNCATED ${chars} characters]`;

@@ -5,7 +5,7 @@ import { isHiddenHeader } from './secret-headers.ts';
 import { marker } from '../text/text-edits.ts';
 import { Items, Members, type Written } from '../text/written.ts';
 
-/** What stands in the root of wrapped payloads: of requests, responses, streams, and invocations of MCP tools. */
+/** The members at the root of wrapped payloads: requests, responses, streams, and invocations of MCP tools. */
 export const payloadRoots = [
   'headers',
   'body',
@@ -18,17 +18,17 @@ export const payloadRoots = [
 ] as const;
 export type PayloadRoot = (typeof payloadRoots)[number];
 
-/** An object with these members, as the root of a payload. */
+/** A payload root with these members. */
 const root = (members: readonly (readonly [PayloadRoot, Written])[]): Members =>
   new Members(
     members.map(([key]) => key),
     members.map(([, value]) => value),
   );
 
-/** Headers of a request, as the door reads them. */
+/** Headers of a request, as the HTTP layer reads them. */
 export type PayloadHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A body that was none, or could not be read, is null. */
+/** A missing or unreadable body is null. */
 export const wrapRequest = (headers: PayloadHeaders, body: Written): Members =>
   root([
     ['headers', writtenHeaders(headers)],
@@ -48,7 +48,9 @@ export const wrapStream = (events: readonly Written[], usage: Written, error: Wr
 export type InvocationRoot = Extract<PayloadRoot, 'arguments' | 'result' | 'error'>;
 export const wrapInvocation = (side: InvocationRoot, value: Written): Members => root([[side, value]]);
 
-/** Credentials go at once: a name says more of a header than the same key says in a body. */
+/**
+ * Credentials are redacted here already, because a header's name says more about it than the same key in a body would.
+ */
 function writtenHeaders(headers: PayloadHeaders): Members {
   const keys: string[] = [];
   const values: Written[] = [];
@@ -61,17 +63,17 @@ function writtenHeaders(headers: PayloadHeaders): Members {
   return new Members(keys, values);
 }
 
-/** What stands in the root of a wrapped payload, or in its events. */
+/** Where a value stands: in the root of a wrapped payload, or among its events. */
 type Place = 'root' | 'events';
 const levelsAbove: Readonly<Record<Place, number>> = { root: 1, events: 2 };
 
 const nothing: Read = { value: null, truncated: false };
 
-/** A text as it stands in a wrapped payload, no deeper than a payload may be. */
+/** A text parsed for a wrapped payload, no deeper than a payload may be; null when it is missing or not JSON. */
 export const wrappable = (text: string | undefined, isParsed: boolean, place: Place = 'root'): Read =>
   (text === undefined ? undefined : readWritten(text, maxPayloadDepth - levelsAbove[place], isParsed)) ??
   nothing;
 
-/** The same of a value that is no one's text. */
+/** The same for a value that did not come as text. */
 export const wrappableValue = (value: Json | undefined): Written =>
   value === undefined ? null : wrappable(JSON.stringify(value), true).value;

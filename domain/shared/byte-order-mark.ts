@@ -1,7 +1,9 @@
 /** U+FEFF in UTF-8. */
 const mark = [0xef, 0xbb, 0xbf];
 
-/** The pieces of a text without its byte order mark: some editors and languages begin one so, and it is not of the text. */
+/**
+ * The pieces without a leading byte order mark. Some editors and languages write one, and it is not part of the text.
+ */
 export function withoutMark(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   let left = markedBytes(pieces);
   if (left === 0) return pieces;
@@ -12,7 +14,7 @@ export function withoutMark(pieces: readonly Uint8Array[]): readonly Uint8Array[
   });
 }
 
-/** How many bytes of pieces are a byte order mark: all of its own, or none. */
+/** The number of leading bytes that are a byte order mark: all 3 of them, or 0. */
 export function markedBytes(pieces: readonly Uint8Array[]): number {
   let seen = 0;
   for (const piece of pieces)

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json.ts';
 
-/** The array with its items changed; the same array when no item was. */
+/** The array with `change` applied to its items, or the same array when no item changed. */
 export function mappedItems(items: readonly Json[], change: (item: Json) => Json): readonly Json[] {
   let copy: Json[] | undefined;
   for (let index = 0; index < items.length; index += 1) {
@@ -13,7 +13,7 @@ export function mappedItems(items: readonly Json[], change: (item: Json) => Json
   return copy ?? items;
 }
 
-/** The object with its members changed; the same object when no member was. */
+/** The object with `change` applied to its members, or the same object when no member changed. */
 export function mappedMembers(object: JsonObject, change: (value: Json, key: string) => Json): JsonObject {
   let copy: Record<string, Json | undefined> | undefined;
   for (const key in object) {
@@ -21,7 +21,7 @@ export function mappedMembers(object: JsonObject, change: (value: Json, key: str
     if (value === undefined) continue;
     const changed = change(value, key);
     if (changed === value) continue;
-    // Spread defines each member of its own, so that a key named `__proto__` stays a key.
+    // Spread creates own properties, so a key named `__proto__` stays an ordinary key.
     copy ??= { ...object };
     copy[key] = changed;
   }

@@ -1,11 +1,11 @@
-/** The content codings that are read. */
+/** The content codings that the gateway can decode. */
 export const contentCodings = ['gzip', 'deflate', 'br', 'zstd'] as const;
 
 export type ContentCoding = (typeof contentCodings)[number];
 
 /**
- * The one coding that a `content-encoding` names, whatever its case; `identity` where there is none. Undefined: one that
- * is not read, or several in a row.
+ * The single coding of a `content-encoding` header, in any case; `identity` when it names none. `undefined` for a
+ * coding that is not supported, or for several codings applied in sequence.
  */
 export function contentCodingOf(header: string | undefined): ContentCoding | 'identity' | undefined {
   const [name, ...more] = (header ?? '')

@@ -1,10 +1,10 @@
 import { maxEscapedKeys, maxJsonDepth } from './limits.ts';
 
-/** Why a body is not a document; `path` names the place in the caller's words. */
+/** Why a body was rejected as a document. `path` names the place in the caller's own keys. */
 export interface DocumentError {
   readonly path: string;
   readonly message: string;
-  /** It holds more values than it may. */
+  /** The body has more JSON values than allowed. */
   readonly tooManyValues?: true;
 }
 
@@ -13,7 +13,7 @@ export const notAnObject: DocumentError = {
   message: 'The request body must be a JSON object.',
 };
 
-/** Not JSON from a character on. */
+/** The text stops being JSON at this character. */
 export const malformed = (at: number): DocumentError => ({
   path: 'body',
   message: `The request body is not valid JSON (character ${at + 1}).`,

@@ -3,10 +3,10 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from './gateway-error.ts';
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from './json.ts';
 
-/** What a field that the gateway reads must be: how an error says so, the check, and the same as JSON Schema. */
+/** What a field that the gateway reads must be: its name in errors, the check, and the same as JSON Schema. */
 export type ValueShape = readonly [name: string, is: (value: Json) => boolean, schema: JsonObject];
 
-/** Fields with the shape of each. */
+/** Fields and the shape of each. */
 export type FieldShapes = readonly (readonly [field: string, shape: ValueShape])[];
 
 export const aBoolean: ValueShape = ['a boolean', (value) => typeof value === 'boolean', { type: 'boolean' }];
@@ -22,13 +22,13 @@ export const aStringOrObjects: ValueShape = [
   { anyOf: [{ type: 'string' }, anArrayOfObjects[2]] },
 ];
 
-/** Every body names its model. */
+/** The `model` of a body. Every family requires one. */
 export const modelOf = ({ model }: JsonObject): Either<GatewayError, string> =>
   isString(model) && model !== ''
     ? E.right(model)
     : E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
 
-/** The first field that is there and has not its shape; null counts as absent. */
+/** An error for the first field that is present with the wrong shape. Null counts as absent. */
 export function shapeError(body: JsonObject, shapes: FieldShapes): GatewayError | undefined {
   for (const [field, [name, is]] of shapes) {
     const value = body[field];

@@ -1,9 +1,9 @@
-/** Fragments below this size are joined early: whoever sends byte by byte costs bytes, not objects. */
+/** Fragments below this size are merged, so that a peer that sends byte by byte costs bytes of memory, not objects. */
 const smallBytes = 16 * 1024;
 
 /**
- * Puts bytes behind the fragments of what is being collected: a frame, or a whole body. Joined only with one that is not
- * larger, a byte is copied a few times, however small the pieces are.
+ * Appends bytes to the fragments of a frame or whole body that is being collected. A fragment is merged only with one
+ * that is not larger, so each byte is copied only a few times, however small the pieces are.
  */
 export function addFragment(fragments: Uint8Array[], bytes: Uint8Array): void {
   let last = bytes;

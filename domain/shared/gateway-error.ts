@@ -32,7 +32,7 @@ export type ErrorCode =
   | 'upstream_error'
   | 'internal_error';
 
-/** How a request ended. Exactly one label is emitted per request. */
+/** How a request ended. Exactly one outcome label is emitted per request. */
 export type Outcome =
   | 'success'
   | 'client_closed'
@@ -48,8 +48,8 @@ export type Outcome =
   | 'internal_error';
 
 /**
- * An expected failure, as a value. `message` is fit for callers and logs: no secret, no raw upstream body.
- * `param` names the field or header at fault.
+ * An expected failure, as a value. `message` is safe for callers and logs: no secret, no raw upstream body. `param`
+ * names the field or header at fault.
  */
 export interface GatewayError {
   readonly code: ErrorCode;
@@ -57,34 +57,34 @@ export interface GatewayError {
   readonly param?: string;
   /** Seconds, for `Retry-After`. */
   readonly retryAfterSecs?: number;
-  /** For `budget_exceeded`: the instant at which the budget's window ends, RFC 3339. */
+  /** For `budget_exceeded`: when the budget's window ends, as RFC 3339. */
   readonly budgetResetsAt?: string;
-  /** For `rate_limited`: whose limit it is, and what it counts. */
+  /** For `rate_limited`: whose limit was reached, and what it counts. */
   readonly rateLimit?: { readonly subjectKind: SubjectKind; readonly measure: Measure };
-  /** For `upstream_error`: the status that the caller gets, and the upstream's headers that pass. */
+  /** For `upstream_error`: the status for the caller, and the upstream headers that are passed on. */
   readonly upstream?: UpstreamRefusal;
 }
 
-/** An error that a port's own types name: nothing else comes out of it. */
+/** An error with this code only: a port whose type names it returns no other. */
 export type CodedError<Code extends ErrorCode> = GatewayError & { readonly code: Code };
 
 export interface UpstreamRefusal {
   /** The HTTP status for the caller (rules 35.1, 35.2, 35.3, 35.4, 35.5, 35.6, 35.7). */
   readonly status: number;
-  /** What the upstream itself answered; absent when it did not answer. */
+  /** The status that the upstream answered with; absent when it did not answer. */
   readonly upstreamStatus?: number;
-  /** `retry-after` and rate-limit headers, names in lower case. */
+  /** `retry-after` and rate-limit headers, with names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly labels?: UpstreamLabels;
-  /** What the runtime calls the fault of the connection, such as `ECONNREFUSED`: for operators, never for callers. */
+  /** The runtime's code for the connection fault, such as `ECONNREFUSED`: for operators, never for callers. */
   readonly faultCode?: string;
 }
 
-/** What an upstream calls its failure, in short identifiers: callers act on some. Logs keep the gateway's own code. */
+/** The upstream's own short identifiers for its failure. Callers act on some; logs keep the gateway's own code. */
 export interface UpstreamLabels {
   readonly code?: string;
   readonly param?: string;
-  /** `error.type` of an upstream that speaks the messages API. */
+  /** `error.type` from an upstream that speaks the messages API. */
   readonly messagesType?: string;
 }
 
@@ -175,14 +175,14 @@ export const tooManyRequests: GatewayError = {
   retryAfterSecs: 1,
 };
 
-/** The database cannot be asked: nothing is sent upstream, and the caller may try again. */
+/** The database is unreachable: nothing is sent upstream, and the caller may retry. */
 export const storeUnavailable = (): CodedError<'store_unavailable'> => ({
   code: 'store_unavailable',
   message: 'The gateway cannot reach its database; the request was not completed.',
   retryAfterSecs: 5,
 });
 
-/** The gateway ends before the answer does, and has cut it off: no fault of the caller's. */
+/** The gateway shut down before the answer was complete and broke it off. This is not the caller's fault. */
 export const shuttingDown = (): CodedError<'shutting_down'> => ({
   code: 'shutting_down',
   message: 'The gateway is shutting down and has cut this answer off; try again.',

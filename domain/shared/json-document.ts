@@ -8,29 +8,29 @@ import { type DocumentError, notAnObject } from './document-error.ts';
 import { type Scanned, scanDocument, type Watched } from './json-scan.ts';
 
 /**
- * A caller's JSON object, kept as the text that came in. Reading uses `value`; a change replaces whole
- * top-level members, so that everything that no rule touches goes upstream as the caller wrote it.
+ * A caller's JSON object, kept as the text that came in. Rules read `value`. A change replaces whole top-level members,
+ * so everything that no rule touches goes upstream as the caller wrote it.
  */
 export interface JsonDocument extends Scanned {
   readonly text: string;
   readonly value: JsonObject;
 }
 
-/** Gives the value of a text that was scanned. */
+/** Parses a text that was already scanned. */
 export type ParseScanned = (text: string, scanned: Scanned) => Json;
 
 const parsePlain: ParseScanned = (text, { hasEscapedKeys }) =>
   (hasEscapedKeys ? parseText(text) : JSON.parse(text)) as Json;
 
-/** With every digit of every number ({@link parseExact}). */
+/** Keeps every digit of every number ({@link parseExact}). */
 export const parseDigits: ParseScanned = (text, scanned) =>
   scanned.hasInexactNumbers ? parseExact(text) : parsePlain(text, scanned);
 
 /**
- * Reads a JSON object. A key repeated on the top level or on a watched level is an error, also when it is
- * spelled with escapes: upstream and gateway must not see two different requests. A body that is rebuilt rather
- * than edited is parsed with {@link parseExact}. What holds too many values is refused before it is parsed: a parsed
- * value takes many times the bytes of its text.
+ * Reads a JSON object. A key repeated at the top level or a watched level is an error, even when spelled with escapes:
+ * upstream and gateway must not see two different requests. A body that is rebuilt rather than edited is parsed with
+ * {@link parseExact}. A body with too many values is rejected before parsing, because parsed values take many times the
+ * memory of their text.
  */
 export function parseDocument(
   text: string,
@@ -49,13 +49,16 @@ export function parseDocument(
   return E.right({ text, value: value.right, ...scanned.right });
 }
 
-/** A JSON object of which only members are taken or replaced: it is not parsed, so `value` is empty; undefined: it is none. */
+/**
+ * A JSON object whose members are only copied or replaced. It is not parsed, so `value` is empty. `undefined` when the
+ * text is not a JSON object, as far as the scan can tell.
+ */
 export function unreadDocument(text: string): JsonDocument | undefined {
   const document = parseDocument(text, {}, () => ({}));
   return E.isRight(document) ? document.right : undefined;
 }
 
-/** A member's value with every digit kept, to be rebuilt and sent on. */
+/** A member's value with every digit kept, for rebuilding it. */
 export function exactMember(document: JsonDocument, key: string): Json | undefined {
   const member = document.members.find((each) => each.key === key);
   return member === undefined ? undefined : parseExact(document.text.slice(member.valueStart, member.end));
@@ -65,10 +68,10 @@ export function exactMember(document: JsonDocument, key: string): Json | undefin
 export const withMembers = (document: JsonDocument, changes: MemberChanges): string =>
   outboundText(editedMembers(document, changes));
 
-/** Members to replace (`Json`), to take away (`undefined`) or to add. */
+/** Members to replace or add (a `Json` value), or to remove (`undefined`). */
 export type MemberChanges = ReadonlyMap<string, Json | undefined>;
 
-/** The document's text with some members changed; the rest of it, blanks too, stays as the caller wrote it. */
+/** The document's text with some members changed. The rest, white space included, stays as the caller wrote it. */
 export function editedMembers({ text, members }: JsonDocument, changes: MemberChanges): OutboundText {
   const edits: Edit[] = [];
   let isFirst = true;
@@ -84,7 +87,7 @@ export function editedMembers({ text, members }: JsonDocument, changes: MemberCh
   return { before: text, edits };
 }
 
-/** A member that goes takes the comma before it along, or the one behind it where none stays before it. */
+/** Removes a member together with the comma before it, or the comma after it when no member remains before it. */
 const removal = (members: JsonDocument['members'], index: number, isFirst: boolean): Edit => {
   const start = members[index]?.start ?? 0;
   const end = members[index]?.end ?? start;

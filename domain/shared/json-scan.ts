@@ -14,7 +14,7 @@ import { isInexact, numberEnd } from './number-text.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
-/** A top-level member: `text.slice(start, end)` is `"key": value`, the value begins at `valueStart`. */
+/** A top-level member: `text.slice(start, end)` is `"key": value`, and the value begins at `valueStart`. */
 export interface ScannedMember {
   readonly key: string;
   readonly start: number;
@@ -22,23 +22,23 @@ export interface ScannedMember {
   readonly end: number;
 }
 
-/** What the scan of a document tells. */
+/** What the scan of a document finds. */
 export interface Scanned {
   readonly members: readonly ScannedMember[];
-  /** Objects, arrays, texts, numbers and literals in it, at any depth. */
+  /** The number of objects, arrays, strings, numbers and literals, at any depth. */
   readonly valueCount: number;
-  /** A key is spelled with an escape, or what looks like one. */
+  /** Some key is spelled with an escape, or looks like it. */
   readonly hasEscapedKeys: boolean;
-  /** A number would be spelled in another way when it was parsed and printed. */
+  /** Some number would be spelled differently after being parsed and printed. */
   readonly hasInexactNumbers: boolean;
 }
 
-/** The levels below the top one that the gateway reads or edits; `*` stands for the items of an array. */
+/** The levels below the top one that the gateway reads or edits. `*` stands for the items of an array. */
 export interface Watched {
   readonly [key: string]: Watched;
 }
 
-/** One pass over a text that is to be an object; what is no JSON in its scalars is left to the parser. */
+/** Scans a text that should be a JSON object, in one pass. Invalid scalars are left for the parser to reject. */
 export function scanDocument(
   text: string,
   watched: Watched,
@@ -70,10 +70,10 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * One pass over the text, before it is parsed: finds the top-level members, repeated keys, nesting that is too deep,
- * and how many values there are: the whole, and for each array or object that is not empty one more than its commas.
- * Positions are returned; a negative one, `-at - 1`, says that the text stops being JSON at `at`.
- * It trusts scalars: `JSON.parse` is what validates them.
+ * One pass over the text before it is parsed. It finds the top-level members, repeated keys and excessive nesting, and
+ * counts the values: one for the whole, plus, for each non-empty array or object, one more than its commas. Methods
+ * return positions; a negative one, `-at - 1`, says that the text stops being JSON at `at`. Scalars are trusted:
+ * `JSON.parse` validates them.
  */
 class Scan {
   readonly text: string;
@@ -83,9 +83,9 @@ class Scan {
   hasInexactNumbers = false;
   private depth = 0;
   private nextBackslash = -1;
-  /** The end of the key that was read last. */
+  /** Where the last key ended. */
   private keyEnd = 0;
-  /** Keys and indexes that lead to the watched object or array that is being read; spelled out for errors alone. */
+  /** Keys and indexes that lead to the watched object or array being scanned. They are spelled out only for errors. */
   private readonly path: (string | number)[] = [];
   private readonly maxValues: number;
 
@@ -103,7 +103,10 @@ class Scan {
     return at;
   }
 
-  /** The end of the string that opens at `from`, which is never before that of an earlier one. */
+  /**
+   * The end of the string that opens at `from`. Strings are scanned in the order of the text, so `from` never
+   * decreases.
+   */
   string(from: number): number {
     const { text } = this;
     let at = text.indexOf('"', from + 1);
@@ -115,7 +118,7 @@ class Scan {
     return at < 0 ? -text.length - 1 : at + 1;
   }
 
-  /** The end of a value that nobody reads: only strings and brackets matter. */
+  /** The end of a value that the gateway does not read: only strings and brackets matter. */
   value(from: number): number {
     const outer = this.depth;
     let at = from;
@@ -131,7 +134,7 @@ class Scan {
     return at;
   }
 
-  /** Behind a bracket or comma. */
+  /** The position after a bracket or comma. */
   private structure(code: number, at: number, outer: number): number {
     if (code === openBrace || code === openBracket) {
       if (!this.deeper()) return -at - 1;
@@ -144,7 +147,7 @@ class Scan {
     return at + 1;
   }
 
-  /** Behind all signs that a number may have. */
+  /** The position after all characters that a number may have. */
   private number(from: number): number {
     const end = numberEnd(this.text, from);
     this.hasInexactNumbers ||= isInexact(this.text.slice(from, end));
@@ -181,7 +184,7 @@ class Scan {
     return false;
   }
 
-  /** The end of a value on a level that somebody reads; it stands `at` a key or an index. */
+  /** The end of a value on a watched level; `at` is its key or index. */
   private watchedValue(from: number, watched: Watched, at: string | number): number {
     const code = this.text.charCodeAt(from);
     const items = code === openBracket ? watched['*'] : undefined;
@@ -215,7 +218,6 @@ class Scan {
     }
   }
 
-  /** The end of a member's value. */
   private member(from: number, watched: Watched, key: string): number {
     const inner = Object.hasOwn(watched, key) ? watched[key] : undefined;
     return inner === undefined ? this.value(from) : this.watchedValue(from, inner, key);
@@ -265,7 +267,6 @@ const isNumberStart = (code: number): boolean => code === minus || (code >= zero
 
 const isClosing = (code: number): boolean => code === closeBrace || code === closeBracket;
 
-/** Brackets and commas. */
 const isStructure = (code: number): boolean =>
   code === comma || code === openBrace || code === openBracket || isClosing(code);
 

@@ -1,13 +1,13 @@
 interface Place<A> {
   readonly value: A;
-  /** Undefined: it has left. */
+  /** `undefined` once it was removed. */
   at: number | undefined;
 }
 
 /**
- * What comes and goes with each request, in no order. A `Set` would keep what has left it: whenever it makes room it
- * leaves a table behind that leads to the next one, and once such a table is in V8's old generation, all later ones
- * stay with everything that was in them, until that generation is collected. This list changes in place.
+ * A collection for values that are added and removed with each request, in no order. A `Set` retains removed values:
+ * each time it rehashes, the old table keeps a link to the new one, and once an old table is in V8's old generation,
+ * every later table and its contents stay alive until that generation is collected. This list changes in place.
  */
 export class LiveList<A> {
   private readonly places: Place<A>[] = [];
@@ -16,19 +16,19 @@ export class LiveList<A> {
     return this.places.length;
   }
 
-  /** Returns how the value leaves; it may be told to more than once. */
+  /** Adds a value and returns the function that removes it, which may be called more than once. */
   add(value: A): () => void {
     const place: Place<A> = { value, at: this.places.length };
     this.places.push(place);
     return () => this.leave(place);
   }
 
-  /** Those that are there now: the list may change while they are looked at. */
+  /** A snapshot of the current values: the list may change while a caller iterates. */
   values(): readonly A[] {
     return this.places.map(({ value }) => value);
   }
 
-  /** The last one takes the place of the one that leaves. */
+  /** The last value moves into the slot of the removed one. */
   private leave(place: Place<A>): void {
     const { at } = place;
     const last = at === undefined ? undefined : this.places.pop();

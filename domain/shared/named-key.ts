@@ -1,13 +1,13 @@
 import { maxNamedKeyChars } from './limits.ts';
 
 /**
- * A caller's own key or word as an error names it. The cut may leave a part of a secret: the `…` is where that is
- * looked for before the error is sent (`withoutHalves`).
+ * A caller's own key or word as an error quotes it. Truncation may leave part of a secret; `withoutHalves` looks for
+ * one before the `…` before the error is sent.
  */
 export const namedKey = (key: string): string =>
   key.length > maxNamedKeyChars ? `${key.slice(0, maxNamedKeyChars)}…` : key;
 
-/** A place in a body as an error names it, by the keys and indexes that lead there: `messages[0].content`. */
+/** A place in a body as an error names it, by keys and indexes: `messages[0].content`. */
 export const namedPath = (path: readonly (string | number)[]): string =>
   path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))

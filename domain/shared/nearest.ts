@@ -1,6 +1,6 @@
 /**
- * Single-character edits (insert, delete, replace, swap of neighbours) between two words; infinite where it is seen on
- * the way that they are more than `atMost`.
+ * Single-character edits (insert, delete, replace, swap of neighbours) between two words. Returns infinity as soon as
+ * it is clear that there are more than `atMost`.
  */
 export function editDistance(from: string, to: string, atMost = Number.POSITIVE_INFINITY): number {
   const rowOf = () => new Uint32Array(to.length + 1);
@@ -20,7 +20,7 @@ export function editDistance(from: string, to: string, atMost = Number.POSITIVE_
       current[column] = edits;
       fewest = Math.min(fewest, edits);
     }
-    // A row comes from the two before it: it holds nothing smaller than they do.
+    // Each row derives from the two rows before it, so no later value can be smaller than theirs.
     if (fewest > atMost && fewestBefore > atMost) return Number.POSITIVE_INFINITY;
     fewestBefore = fewest;
     [beforePrevious, previous, current] = [previous, current, beforePrevious];
@@ -30,10 +30,10 @@ export function editDistance(from: string, to: string, atMost = Number.POSITIVE_
 
 const at = (row: Uint32Array, column: number): number => row[column] ?? 0;
 
-/** Longer words are no slips of the finger; the cut keeps hostile ones from costing time. */
+/** Longer words are not typing errors. The limit keeps hostile words from costing time. */
 const maxComparedChars = 64;
 
-/** The word with the fewest edits from `word`, if there is one with at most `maxEdits`; of several the first. */
+/** The candidate with the fewest edits from `word`, at most `maxEdits`; on a tie the first. */
 export function nearest(
   word: string,
   candidates: readonly string[],
@@ -43,7 +43,7 @@ export function nearest(
   let best: string | undefined;
   let fewest = maxEdits;
   for (const candidate of candidates) {
-    // As many edits as the lengths differ are needed at least.
+    // The number of edits is at least the difference in length.
     if (Math.abs(cut.length - candidate.length) > fewest) continue;
     const edits = editDistance(cut, candidate);
     if (best === undefined ? edits <= fewest : edits < fewest) {
@@ -54,15 +54,16 @@ export function nearest(
   return best;
 }
 
-/** Words that are ranked: as many take some 20 ms at the worst. */
+/** Candidates that are ranked: this many take at most about 20 ms. */
 export const maxRankedWords = 1000;
 
-/** A shorter word is in too many others to say anything. */
+/** Shorter words occur in too many others to mean anything. */
 const minPartChars = 3;
 
 /**
- * The words nearest to `word`, at most `count`, the nearest first: those that hold it or that it holds, then those with
- * the fewest edits; of equals the first. Case does not matter. Only the first `maxRankedWords` are looked at.
+ * The candidates nearest to `word`, nearest first, at most `count`: first those that contain the word or are contained
+ * in it, then those with the fewest edits; on a tie the first. Case does not matter. Only the first `maxRankedWords`
+ * candidates are considered.
  */
 export function nearestOf(word: string, candidates: readonly string[], count: number): readonly string[] {
   const given = compared(word);
@@ -80,12 +81,12 @@ export function nearestOf(word: string, candidates: readonly string[], count: nu
 
 const compared = (word: string): string => word.slice(0, maxComparedChars).toLowerCase();
 
-/** How far two words are apart; at least `below` where it is not smaller than that. */
+/** The distance between two words. Once it cannot be below `below`, any value of at least `below` is returned. */
 function rankOf(word: string, other: string, below: number): number {
   const difference = Math.abs(word.length - other.length);
   const [shorter, longer] = word.length < other.length ? [word, other] : [other, word];
   if (shorter.length >= minPartChars && longer.includes(shorter)) return difference;
-  // As many edits as the lengths differ are needed at least.
+  // The number of edits is at least the difference in length.
   if (maxComparedChars + difference >= below) return below;
   return maxComparedChars + editDistance(word, other, below - maxComparedChars);
 }

@@ -1,8 +1,8 @@
 import { closingQuote } from './backslashes.ts';
 
 /**
- * Whether the brackets of a text are nested deeper than `levels`; what stands within quotes is none. A text that is no
- * JSON has its brackets, too.
+ * Whether the brackets of a text nest deeper than `levels`. Brackets inside string literals do not count. The text need
+ * not be JSON.
  */
 export function nestsDeeperThan(text: string, levels: number): boolean {
   if (text.length <= levels || !hasMoreOpenersThan(text, levels)) return false;
@@ -23,7 +23,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Without a look at each character: most texts have few brackets, within quotes or not. */
+/** A quick check without a look at each character: most texts have few brackets, quoted or not. */
 function hasMoreOpenersThan(text: string, count: number): boolean {
   let found = 0;
   for (const opener of '{[')

@@ -20,10 +20,10 @@ const isOfNumber = (code: number): boolean =>
   code === plus ||
   (code | lowerCase) === letterE;
 
-/** Whole numbers of so many digits are spelled in one way alone, and any double holds them. */
+/** A whole number with at most this many digits has only one spelling, and any double holds it exactly. */
 const maxPlainDigits = 15;
 
-/** Whether the number, parsed and printed again, would be spelled in another way. */
+/** Whether the number would be spelled differently after being parsed and printed. */
 export function isInexact(digits: string): boolean {
   return (digits.length > maxPlainDigits || !plain.test(digits)) && String(Number(digits)) !== digits;
 }
@@ -34,10 +34,10 @@ const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 export const isNumber = (digits: string): boolean => number.test(digits);
 
-/** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 after it. */
+/** Safely within PostgreSQL's `numeric`, which has 131,072 digits before the point and 16,383 after it. */
 const maxNumberChars = 8000;
 
-/** Whether PostgreSQL's `numeric` can hold the number. */
+/** Whether PostgreSQL's `numeric` is certain to hold the number. */
 export function isHoldable(digits: string): boolean {
   if (digits.length > maxNumberChars) return false;
   const at = Math.max(digits.indexOf('e'), digits.indexOf('E'));

@@ -1,16 +1,18 @@
 import type { Edit } from '../text/text-edits.ts';
 import { utf8Bytes } from '../text/utf8.ts';
 
-/** JSON text that goes upstream: a text as it came in or was made, and what is changed in it. */
+/** JSON text that goes upstream: the text as it came in or was made, and the edits to it. */
 export interface OutboundText {
   readonly before: string;
-  /** In order; they do not overlap. */
+  /** In order, without overlaps. */
   readonly edits: readonly Edit[];
 }
 
 export const unchangedText = (text: string): OutboundText => ({ before: text, edits: [] });
 
-/** The text with its edits made. It is joined without a copy: the engine makes one when the text is looked into. */
+/**
+ * The text with its edits applied. Concatenation copies nothing: the engine makes the copy when the text is first read.
+ */
 export function outboundText({ before, edits }: OutboundText): string {
   let text = '';
   let at = 0;
@@ -23,7 +25,7 @@ export function outboundText({ before, edits }: OutboundText): string {
 
 const encoder = new TextEncoder();
 
-/** The same in UTF-8, in pieces: `utf8` is the text before in UTF-8, of which all that stays is taken as it is. */
+/** The same as pieces of UTF-8. `utf8` is `before` in UTF-8; the unchanged parts are views of it, not copies. */
 export function outboundBytes({ before, edits }: OutboundText, utf8: Uint8Array): readonly Uint8Array[] {
   const place = bytePlaces(before, utf8.length);
   const pieces: Uint8Array[] = [];
@@ -36,11 +38,12 @@ export function outboundBytes({ before, edits }: OutboundText, utf8: Uint8Array)
 }
 
 /**
- * Where the places of a text are in its UTF-8, asked in their order. They are counted from the one before or from the
- * end, whichever is nearer: members that are changed stand at the ends of a body, and the long one between them.
+ * Maps positions in a text to positions in its UTF-8, asked for in ascending order. Each is counted from the previous
+ * one or from the end, whichever is nearer: changed members are usually at either end of a body, with the long one
+ * between them.
  */
 function bytePlaces(text: string, bytes: number): (at: number) => number {
-  // Plain ASCII: a place is a place.
+  // Plain ASCII: positions are the same.
   if (text.length === bytes) return (at) => at;
   let known = { at: 0, byte: 0 };
   return (at) => {

@@ -2,21 +2,20 @@ import { closingQuote, isEscaped } from './backslashes.ts';
 import { maxParsedDepth } from './limits.ts';
 import { nestsDeeperThan } from './nesting.ts';
 
-/** As the engine calls it for each member, with the source text of a number, text or literal. */
+/** Called by the engine for each member, with the source text of a number, string or literal. */
 export type Revive = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
 const engine = JSON as unknown as { parse(text: string, revive?: Revive): unknown };
 
 /**
- * `JSON.parse`, where every key is what its text says. The engine (V8 13 and 14) takes a key that is spelled with an
- * escape for another one, if an object with the same members before it was parsed already: it compares the key that
- * came next there with the text as it is spelled. Behind `{"a":1,"\\":2}` the key of `{"a":1,"\u0062":2}` is a
- * backslash. So the gateway would see another request than the upstream. Keys with escapes are parsed under names
- * without, and get their own in the end.
- *
- * What is nested deeper than {@link maxParsedDepth} is no JSON here. V8 14 writes into memory that it has freed where
- * it finds a text faulty some 4,000 levels deep: later, at any place, the process ends. A text is parsed with a
- * `revive` only when it was without ({@link revived}).
+ * `JSON.parse` with correct keys. V8 13 and 14 can return the wrong key for one that is spelled with an escape: when an
+ * object with the same preceding members was parsed before, V8 compares the key that came next there with the raw
+ * spelling of this one. After `{"a":1,"\\":2}`, the key of `{"a":1,"\u0062":2}` comes out as a backslash. The gateway
+ * would then see a different request than the upstream. So keys with escapes are parsed under names without escapes,
+ * and renamed back afterwards.
+ * Text nested deeper than {@link maxParsedDepth} is rejected as not JSON: where V8 14 finds a syntax error some 4,000
+ * levels deep, it writes into freed memory, and the process crashes at some later point. Text is parsed with a `revive`
+ * only after it was parsed without one ({@link revived}).
  */
 export function parseText(text: string, revive?: Revive): unknown {
   if (nestsDeeperThan(text, maxParsedDepth)) throw new SyntaxError('The text is nested too deep.');
@@ -33,15 +32,16 @@ export function parseText(text: string, revive?: Revive): unknown {
 }
 
 /**
- * `JSON.parse` with a `revive`, of what is JSON. Where the engine (V8 14 of Node 26.10) finds a text of a thousand values
- * to be cut off within a string, a few levels deep, it writes into memory that it has freed, but not without a `revive`.
+ * `JSON.parse` with a `revive`, only for text that is known to be JSON. Where V8 14 (Node 26.10) finds a text of a
+ * thousand values to be truncated inside a string, a few levels deep, it writes into freed memory; without a `revive`
+ * it does not.
  */
 function revived(text: string, revive: Revive): unknown {
   engine.parse(text);
   return engine.parse(text, revive);
 }
 
-/** The first of `#0#`, `#1#` and so on that is nowhere in the text: no key of its own begins like this. */
+/** The first of `#0#`, `#1#` and so on that occurs nowhere in the text, so no key of the text begins with it. */
 function markFor(text: string): string {
   const taken = new Set(Array.from(text.matchAll(/#(\d{1,7})(?=#)/g), ([, number]) => number));
   let number = 0;
@@ -49,15 +49,15 @@ function markFor(text: string): string {
   return `#${number}#`;
 }
 
-/** Where a key stands, with its quotes. */
+/** The position of a key, quotes included. */
 interface KeyPlace {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * False: no key has an escape. It goes from colon to colon, for a body has thousands of quotes and few colons. What
- * looks like a key may lie within a text: `escapedKeys` knows.
+ * False when no key has an escape. It goes from colon to colon, because a body has thousands of quotes and few colons.
+ * What looks like a key may be inside a string; `escapedKeys` finds out.
  */
 function mayHaveEscapedKeys(text: string): boolean {
   if (!text.includes('\\')) return false;
@@ -72,7 +72,7 @@ function mayHaveEscapedKeys(text: string): boolean {
   return false;
 }
 
-/** The keys that have an escape, found from quote to quote. */
+/** The keys that have an escape, found by going from quote to quote. */
 function escapedKeys(text: string): readonly KeyPlace[] {
   const found: KeyPlace[] = [];
   for (let start = text.indexOf('"'); start >= 0; ) {
@@ -83,7 +83,7 @@ function escapedKeys(text: string): readonly KeyPlace[] {
   return found;
 }
 
-/** The text with a name in place of each of these keys, and what those keys are, in their order. */
+/** The text with a placeholder name for each of these keys, and the decoded keys in the same order. */
 function withPlainKeys(text: string, places: readonly KeyPlace[], mark: string) {
   const keys = places.map(({ start, end }) => String(engine.parse(text.slice(start, end))));
   const parts = places.map(

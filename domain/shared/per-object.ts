@@ -1,4 +1,4 @@
-/** `make` once for each object: what follows from configuration alone is not made anew for each request. */
+/** Calls `make` once per object, so that what follows from configuration alone is not rebuilt for each request. */
 export function perObject<K extends object, V>(make: (of: K) => V): (of: K) => V {
   const made = new WeakMap<K, { readonly value: V }>();
   return (of) => {

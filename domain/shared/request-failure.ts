@@ -1,9 +1,12 @@
 import { type ErrorCode, errorStatus, type GatewayError, type Outcome, outcomeOf } from './gateway-error.ts';
 
-/** What a request that did not end well, its log row and its attempt are found under. */
+/** The code of a request that failed or was abandoned, by which its log row and its attempt are found. */
 export type EndCode = ErrorCode | 'client_closed';
 
-/** Why a request did not end well. Nobody is there to be told that the caller left: logs, metrics and payloads are. */
+/**
+ * Why a request failed or was abandoned. No caller is left to receive `client_closed`; logs, metrics and payloads
+ * record it.
+ */
 export type RequestFailure = GatewayError | ClientClosed;
 
 interface ClientClosed {
@@ -11,16 +14,16 @@ interface ClientClosed {
   readonly message: string;
 }
 
-/** What the runtime calls the fault of the connection to the upstream. */
+/** The runtime's code for the fault of the upstream connection. */
 export const faultCodeOf = (failure: RequestFailure | undefined): string | undefined =>
   failure === undefined || failure.code === 'client_closed' ? undefined : failure.upstream?.faultCode;
 
 export const clientClosed: ClientClosed = { code: 'client_closed', message: 'The caller left.' };
 
-/** A caller that left is logged with status 499. */
+/** A client disconnect is logged with status 499. */
 const clientClosedStatus = 499;
 
-/** The statuses of logged requests that failed: those from one on, but for that of callers who left (rule 35.25). */
+/** The logged statuses that count as failures: from 400 up, except that of a client disconnect (rule 35.25). */
 export const errorStatuses = { from: 400, except: clientClosedStatus };
 
 export const isFailed = (statusCode: number): boolean =>

@@ -1,8 +1,8 @@
 import type { UpstreamLabels } from './gateway-error.ts';
 
 /**
- * How an input ended: by itself, or by a fault that `reason` tells in words fit for a caller. `status` is the one
- * that the fault has in logs (504: a time-out); 502 unless given.
+ * How an input ended: normally, or by a fault. `reason` is safe to show to callers. `status` is the fault's status in
+ * logs (504 for a timeout); 502 unless given.
  */
 export type Ending =
   | { readonly kind: 'eof' }
@@ -15,21 +15,21 @@ export type Ending =
     };
 
 /**
- * A stream rule as a step function. `step` and `end` never throw, and `end` is called once, after the last
- * input: that is where a premature end is judged. A state may hold a private buffer that `step` extends in
- * place, as long as nobody else holds that state.
+ * A stream rule as a step function. `step` and `end` never throw. `end` is called once, after the last input, and
+ * decides whether the end was premature. A state may own a private buffer that `step` extends in place, as long as
+ * nothing else holds that state.
  */
 export interface StreamMachine<S, I, O> {
   readonly start: () => S;
   readonly step: (state: S, input: I) => readonly [S, readonly O[]];
   readonly end: (state: S, ending: Ending) => readonly O[];
-  /** The ending for the machine behind it, where what was read tells more of it. */
+  /** The ending for the next machine, when the input says more about it. */
   readonly ending?: (state: S, ending: Ending) => Ending;
-  /** Bytes of an input that is not complete yet; a machine without this keeps none. */
+  /** Bytes of incomplete input that are buffered. A machine without this method buffers none. */
   readonly holds?: (state: S) => number;
 }
 
-/** A machine whose state is hidden: all that is left is how to begin a run of it. */
+/** A machine with its state type hidden: it can only be started. */
 export interface Sealed<I, O> {
   readonly begin: () => Run<I, O>;
 }
@@ -37,9 +37,9 @@ export interface Sealed<I, O> {
 export interface Run<I, O> {
   push(input: I): readonly O[];
   end(ending: Ending): readonly O[];
-  /** The ending for whoever reads the outputs. */
+  /** The ending for the reader of the outputs. */
   ending(ending: Ending): Ending;
-  /** Bytes of an input that is not complete yet. */
+  /** Bytes of incomplete input that are buffered. */
   holds(): number;
 }
 
@@ -59,7 +59,7 @@ export const seal = <S, I, O>(machine: StreamMachine<S, I, O>): Sealed<I, O> => 
   },
 });
 
-/** What the first machine puts out is what the second one takes in. */
+/** Feeds the outputs of the first machine into the second. */
 export const andThen = <I, M, O>(first: Sealed<I, M>, second: Sealed<M, O>): Sealed<I, O> => ({
   begin: () => {
     const head = first.begin();

@@ -1,6 +1,6 @@
 /**
- * One frame of a stream that is text: a server-sent event, a line, an element of an array. `wire` is the very bytes it
- * came in, blank line and all; `event` is its name, where the framing knows names.
+ * One frame of a text stream: a server-sent event, a line, or an element of an array. `wire` is the exact bytes that
+ * came in, including the blank line. `event` is its name, in framings that have names.
  */
 export type TextFrame =
   | {
@@ -9,5 +9,5 @@ export type TextFrame =
       readonly data: string;
       readonly wire: Uint8Array;
     }
-  /** A frame over one of the bounds of an event (`maxStreamEventBytes` and its like); nothing comes after it. */
+  /** A frame over one of the limits of an event, such as `maxStreamEventBytes`. Nothing follows it. */
   | { readonly kind: 'oversize' };

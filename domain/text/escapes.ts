@@ -4,26 +4,26 @@ const backslash = 0x5c;
 const slash = 0x2f;
 const letterU = 0x75;
 
-/** What is known of the escapes in a literal. */
+/** What is known about the escapes in a JSON string literal. */
 export interface Spelling {
-  /** UTF-16 units by which it is longer than its content and its quotes. */
+  /** UTF-16 units by which the literal is longer than its content plus its quotes. */
   readonly spare: number;
-  /** It has `\u` escapes, or what looks like one. */
+  /** The literal has `\u` escapes, or something that looks like one. */
   readonly hasNumbers: boolean;
-  /** It has slashes behind a backslash, where JSON needs none. */
+  /** The literal has slashes escaped with a backslash, which JSON does not need. */
   readonly hasSlashes: boolean;
 }
 
-/** Units by which a `\u` escape is longer than its character; any other escape is longer by one. */
+/** UTF-16 units by which a `\u` escape is longer than its character. Any other escape is longer by one. */
 const unicodeSpare = 5;
 
-/** The escapes in a text, as they are seen one after the other. */
+/** Collects the escapes of a text, one after the other. */
 export class Escapes implements Spelling {
   spare = 0;
   hasNumbers = false;
   hasSlashes = false;
 
-  /** The escape that begins at `at`. */
+  /** Notes the escape that begins at `at`. */
   see(text: string, at: number): void {
     const code = text.charCodeAt(at + 1);
     this.spare += code === letterU ? unicodeSpare : 1;
@@ -33,7 +33,7 @@ export class Escapes implements Spelling {
   }
 }
 
-/** The escapes of a literal, or of a part of one that cuts none. */
+/** The escapes of a literal, or of a part of one that splits no escape. */
 export function escapesOf(literal: string): Spelling {
   const escapes = new Escapes();
   for (let at = backslashFrom(literal, 0); at < literal.length; at = backslashFrom(literal, at + 2))

@@ -1,13 +1,13 @@
-/** Looks for many short texts in one text; `found` gets the index of each that is there, once for each place. */
+/** Searches one text for many short texts. `found` is called with the index of each one found, once per occurrence. */
 export type FindAny = (text: string, found: (index: number) => void) => void;
 
-/** Characters that are hashed together: with three, few places of an ordinary text hash like the end of a pattern. */
+/** Characters that are hashed together. With three, few positions in ordinary text hash like the end of a pattern. */
 const gram = 3;
 
 /**
  * The multi-pattern search of Wu and Manber: a hash of the last `gram` characters of a window says how far the window
- * may move before any pattern can end in it. So the time does not grow with the number of patterns. Each pattern has at
- * least `gram` characters.
+ * may move before any pattern can end in it. The time therefore does not grow with the number of patterns. Each pattern
+ * must have at least `gram` characters.
  */
 export function findAny(texts: readonly string[]): FindAny {
   const least = Math.min(...texts.map(({ length }) => length));
@@ -33,7 +33,7 @@ export function findAny(texts: readonly string[]): FindAny {
   };
 }
 
-/** Hash values; two grams that share one cost a comparison more, and hide nothing. */
+/** Number of hash values. Grams that collide cost an extra comparison and never hide a match. */
 const buckets = 1 << 15;
 
 const bucketOf = (text: string, at: number): number =>

@@ -5,13 +5,16 @@ import { hiddenStart } from './urls.ts';
 const blanks = '[\\s\\\\nrt]*';
 
 /**
- * Finds the colon after a key that ends in one of `endings`, with the closing quote and blanks before it. A key with
- * escapes may be any key. The pattern starts at the colon and looks behind: a text has far fewer colons than letters.
+ * Matches the colon after a key that ends in one of `endings`; a look-behind checks the key, its closing quote and
+ * white space. A key with escapes may be any key, so it matches. The pattern starts at the colon because a text has far
+ * fewer colons than letters.
  */
 export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
-/** False: {@link keyEnd} finds nothing, whatever the endings. It looks at colons alone, and never twice at a blank. */
+/**
+ * False when {@link keyEnd} finds nothing, whatever the endings. It looks only at colons, and at no white space twice.
+ */
 export function hasKey(text: string): boolean {
   for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
     let at = colon - 1;
@@ -27,24 +30,27 @@ const asciiBlanks: ReadonlySet<number> = new Set(
 );
 const mayBeBlank = (code: number): boolean => code > 0x7f || asciiBlanks.has(code);
 
-/** Finds a member whose key ends in one of `endings` and whose value is `true`. */
+/** Matches a member whose key ends in one of `endings` and whose value is `true`. */
 export const trueMember = (endings: string): RegExp =>
   new RegExp(`${keyEnd(endings).source}${blanks}true`, 'i');
 
 const scalar = /[^\s,}\]"\\]+/y;
 
-/** Characters of a known key, escapes included: the longest has 19, and an escape such as `\u0061` takes six. */
+/**
+ * Characters of a known key, escapes included: the longest listed key has 19, and an escape such as `\u0061` takes six.
+ */
 const maxKeyChars = 256;
 
-/** The edits in a value, and where the search goes on behind it. */
+/** The edits in a value, and where the search continues after it. */
 interface Found {
   readonly edits: readonly Edit[];
   readonly end: number;
 }
 
 /**
- * The edits in the values of all members of a known kind; `editsOf` gets the kind, where the value begins, and how many
- * backslashes escape its quotes. Behind `maxKnownMembers` of them the rest of the text becomes the marker.
+ * The edits in the values of all members of a known kind. `editsOf` is called with the kind, where the value begins,
+ * and how many backslashes escape its quotes. After `maxKnownMembers` of them, the rest of the text is replaced by the
+ * marker.
  */
 export function memberEdits<Kind>(
   text: string,
@@ -70,14 +76,14 @@ export function memberEdits<Kind>(
   return edits;
 }
 
-/** The key whose closing quote is at `quote`; empty when it is too long to be a known key. */
+/** The key whose closing quote is at `quote`, or an empty string when it is too long to be a known key. */
 function keyBefore(text: string, quote: number): string {
   const open = text.lastIndexOf('"', quote - 1);
   if (open < 0 || open === quote || quote - open > maxKeyChars) return '';
   return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
 
-/** Replaces escapes that JSON allows and does not need. */
+/** Decodes escapes that JSON allows but does not need. */
 const unescaped = (text: string): string =>
   text.includes('\\')
     ? text.replace(/\\+u00([2-7][\da-f])/gi, (escape, hex: string) => {
@@ -86,7 +92,7 @@ const unescaped = (text: string): string =>
       })
     : text;
 
-/** The position after blanks, also after escaped ones as JSON inside JSON has them: `\n`, `\\n`. */
+/** The position after white space, including the escaped white space of JSON inside JSON: `\n`, `\\n`. */
 function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
@@ -113,16 +119,16 @@ function backslashesBefore(text: string, at: number, from: number): number {
   return at - start;
 }
 
-/** A string's end: of what it holds, and after its closing quote. */
+/** Where a string's content ends, and the position after its closing quote. */
 interface StringEnd {
   readonly inner: number;
   readonly end: number;
 }
 
 /**
- * Where a string ends whose quotes are escaped by `level` backslashes. JSON inside JSON doubles them and adds one: a
- * quote closes when an even number of backslashes of its own level stands before it, and a quote of a level further
- * out ends all that is inside. A string that was cut off ends with the text.
+ * Finds the end of a string whose quotes are escaped by `level` backslashes. JSON inside JSON doubles the backslashes
+ * and adds one. A quote closes the string when an even number of backslashes of its own level precedes it. A quote of
+ * an outer level ends everything inside. A truncated string ends with the text.
  */
 function stringEnd(text: string, from: number, level: number): StringEnd {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
@@ -136,7 +142,7 @@ function stringEnd(text: string, from: number, level: number): StringEnd {
 const closes = (slashes: number, level: number): boolean =>
   slashes >= level && (slashes - level) % (2 * level + 2) === 0;
 
-/** A value becomes the marker: inside its own quotes when it is a string, else as a string with new quotes. */
+/** Replaces a value with the marker: inside its quotes when it is a string, otherwise as a new string with quotes. */
 export function redactedValue(text: string, from: number, level: number): Found {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
@@ -151,7 +157,7 @@ export function redactedValue(text: string, from: number, level: number): Found 
 
 type OnString = (from: number, inner: number) => void;
 
-/** Where a value ends; `onString` gets each string in it on the way. */
+/** Where a value ends. `onString` is called with each string in it. */
 export function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
@@ -168,7 +174,7 @@ function scalarEnd(text: string, from: number): number {
   return scalar.test(text) ? scalar.lastIndex : from;
 }
 
-/** An opening quote: how many backslashes escape it, and where it ends. */
+/** An opening quote: how many backslashes escape it, and the position after it. */
 interface Quote {
   readonly level: number;
   readonly end: number;
@@ -179,7 +185,7 @@ function quoteAt(text: string, at: number): Quote | undefined {
   return text[at + level] === '"' ? { level, end: at + level + 1 } : undefined;
 }
 
-/** Where an array or object ends; one that was cut off ends with the text. */
+/** Where an array or object ends. A truncated one ends with the text. */
 function bracketsEnd(text: string, from: number, level: number, onString?: OnString): number {
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {
@@ -200,7 +206,7 @@ function bracketsEnd(text: string, from: number, level: number, onString?: OnStr
   return text.length;
 }
 
-/** A URL as it may be shown, or the URLs of an array. */
+/** The edits that make a URL, or the URLs of an array, safe to keep. */
 export function shownUrls(text: string, from: number, shown: (url: string) => string): Found {
   const isArray = text[from] === '[';
   const edits: Edit[] = [];
@@ -216,7 +222,7 @@ export function shownUrls(text: string, from: number, shown: (url: string) => st
   return { edits, end };
 }
 
-/** A URL has no quote before its query. A string that has one is something else, and the search goes on inside it. */
+/** A URL has no quote before its query. A string that has one is something else, and the search continues inside it. */
 function shownUrl(text: string, { level, end: from }: Quote, shown: (url: string) => string): Found {
   const next = text.indexOf('"', from);
   const slashes = next < 0 ? 0 : backslashesBefore(text, next, from);

@@ -12,13 +12,13 @@ import {
 } from './written.ts';
 import { utf8Bytes } from './utf8.ts';
 
-/** Whether a printed text has no more than so many bytes of UTF-8. */
+/** Whether a printed text takes at most this many bytes of UTF-8. */
 export const fitsIn = (text: string, maxBytes: number): boolean =>
   text.length * maxBytesPerUnit <= maxBytes || utf8Bytes(text, maxBytes) <= maxBytes;
 
 const maxBytesPerUnit = 3;
 
-/** Characters that a value takes as it came, at least; counted until there are more than `limit`. */
+/** A lower bound on the characters that a value takes when printed as it came. Counting stops above `limit`. */
 export function leastChars(value: Written, limit: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (value instanceof Quoted) return value.literal.length;
@@ -31,10 +31,10 @@ export function leastChars(value: Written, limit: number): number {
   return chars;
 }
 
-/** UTF-8 bytes of a value as it is printed tight, counted until there are more than `limit`. */
+/** UTF-8 bytes of a value printed tight. Counting stops above `limit`. */
 export type PrintedSize = (value: Written) => number;
 
-/** Sizes of containers are kept: each is counted once, however often it is asked for. */
+/** Sizes of arrays and objects are cached, so that each is counted once. */
 export function printedSizes(limit: number): PrintedSize {
   const known = new Map<Written, number>();
   const size: PrintedSize = (value) => {
@@ -64,7 +64,10 @@ export function printedSizes(limit: number): PrintedSize {
   return size;
 }
 
-/** Characters that are encoded at once rather than part by part. What is nested in them may be counted again. */
+/**
+ * A span of at most this many characters is encoded at once instead of part by part. Values nested in it may be counted
+ * again.
+ */
 const shortSpan = 4096;
 
 const shortSpanSize = (span: Span | undefined): number | undefined =>
@@ -76,7 +79,7 @@ const shortSpanSize = (span: Span | undefined): number | undefined =>
 export const memberSize = (key: string, value: number, limit: number): number =>
   textSize(key, limit) + 2 + value;
 
-/** Bytes of a text with its quotes; one that is over the limit by its length alone is not looked at. */
+/** Bytes of a string with its quotes. One whose length alone exceeds the limit is not examined. */
 export function textSize(text: Text, limit: number): number {
   if (text instanceof Quoted)
     return text.literal.length > limit ? text.literal.length : utf8Bytes(text.literal, limit);

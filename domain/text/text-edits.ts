@@ -1,14 +1,14 @@
-/** Stands where something was that must not be kept or shown. */
+/** Replaces anything that must not be kept or shown. */
 export const marker = '[REDACTED]';
 
-/** A part of a text, `from` inclusive and `to` exclusive, and what is to stand there. */
+/** Replaces a part of a text, `from` inclusive and `to` exclusive, by another text. */
 export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly by: string;
 }
 
-/** The text with its edits made; they are in order and do not overlap. */
+/** The text with its edits applied. They are in order and do not overlap. */
 export function edited(text: string, edits: readonly Edit[]): string {
   if (edits.length === 0) return text;
   const parts: string[] = [];
@@ -22,8 +22,8 @@ export function edited(text: string, edits: readonly Edit[]): string {
 }
 
 /**
- * One text that came in pieces, with its edits made: what replaces a part stands in the piece in which the part
- * began, and the rest of each piece stays as it is.
+ * Edits one text that came in pieces. A replacement goes into the piece in which the replaced part began; the rest of
+ * each piece stays as it is.
  */
 export function editedPieces(pieces: readonly string[], edits: readonly Edit[]): readonly string[] {
   let start = 0;
@@ -47,10 +47,12 @@ export function editedPieces(pieces: readonly string[], edits: readonly Edit[]):
   });
 }
 
-/** Rounds after which rules are stable: the second already finds nothing, unless a text only looks like JSON. */
+/**
+ * Rounds after which the rules are stable. The second round already finds nothing, unless a text only looks like JSON.
+ */
 const maxRounds = 8;
 
-/** The rules applied until they change nothing, so that applying them again to what is kept changes nothing either. */
+/** Applies the rules until they change nothing, so that applying them to the result again changes nothing either. */
 export function untilStable<A>(value: A, rules: (value: A) => A, same: (a: A, b: A) => boolean): A {
   let before = value;
   for (let round = 0; round < maxRounds; round += 1) {

@@ -1,8 +1,8 @@
 import { type Edit, marker } from './text-edits.ts';
 
 /**
- * What the URLs in a text must not show: each keeps scheme, host, port and path. JSON inside a text may spell their
- * `://` as `:\/\/`. Linear, whatever a caller makes an upstream say.
+ * Edits that leave only scheme, host, port and path of the URLs in a text. JSON inside a text may spell `://` as
+ * `:\/\/`. Takes linear time, whatever text a caller makes an upstream send.
  */
 export function urlEdits(text: string): readonly Edit[] {
   const edits: Edit[] = [];
@@ -23,7 +23,7 @@ const urlTail = /[^\s"<>]*/y;
 const quotedScheme = /'[a-z][a-z0-9+.-]{0,31}$/i;
 const innerApostrophe = /'[\w%&=]/y;
 
-/** An apostrophe may be part of a query; one that closes a quoted URL is not. */
+/** Where a URL ends. An apostrophe may be part of its query, but not one that closes a quoted URL. */
 function urlEnd(text: string, start: number, from: number): number {
   urlTail.lastIndex = from;
   urlTail.test(text);
@@ -37,8 +37,8 @@ function urlEnd(text: string, start: number, from: number): number {
 }
 
 /**
- * A URL, or one from its `://` or `//` on: scheme, host, port and path stay, the query becomes the marker, userinfo and
- * fragment go. A path may hold a URL of its own.
+ * A URL, or the part of one from its `://` or `//` on, with scheme, host, port and path kept, the query replaced by the
+ * marker, and userinfo and fragment removed. A path may contain another URL.
  */
 export function withoutSecretParts(tail: string): string {
   const hidden = hiddenStart.exec(tail);
@@ -49,11 +49,11 @@ export function withoutSecretParts(tail: string): string {
   return shown + query + tail.slice(tail.length - closingBackslashes(tail));
 }
 
-/** Where a query or a fragment begins, also as JSON may spell it. */
+/** Where a query or a fragment begins, including the `\u` escapes that JSON may use for it. */
 export const hiddenStart = /[?#]|\\u00(?:3[fF]|23)/;
 const userinfo = /((?:^\s*|:)\\*\/\\*\/)[^/]*@/g;
 
-/** Backslashes at the end escape what comes after them: they are no part of the URL. */
+/** Backslashes at the end escape what follows the URL and are not part of it. */
 function closingBackslashes(text: string): number {
   let start = text.length;
   while (text[start - 1] === '\\') start -= 1;

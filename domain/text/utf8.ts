@@ -1,9 +1,9 @@
 const encoder = new TextEncoder();
 
-/** Where texts are encoded to be measured; nothing stays in it. */
+/** Scratch space for encoding texts in order to measure them. Its content is never read. */
 const room = new Uint8Array(16 * 1024);
 
-/** Each of its characters is one byte of UTF-8. */
+/** Whether each character of the text is one byte of UTF-8. */
 export function isAscii(text: string): boolean {
   for (let at = 0; at < text.length; ) {
     const { read, written } = encoder.encodeInto(from(text, at), room);
@@ -16,8 +16,7 @@ export function isAscii(text: string): boolean {
 const from = (text: string, at: number): string => (at === 0 ? text : text.slice(at));
 
 /**
- * Bytes of UTF-8 of a text, counted until there are more than `limit`. Encoding a text costs a tenth of looking at its
- * characters one by one.
+ * UTF-8 bytes of a text. Counting stops above `limit`. Encoding costs a tenth of examining the characters one by one.
  */
 export function utf8Bytes(text: string, limit: number): number {
   let bytes = 0;
@@ -29,7 +28,7 @@ export function utf8Bytes(text: string, limit: number): number {
   return bytes;
 }
 
-/** How much of the beginning of a text has at most so many bytes of UTF-8, in UTF-16 units; no character is cut. */
+/** How many UTF-16 units from the start of a text fit into this many bytes of UTF-8, without splitting a character. */
 export function unitsWithin(text: string, bytes: number): number {
   let at = 0;
   let left = bytes;
@@ -39,7 +38,7 @@ export function unitsWithin(text: string, bytes: number): number {
     at += read;
     left -= written;
   }
-  // The engine stops before a last character of two bytes, though there is room for it.
+  // The engine stops before a final character of two bytes even when there is room for it.
   for (let size = bytesAt(text, at); size <= left; size = bytesAt(text, at)) {
     at += size === 4 ? 2 : 1;
     left -= size;
@@ -47,7 +46,7 @@ export function unitsWithin(text: string, bytes: number): number {
   return at;
 }
 
-/** Bytes of the character at `at`; behind the last one there is no end of them. */
+/** Bytes of the character at `at`; infinity at the end of the text. */
 function bytesAt(text: string, at: number): number {
   const code = text.codePointAt(at) ?? Number.POSITIVE_INFINITY;
   if (code < 0x80) return 1;

@@ -2,22 +2,22 @@ import type { Spelling } from './escapes.ts';
 import { isAscii } from './utf8.ts';
 
 /**
- * JSON as it was written: numbers are their digits, members stand in their order, and a repeated key stands there as
- * often as it came. An array or object that no rule touched knows the text that it was read from.
+ * JSON as it was written: numbers keep their digits, members keep their order, and a repeated key stays repeated. An
+ * array or object that no rule changed knows the text that it was read from.
  */
 export type Written = null | boolean | Text | Digits | Items | Members;
 
-/** A text that was written without escapes or made by a rule, or one as it was written. */
+/** A string: decoded when it was written without escapes or made by a rule, otherwise as it was written. */
 export type Text = string | Quoted;
 
 /**
- * A text as it was written, with its quotes and escapes. It is decoded only when a rule needs its content: most never
- * are.
+ * A string as it was written, with its quotes and escapes. It is decoded only when a rule needs its content, which is
+ * rare.
  */
 export class Quoted {
   readonly literal: string;
   readonly spelling: Spelling;
-  /** JSON inside the text may hold something that a rule hides. */
+  /** JSON inside the string may contain something that a rule hides. */
   readonly mayHide: boolean;
   private text: string | undefined;
 
@@ -36,7 +36,7 @@ export class Quoted {
 export const isText = (value: Written | undefined): value is Text =>
   typeof value === 'string' || value instanceof Quoted;
 
-/** The content of a text, without quotes and escapes. */
+/** The content of a string, without quotes and escapes. */
 export const decodedText = (text: Text): string => (typeof text === 'string' ? text : text.decoded);
 
 /** A number as it was written. */
@@ -48,14 +48,14 @@ export class Digits {
   }
 }
 
-/** A JSON text that was parsed. */
+/** A parsed JSON text. */
 export class SourceText {
   readonly text: string;
-  /** There is white space between its tokens. */
+  /** The text has white space between tokens. */
   hasBlanks = false;
-  /** It has `\u` escapes, or what looks like one. */
+  /** The text has `\u` escapes, or something that looks like one. */
   hasNumbers = false;
-  /** A key has slashes behind a backslash: keys are printed anew, without. */
+  /** Some key has slashes escaped with a backslash. Keys are printed without such escapes. */
   hasSlashedKeys = false;
   private ascii: boolean | undefined;
 
@@ -63,30 +63,32 @@ export class SourceText {
     this.text = text;
   }
 
-  /** It is its own tight print. */
+  /** The text equals its tight print. */
   get isTight(): boolean {
     return !this.hasBlanks && !this.hasNumbers && !this.hasSlashedKeys;
   }
 
-  /** Each character is one byte: its length is its size. */
+  /** Each character is one byte, so the length is the size. */
   get isAscii(): boolean {
     this.ascii ??= isAscii(this.text);
     return this.ascii;
   }
 }
 
-/** Where in which text an array or object stands as it is; undefined: it was read from none, or changed. */
+/**
+ * The part of a source text that an array or object was read from. There is none when it was made or changed by a rule.
+ */
 export interface Span {
   readonly source: SourceText;
   readonly from: number;
   readonly to: number;
 }
 
-/** What is known of all values in an array or object. Of one that a rule made nothing is known. */
+/** What is known about all values in an array or object. Nothing is known about one that a rule made. */
 export interface Notes {
   /** A built-in rule may find something to hide. */
   readonly mayHide: boolean;
-  /** A text may be long enough to be cut off. */
+  /** A string may be long enough to be truncated. */
   readonly mayBeLong: boolean;
 }
 
@@ -118,13 +120,13 @@ export class Members {
   }
 }
 
-/** Of a key that is repeated the last one counts, as for every reader of JSON. */
+/** The value of a key. When a key is repeated the last one counts, as for JSON parsers. */
 export function valueAt({ keys, values }: Members, key: string): Written | undefined {
   const index = keys.lastIndexOf(key);
   return index < 0 ? undefined : values[index];
 }
 
-/** The array with its items changed; the same array when no item was. */
+/** The array with `change` applied to its items, or the same array when no item changed. */
 export function changedItems(array: Items, change: (item: Written) => Written): Items {
   const { items } = array;
   let copy: Written[] | undefined;
@@ -136,7 +138,7 @@ export function changedItems(array: Items, change: (item: Written) => Written): 
   return copy === undefined ? array : new Items(copy);
 }
 
-/** The object with its members changed; the same object when no member was. */
+/** The object with `change` applied to its members, or the same object when no member changed. */
 export function changedMembers(object: Members, change: (value: Written, key: string) => Written): Members {
   const { keys, values } = object;
   let copy: Written[] | undefined;
@@ -149,16 +151,16 @@ export function changedMembers(object: Members, change: (value: Written, key: st
 }
 
 /**
- * How a value is printed. `as it came`: what no rule changed is printed as the text that it was parsed from. `tight`:
- * without white space between tokens, and without `\u` escapes that JSON does not need.
+ * How a value is printed. `as it came`: whatever no rule changed is printed as the text that it was parsed from.
+ * `tight`: without white space between tokens, and without `\u` escapes that JSON does not need.
  */
 export type Print = 'as it came' | 'tight';
 
-/** The span whose text is the print of an array or object; undefined: it is printed from what is in it. */
+/** The span whose text is the print of an array or object, or `undefined` when it must be printed from its parts. */
 export const printedSpan = ({ span }: Items | Members, print: Print): Span | undefined =>
   span !== undefined && (print === 'as it came' || span.source.isTight) ? span : undefined;
 
-/** The text whose print is that of a text. */
+/** The string to print instead of this one: decoded when a tight print would spell it differently. */
 export const printedText = (text: Text, print: Print): Text =>
   print === 'tight' && text instanceof Quoted && text.spelling.hasNumbers ? decodedText(text) : text;
 
@@ -174,7 +176,7 @@ export function printed(value: Written, print: Print): string {
 
 const literalOf = (text: Text): string => (text instanceof Quoted ? text.literal : JSON.stringify(text));
 
-/** Texts are added up: an engine copies them once, when the whole is read. */
+/** Builds the print by concatenation, which the engine copies only once, when the whole is read. */
 function printedItems({ items }: Items, print: Print): string {
   let text = '[';
   for (let index = 0; index < items.length; index += 1)
