@@ -15,16 +15,16 @@ import { reportedUsage } from './observe-chat.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 import { reportedFailure } from './chat-failure.ts';
 
-/** A whole chat completion: what it says, and the text to send when a rule changed it. */
+/** A whole chat completion: its value, and the text to send when a rule changed it. */
 interface ChatCompletion {
   readonly value: JsonObject;
-  /** Absent when no rule touched the answer: then the upstream's bytes go out as they came. */
+  /** Absent when no rule changed the answer: the upstream's bytes then go out as they came. */
   readonly rewritten: string | undefined;
 }
 
 /**
- * Reads an upstream's unary answer. An error under status 200 is one, wherever it is told, and so is anything that is
- * no chat completion.
+ * Reads an upstream's unary answer. An error under status 200 counts as an error wherever it is reported, and so does
+ * anything that is not a chat completion.
  */
 export function readChatCompletion(
   text: string,

@@ -3,8 +3,8 @@ import { isBareError, isNamedError, saysError } from '../upstream/error-shapes.t
 import { upstreamMessage } from '../upstream/upstream-words.ts';
 
 /**
- * The failure that an upstream tells in its answer, or in a chunk of it, as the object that holds its words: at the top,
- * in a choice, or, as text alone, in `x_groq`, where it says why a stream was stopped early.
+ * The failure that an upstream reports in an answer or a chunk, as the object that contains its message. It may be at
+ * the top, in a choice, or, as plain text, in `x_groq`, which says why a stream was stopped early.
  */
 export function reportedFailure(answer: JsonObject): JsonObject | undefined {
   const { choices, error, usage } = answer;
@@ -17,11 +17,11 @@ export function reportedFailure(answer: JsonObject): JsonObject | undefined {
   return isString(reason) && reason !== '' ? { error: reason } : undefined;
 }
 
-/** A choice that has failed says why in an object, or in any form beside a finish reason that says that it has. */
+/** A failed choice has an error object, or an error in any form together with the finish reason `error`. */
 const isFailed = ({ error, finish_reason }: JsonObject): boolean =>
   finish_reason === 'error' ? !isAbsent(error) : isObject(error) && saysError(error);
 
-/** In the place of an answer stands an error without an envelope, or a status that is none of success, with its words. */
+/** The answer consists of an error without an envelope, or of a status other than success with a message. */
 function failsAlone(answer: JsonObject): boolean {
   const { choices, base_resp: status } = answer;
   if (objectsOf(choices).length > 0) return false;

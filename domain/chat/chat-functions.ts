@@ -5,16 +5,16 @@ import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 
-/** A function that a chat body speaks of: in a tool, a call or a choice. */
+/** The function of a tool, a call or a `tool_choice` in a chat body. */
 export interface ChatFunction {
   readonly name: string;
-  /** All that is said of it. */
+  /** All members of the `function` object. */
   readonly members: JsonObject;
 }
 
 type Read<A> = Either<GatewayError, A>;
 
-/** The function of what was found to be of the type `function`. */
+/** The function of an object whose type is known to be `function`. */
 function functionOf({ function: members }: JsonObject, path: string): Read<ChatFunction> {
   const at = `${path}.function`;
   if (!isObject(members)) return E.left(fieldError(at, 'must be an object.'));
@@ -24,7 +24,7 @@ function functionOf({ function: members }: JsonObject, path: string): Read<ChatF
   );
 }
 
-/** Of a tool, which need not say its type beside its function: any other type is one that some providers host. */
+/** The function of a tool, which needs no type beside a function. Other types are tools that some providers host. */
 export function offeredFunction(
   tool: JsonObject,
   path: string,
@@ -39,16 +39,16 @@ export function offeredFunction(
     : E.left(fieldError(`${path}.function.parameters`, 'must be an object.'));
 }
 
-/** Of a call or a choice, which need not say its type. */
+/** The function of a call or a `tool_choice`, which may omit its type. */
 export const calledFunction = (call: JsonObject, path: string): Read<ChatFunction> =>
   isAbsent(call['type']) || call['type'] === 'function' ? functionOf(call, path) : foreignType(call, path);
 
 const words = ['auto', 'none', 'required'] as const;
 
-/** What a chat body says of the choice among its tools: a word, or the one function that is to be called. */
+/** The `tool_choice` of a chat body: a word, or the one function to call. */
 type ChosenTool = (typeof words)[number] | ChatFunction;
 
-/** Undefined: the caller leaves it open. */
+/** `undefined` when the caller makes no choice. */
 export function chosenTool(choice: Json | undefined): Read<ChosenTool | undefined> {
   if (isAbsent(choice)) return E.right(undefined);
   if (isObject(choice)) return calledFunction(choice, 'tool_choice');
@@ -59,8 +59,9 @@ export function chosenTool(choice: Json | undefined): Read<ChosenTool | undefine
 }
 
 /**
- * Why an upstream that has no word for it cannot ask for one call at a time; undefined: nobody asks for it, or the choice
- * leaves one function, which is asked for one call already. Clients send both where an answer follows a schema by a tool.
+ * The error for an upstream that cannot be told to make one call at a time. `undefined` when the caller does not ask
+ * for that, or when the choice leaves one function, which already asks for a single call. Clients send both when a tool
+ * enforces a schema on the answer.
  */
 export function singleCallFault(body: JsonObject): GatewayError | undefined {
   const { parallel_tool_calls: parallel, tool_choice: choice, tools } = body;

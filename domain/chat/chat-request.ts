@@ -17,7 +17,7 @@ import type { Watched } from '../shared/json-scan.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 
 const part: Watched = { image_url: {}, video_url: {}, input_audio: {}, file: {} };
-/** What platforms and the gateway say of a call or an image, and read again when it is sent back. */
+/** What platforms and the gateway add to a call or an image, and read again when a caller sends it back. */
 const extras: Watched = {
   extra_content: { google: {} },
   provider_metadata: { cloud_a_platform: { reasoning: { '*': {} } } },
@@ -45,7 +45,7 @@ export const chatWatched: Watched = {
   ...platformWatched,
 };
 
-/** Checks what the gateway reasons about; everything else in the body is the upstream's business. */
+/** Checks what the gateway reasons about. Everything else in the body is left to the upstream. */
 export function readChatRequest(document: JsonDocument): Either<GatewayError, GenerationRequest> {
   const body = document.value;
   const { messages } = body;
@@ -84,7 +84,7 @@ export const chatShapes: FieldShapes = [
   ['response_format', anObject],
 ];
 
-/** Images, videos and documents, in every spelling in use: models see the pages of a document. */
+/** Images, videos and documents, in every spelling in use. Documents count because models see their pages. */
 const visualParts: ReadonlySet<Json | undefined> = new Set([
   'image_url',
   'input_image',
@@ -97,7 +97,7 @@ const visualParts: ReadonlySet<Json | undefined> = new Set([
   'document',
 ]);
 
-/** Images of the assistant's own stand beside its content. */
+/** The assistant's own images stand beside its content. */
 const placeOfVisual = ({ content, images }: JsonObject): Place =>
   below('.content', placeIn(content, placeOfPart)) ?? below('.images', placeIn(images, placeOfPart));
 

@@ -24,28 +24,28 @@ import {
 import { StreamedChoices } from './streamed-choices.ts';
 import { reportedFailure } from './chat-failure.ts';
 
-/** A chunk is the public chat chunk itself; it is terminal when the last choice under way has a `finish_reason`. */
+/** A chunk is the public chat chunk itself. It is terminal when the last open choice has a `finish_reason`. */
 export type ChatEvent = StreamEvent<JsonObject>;
 
-/** What the rules need to know of the upstream that speaks. */
+/** What the rules need to know about the upstream. */
 export interface ChatStreamOptions {
-  /** Reasoning metadata namespace: `compat`, `cloud_b_platform`. */
+  /** The namespace of reasoning metadata: `compat` or `cloud_b_platform`. */
   readonly namespace: string;
-  /** Makes an upstream's own words fit for the caller. */
+  /** Makes an upstream's error message safe to show to the caller. */
   readonly sanitise: (message: string) => string;
 }
 
-/** The choices that were seen; `over` after `done` or `failed`. */
+/** The choices seen so far; `over` after `done` or `failed`. */
 type Phase = StreamedChoices | 'over';
 
 /**
  * Chat-completions streams (SSE), as the specification has them (rules 18.1, 18.4):
- * - one final `data: [DONE]` is appended only after an upstream `[DONE]` or a chunk with non-empty string
+ * - one final `data: [DONE]` is appended only after an upstream `[DONE]` or a chunk with a non-empty string
  *   `finish_reason`;
- * - malformed streams, top-level errors and EOF before terminal semantics produce structured SSE error chunks,
- *   with no `[DONE]` afterward; so do errors that are told in a choice.
- * After a finish reason a reset or a cut last frame is a success, while a complete malformed frame or an
- * `error` is a failure (rules 35.20, 35.21).
+ * - malformed streams, top-level errors, errors reported in a choice, and EOF before terminal semantics produce
+ *   structured SSE error chunks, with no `[DONE]` afterwards.
+ * After a finish reason, a reset or a truncated last frame is a success, while a complete malformed frame or an `error`
+ * is a failure (rules 35.20, 35.21).
  */
 export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, TextFrame, ChatEvent> => ({
   start: () => new StreamedChoices(),
@@ -104,8 +104,8 @@ const applyRules = (chunk: JsonObject, namespace: string): JsonObject =>
   withCleanDeltas(withPromotedUsage(chunk), namespace);
 
 /**
- * `choices[*].usage` is promoted to top-level `usage` when top-level is absent: moved, not copied; of several
- * choices the first non-null usage counts.
+ * `choices[*].usage` is promoted to the top-level `usage` when that is absent. It is moved, not copied; with several
+ * choices, the first non-null usage counts.
  */
 function withPromotedUsage(chunk: JsonObject): JsonObject {
   if (!isAbsent(chunk['usage'])) return chunk;
@@ -116,7 +116,7 @@ function withPromotedUsage(chunk: JsonObject): JsonObject {
   return { ...chunk, choices: mapObjects(chunk['choices'], (choice) => without(choice, 'usage')), usage };
 }
 
-/** Some upstreams stream the whole message in one chunk: no thinking stands in its content either. */
+/** Some upstreams stream the whole message in one chunk, so thinking is removed from its content too. */
 const withCleanDeltas = (chunk: JsonObject, namespace: string): JsonObject => ({
   ...chunk,
   choices: mapObjects(chunk['choices'], (choice) => {

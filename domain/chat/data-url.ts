@@ -5,13 +5,13 @@ import { fieldError, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
 
-/** A URL, and where it stands in the caller's body. */
+/** A URL, and its path in the caller's body. */
 export interface PlacedUrl {
   readonly url: string;
   readonly path: string;
 }
 
-/** Of a part's image or video: `{url}`, or the URL itself, as some clients write it. */
+/** The URL of a part's image or video: `{url}`, or the URL itself, as some clients write it. */
 export function mediaUrl(
   part: JsonObject,
   field: 'image_url' | 'video_url',
@@ -27,14 +27,14 @@ export function mediaUrl(
   );
 }
 
-/** What a part says of its file, and where that stands; the name is empty where there is none. */
+/** A part's file data and its path. The name is empty when there is none. */
 export interface FileData {
   readonly data: string;
   readonly path: string;
   readonly name: string;
 }
 
-/** Of a file that comes along: one that was uploaded is somewhere else. */
+/** The data of a file that the request contains. A file that was uploaded before is out of reach. */
 export function fileData(file: Json | undefined, path: string): Either<GatewayError, FileData> {
   if (!isObject(file)) return E.left(fieldError(path, 'must be an object.'));
   const { file_data: data, file_id: uploaded, filename } = file;
@@ -47,9 +47,9 @@ export function fileData(file: Json | undefined, path: string): Either<GatewayEr
   );
 }
 
-/** Bytes in base64 that a URL holds. */
+/** The base64 data in a `data:` URL. */
 export interface DataUrl {
-  /** In lower case, without parameters, by its registered name; empty where the URL names none. */
+  /** In lower case, without parameters, by its registered name. Empty when the URL has none. */
   readonly mediaType: string;
   readonly data: string;
 }
@@ -57,8 +57,9 @@ export interface DataUrl {
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 /**
- * `data:MEDIA-TYPE;base64,DATA`, in letters of either case; parameters may stand between. Undefined: it is none in base64.
- * `image/jpg` is no media type, but many call a JPEG so, and the platforms know it by the registered name alone.
+ * Reads `data:MEDIA-TYPE;base64,DATA` in any case; other parameters may come before `base64`. `undefined` when the URL
+ * is not base64 data. `image/jpg` is not a registered media type, but many clients use it for JPEG, and the platforms
+ * know only the registered name.
  */
 export function base64DataUrl(url: string): DataUrl | undefined {
   if (!isDataUrl(url)) return undefined;

@@ -1,8 +1,8 @@
 import { isAbsent, isString, type Json, type JsonObject } from '../shared/json.ts';
 
 /**
- * What a format of chat is for, as the description of its schema, which upstreams show to the model; in front of the
- * schema's own, where that says something else.
+ * The schema with the description of its chat `response_format`, because upstreams show the schema's description to the
+ * model. It comes before the schema's own description when that is different.
  */
 export function describedSchema(schema: JsonObject, description: Json | undefined): JsonObject {
   const { description: own } = schema;

@@ -14,7 +14,7 @@ import {
 import { maxCountedToolCalls } from '../shared/limits.ts';
 import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
 
-/** Usage of a chunk or completion: top-level first, then where one upstream keeps it alone, `x_groq.usage`. */
+/** Usage of a chunk or completion: the top-level one, or else `x_groq.usage`, where one upstream reports it. */
 export function reportedUsage(answer: JsonObject): Json | undefined {
   if (!isAbsent(answer['usage'])) return answer['usage'];
   const groq = answer['x_groq'];
@@ -22,8 +22,8 @@ export function reportedUsage(answer: JsonObject): Json | undefined {
 }
 
 /**
- * Usage of a stream after one more chunk: the last that was reported counts (rule 36.13), but for one without counts
- * behind one that has them.
+ * Usage of a stream after one more chunk: the last one reported counts (rule 36.13), except that one without counts
+ * does not replace one with counts.
  */
 export function streamedUsage(before: Json | undefined, chunk: JsonObject): Json | undefined {
   const reported = reportedUsage(chunk);
@@ -40,39 +40,39 @@ export function observeCompletion(completion: JsonObject): Observation {
   return withUsedBeside(observation(usage, generationUsage, invokedToolCount), usage);
 }
 
-/** The calls of a message or delta, the legacy single one too. */
+/** The calls of a message or delta, including the legacy single one. */
 const callsOf = (message: JsonObject): readonly JsonObject[] => [
   ...objectsOf(message['tool_calls']),
   ...(isLegacyCall(message['function_call']) ? [message['function_call']] : []),
 ];
 
-/** Some upstreams send the legacy field in every message, with empty strings in it: that is no call. */
+/** Some upstreams send the legacy field in every message, filled with empty strings. That is not a call. */
 const isLegacyCall = (call: Json | undefined): call is JsonObject =>
   isObject(call) && [call['name'], call['arguments']].some((part) => isString(part) && part !== '');
 
 const isNamed = ({ function: of }: JsonObject): boolean =>
   isObject(of) && isString(of['name']) && of['name'] !== '';
 
-/** It has all its arguments. */
+/** Whether the piece has all arguments of its call. */
 function isWhole({ function: of }: JsonObject): boolean {
   const text = new ObjectText();
   if (isObject(of) && isString(of['arguments'])) text.see(of['arguments']);
   return text.complete && !text.goesOn;
 }
 
-/** Watches a chat stream beside the pipeline: chunks are only read. */
+/** Observes a chat stream without changing its chunks. */
 export class ChatObserver implements StreamObserver {
   private usage: Json | undefined;
-  /** Calls by choice and index, each with its id. */
+  /** Calls by choice and index, with the id of each. */
   private readonly calls = new Map<string, string | undefined>();
-  /** Where a call came whole and without an id: what is named there next is another one. */
+  /** Where a call came whole and without an id: the next named piece there is another call. */
   private readonly whole = new Set<string>();
 
   see(chunk: JsonObject): void {
     this.usage = streamedUsage(this.usage, chunk);
     const choices = chunk['choices'];
     if (!isArray(choices)) return;
-    // Some upstreams stream the whole message in one chunk; behind deltas it says once more what they said.
+    // Some upstreams stream the whole message in one chunk. After deltas it only repeats them.
     const member = this.calls.size === 0 ? 'message' : 'delta';
     for (const choice of choices)
       if (isObject(choice)) this.seeDelta(choice, choice['delta'] ?? choice[member]);
@@ -87,9 +87,9 @@ export class ChatObserver implements StreamObserver {
   }
 
   /**
-   * Pieces of one call share its index, but some upstreams give every parallel call the same: one that is named begins
-   * another where its id is another one, or where there is none and the one before came whole. A call without an index is
-   * told by its id, or without one begins with its name.
+   * The pieces of one call share its index, but some upstreams give all parallel calls the same index. There, a named
+   * piece begins another call when its id differs, or when it has no id and the call before it came whole. Calls
+   * without an index are told apart by id; without an id, each named piece begins a call.
    */
   private seeCall(choice: number, call: JsonObject): void {
     const index = numberOf(call['index']);

@@ -1,8 +1,8 @@
 import { isString, type JsonObject, objectsOf } from '../shared/json.ts';
 
 /**
- * A conversation that ends with words of the assistant, from which the model is to go on, without the white space
- * behind them: models of the messages family take none there, and chat upstreams do (rule 17.34).
+ * A conversation that ends with a message of the assistant for the model to continue, without the white space at its
+ * end. Models of the messages family reject that white space, and chat upstreams accept it (rule 17.34).
  */
 export function withoutTrailingSpace(messages: readonly JsonObject[]): readonly JsonObject[] {
   const last = messages.at(-1);

@@ -12,21 +12,21 @@ import type { OutboundText } from '../shared/outbound-text.ts';
 import { perObject } from '../shared/per-object.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
-/** What a route changes in every outbound chat-completions body; `extra_body` comes after it. */
+/** What a route changes in every outbound chat-completions body. `extra_body` is applied after it. */
 const routeEdit = perObject(
   ({ upstreamModel, compatibility }: Route): BodyEdit =>
     allOf([nameModel(upstreamModel), compatEdit(compatibility), routerEdit(compatibility)]),
 );
 
-/** The model's name is the one that the upstream accepts. */
+/** Replaces the model's name with the upstream's. */
 function nameModel(upstreamModel: string): BodyEdit {
   const named = changesOf(['model', upstreamModel]);
   return ({ value }) => (value['model'] === upstreamModel ? noChanges : named);
 }
 
 /**
- * The outbound chat body: the caller's own text, changed by as few edits as the route asks for. `extra_body` is the
- * final raw override, also over what the edits made.
+ * The outbound chat body: the caller's own text with as few edits as the route requires. `extra_body` is the final raw
+ * override, over the edits too.
  */
 export function prepareChat(
   { document }: GenerationRequest,
@@ -39,8 +39,8 @@ export function prepareChat(
 }
 
 /**
- * The outbound body of a chat request that was made by translation: the same edits and the same override.
- * `body` is as `parseExact` gives it.
+ * The outbound body of a chat request that was translated from another family: the same edits and the same override.
+ * `body` is as `parseExact` returns it.
  */
 export function prepareTranslatedChat(body: JsonObject, route: Route): Either<GatewayError, string> {
   const changes = routeEdit(route)({ value: body, exact: (key) => body[key] });

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../shared/json.ts';
 
 /**
- * The member `prompt_tokens_details` of a chat usage: tokens of the prompt that were read from a cache, and those that
- * were written to one, as far as they are known. Writes are called what OpenAI and OpenRouter call them.
+ * The member `prompt_tokens_details` of a chat usage: prompt tokens read from a cache, and prompt tokens written to
+ * one, as far as they are known. Writes have the name that OpenAI and OpenRouter use.
  */
 export function promptDetails(
   read: number | null | undefined,

@@ -10,9 +10,9 @@ import {
 } from '../shared/json.ts';
 
 /**
- * Native reasoning is never placed in `content`: parts of type `thinking` or `reasoning` move to
- * `provider_metadata.<provider>.reasoning`, and what is left of the content becomes plain text.
- * The same message comes back when there is nothing to move.
+ * Native reasoning is never placed in `content`: parts of type `thinking`, `redacted_thinking` or `reasoning` move to
+ * `provider_metadata.<provider>.reasoning`, and the rest of the content becomes plain text. Returns the same message
+ * when there is nothing to move.
  */
 export function withoutThinkingContent(message: JsonObject, namespace: string): JsonObject {
   const content = message['content'];
@@ -36,10 +36,10 @@ export const hasThinkingContent = (message: JsonObject): boolean => {
 
 const thinkingTypes: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
 
-/** A part of a message's content that says what was thought. Sent back it is dropped: replay is not performed. */
+/** Whether a part of a message's content is reasoning. When sent back it is dropped: replay is not performed. */
 export const isThinkingPart = (part: Json): boolean => isObject(part) && thinkingTypes.has(part['type']);
 
-/** Text parts as one string; other parts cannot be text and stay an array. */
+/** Text parts joined to one string. Parts that are not all text stay an array. */
 function plainText(parts: readonly Json[]): Json {
   const texts = parts.map((part) => (isObject(part) && part['type'] === 'text' ? part['text'] : undefined));
   return texts.every(isString) ? texts.join('') : parts;
@@ -47,12 +47,12 @@ function plainText(parts: readonly Json[]): Json {
 
 const nonCanonical = ['reasoning_content', 'reasoning_text'] as const;
 
-/** The fields of a message or delta that hold reasoning, the canonical one first. */
+/** The fields of a message or delta for reasoning, the canonical one first. */
 export const reasoningFields = ['reasoning', ...nonCanonical] as const;
 
 /**
- * The field that stands for `delta.reasoning` when no canonical field exists; null counts as absent. Of both the one that
- * says something: some upstreams fill fields that they do not use with empty texts.
+ * The field to use as `delta.reasoning` when the canonical field is absent; null counts as absent. A field with text
+ * wins, because some upstreams fill fields that they do not use with empty strings.
  */
 export function movableReasoning(delta: JsonObject): (typeof nonCanonical)[number] | undefined {
   if (!isAbsent(delta['reasoning'])) return undefined;

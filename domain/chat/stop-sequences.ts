@@ -6,8 +6,8 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, isTexts, type Json, type JsonObject } from '../shared/json.ts';
 
 /**
- * The texts at which a chat body has the answer end, and the field that names them; what they may be is the upstream's
- * to say. `stop_sequences` is the messages API's name of `stop`: where both stand they must agree.
+ * The stop sequences of a chat body, and the field that has them. Their validity is left to the upstream.
+ * `stop_sequences` is the messages API's name for `stop`; when both are present they must agree.
  */
 export function askedStops({
   stop,

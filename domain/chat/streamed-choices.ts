@@ -2,20 +2,20 @@ import { isFilled, isObject, isString, type Json, type JsonObject, numberOf } fr
 import type { StreamChunk } from '../shared/stream-event.ts';
 import { reasoningFields } from './reasoning-fields.ts';
 
-/** Choices of one answer that are told apart: what a chat request may ask for. */
+/** Choices of one answer that are told apart: as many as a chat request may ask for. */
 const maxChoices = 128;
 
-/** The choices of a streamed answer, by index: those that are under way, and those that have finished. */
+/** The choices of a streamed answer, by index: which are open, and which have finished. */
 export class StreamedChoices {
-  /** A choice has finished: the stream may end. */
+  /** Some choice has finished, so the stream may end. */
   finished = false;
   private readonly open = new Set<number>();
   private readonly closed = new Set<number>();
 
   /**
-   * What a chunk with these choices says of the answer. It is complete when no choice that was seen is under way; some
-   * upstreams tell one choice after the other, and some give each piece of one a finish reason: then it goes on all the
-   * same.
+   * What a chunk with these choices says about the answer. The answer is complete when no choice seen so far is open.
+   * Some upstreams send one choice after the other, and some put a finish reason on each piece of a choice; an answer
+   * that looked complete then continues.
    */
   see(choices: readonly JsonObject[]): Pick<StreamChunk<JsonObject>, 'terminal' | 'reopens'> {
     const wasComplete = this.isComplete();
@@ -25,7 +25,7 @@ export class StreamedChoices {
       const index = numberOf(choice['index']) ?? 0;
       const finish = choice['finish_reason'];
       const ends = isString(finish) && finish !== '';
-      // What has finished is under way again, if it says more.
+      // A finished choice that says more is open again.
       if (this.closed.has(index) && says(choice['delta'])) goesOn = this.closed.delete(index);
       this.place(index, ends);
       finishes ||= ends;
@@ -40,7 +40,7 @@ export class StreamedChoices {
     return this.finished && this.open.size === 0;
   }
 
-  /** What has finished stays so: usage may follow in a choice that says no more. */
+  /** A finished choice stays finished here: a piece that says nothing more may still carry usage. */
   private place(index: number, ends: boolean): void {
     if (this.closed.has(index)) return;
     this.open.delete(index);
@@ -49,7 +49,7 @@ export class StreamedChoices {
   }
 }
 
-/** What an answer consists of; usage and what is told of the answer may come with other fields. */
+/** The fields with an answer's content. Usage and metadata may come in other fields. */
 const spoken = ['content', 'refusal', ...reasoningFields, 'tool_calls'] as const;
 
 const says = (delta: Json | undefined): boolean =>

@@ -6,8 +6,8 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 
 /**
- * The most tokens that a chat body lets the answer have, and the field that says so; what a limit may be is the
- * upstream's to say. `max_tokens` is the older name of `max_completion_tokens`: where both stand they must agree.
+ * The most tokens that a chat body allows for the answer, and the field that says so. The limit's validity is left to
+ * the upstream. `max_tokens` is the older name of `max_completion_tokens`; when both are present they must agree.
  */
 export function askedLimit({
   max_tokens: older,

@@ -5,28 +5,27 @@ import type { Json, JsonObject } from '../shared/json.ts';
 import type { MemberChanges } from '../shared/json-document.ts';
 
 /**
- * What an outbound rule sees of a chat body, whether a caller wrote it or a translation made it. `value` is for
- * reading. What a rule rebuilds it takes from `exact`, where numbers that a `number` cannot hold are raw JSON.
+ * An outbound rule's view of a chat body, written by a caller or made by translation. `value` is for reading. A rule
+ * that rebuilds members takes them from `exact`, where numbers that a `number` cannot hold are raw JSON.
  */
 export interface ChatBody {
   readonly value: JsonObject;
   readonly exact: (key: string) => Json | undefined;
 }
 
-/** An outbound rule: the top-level members that it changes in a body, or why the body cannot be sent. */
+/** An outbound rule: returns the top-level members that it changes in a body, or why the body cannot be sent. */
 export type BodyEdit = (body: ChatBody) => Either<GatewayError, MemberChanges>;
 
-/** These members are replaced, and taken away where there is no value. */
+/** Replaces these members, or removes those whose value is `undefined`. */
 export const changesOf = (
   ...changes: readonly (readonly [key: string, value: Json | undefined])[]
 ): Either<never, MemberChanges> => E.right(new Map(changes));
 
 const nothing: MemberChanges = new Map();
 
-/** The body stays as it is. */
 export const noChanges: Either<never, MemberChanges> = E.right(nothing);
 
-/** The changes of all edits. Each has members of its own and reads the body as it came; the first error stands. */
+/** Combines edits. Each has its own members and reads the unchanged body. The first error wins. */
 export const allOf =
   (edits: readonly BodyEdit[]): BodyEdit =>
   (body) => {

@@ -1,7 +1,7 @@
 import type { Capabilities } from '../routing/capabilities.ts';
 import type { ApiFamily, Compatibility, Takes } from '../routing/model.ts';
 
-/** The APIs of platform B; a route selects one explicitly. */
+/** The APIs of platform B. Each route selects one explicitly. */
 export type ApiStyle =
   | 'runtime_unified'
   | 'runtime_messages'
@@ -11,11 +11,11 @@ export type ApiStyle =
   | 'endpointb_messages';
 
 export interface StyleRules {
-  /** The host, which is also what decides the signing name: the runtime styles use one, the endpointb styles another. */
+  /** The host, which also decides the signing name: the runtime styles use one, the endpointb styles the other. */
   readonly host: 'runtime' | 'endpointb';
   /** `openai_base_path` is required for the chat-style styles. */
   readonly needsBasePath: boolean;
-  /** How each family is taken; a family that is not named is not served. */
+  /** How each family is served. A family that is not listed is not served. */
   readonly takes: Partial<Record<ApiFamily, Takes>>;
   readonly streams: boolean;
 }
@@ -63,12 +63,12 @@ export const apiStyles = {
   },
 } as const satisfies Record<ApiStyle, StyleRules>;
 
-/** The block of a route to platform B. */
+/** The `cloud_b` block of a route to platform B. */
 export interface CloudBBlock {
   readonly style: ApiStyle;
-  /** Before `/chat/completions` and `/responses`. */
+  /** The path before `/chat/completions` and `/responses`. */
   readonly basePath: string;
-  /** Undefined: detected by the model's family. */
+  /** `undefined`: decided by the model's family. */
   readonly supportsStrictTools: boolean | undefined;
   /** Where `runtime_unified` writes an effort: inside `thinking`, or beside it. */
   readonly effortPlacement: EffortPlacement;
@@ -78,7 +78,10 @@ export const effortPlacements = ['thinking', 'output_config'] as const;
 
 export type EffortPlacement = (typeof effortPlacements)[number];
 
-/** The configuration has checked it: a route to platform B has a block, and its style is a known one. */
+/**
+ * The block of a route to platform B. The configuration guarantees that such a route has a block with a known style;
+ * for other routes the result is `undefined`.
+ */
 export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | undefined {
   const style = block?.['api_style'];
   if (typeof style !== 'string' || !Object.hasOwn(apiStyles, style)) return undefined;
@@ -93,7 +96,7 @@ export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | un
   };
 }
 
-/** What a style can do: the other half of the effective capability. */
+/** The capabilities of a style: the other half of the effective capability. */
 export function styleCapabilities(style: ApiStyle): Capabilities {
   const { takes, streams }: StyleRules = apiStyles[style];
   return {
@@ -107,7 +110,7 @@ export function styleCapabilities(style: ApiStyle): Capabilities {
   };
 }
 
-/** A capability that a route of this style says it has, and must not, with the reason. */
+/** The capabilities that a route claims although its style rules them out, each with the reason. */
 export function styleProblems(
   style: ApiStyle,
   claimed: Capabilities,

@@ -8,7 +8,7 @@ import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './cha
 import { isScattered, withLeadingSystem } from './leading-system.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
-/** Compatibility block `compat`, for chat-style upstreams, with its defaults. */
+/** The `compat` compatibility block, for chat-style upstreams, with defaults filled in. */
 export interface Compat {
   readonly supportsStore: boolean;
   readonly maxTokensField: (typeof maxTokensFields)[number];
@@ -17,17 +17,17 @@ export interface Compat {
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
   readonly emptyTools: EmptyToolsRule;
-  /** Cache marks stay in bodies that are made of messages calls; chat bodies keep theirs in any case. */
+  /** Keeps cache marks in chat bodies translated from messages requests. Chat requests always keep theirs. */
   readonly cacheControl: boolean;
 }
 
-// The first word of each is the default.
+// The first value of each list is the default.
 const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
 const developerRoles = ['developer', 'system'] as const;
 const systemMessagesRules = ['preserve', 'leading'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
-/** The block of a route; without one, and where it is silent, the defaults hold, which change nothing. */
+/** The block of a route. Missing settings have their defaults, which change nothing. */
 export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   supportsStore: compat['supports_store'] !== false,
   maxTokensField: wordOf(maxTokensFields, compat['max_tokens_field']),
@@ -49,8 +49,8 @@ const dropStore: Transform = ({ supportsStore }, { value }) =>
   supportsStore || value['store'] === undefined ? noChanges : changesOf(['store', undefined]);
 
 /**
- * `max_tokens_field: max_tokens` rewrites `max_completion_tokens` to `max_tokens`. A caller who sent both gets one
- * key: the value of `max_completion_tokens`, which is the newer and wider bound, unless that is null.
+ * `max_tokens_field: max_tokens` rewrites `max_completion_tokens` to `max_tokens`. If a caller sent both, one remains,
+ * with the value of `max_completion_tokens`, which is the newer and wider bound, unless that is null.
  */
 const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
   const given = value['max_completion_tokens'];
@@ -62,8 +62,8 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
 };
 
 /**
- * `developer_role: system` rewrites outbound developer messages to role `system`, and nothing else in them;
- * `system_messages: leading` gathers the system's messages in one at the front.
+ * `developer_role: system` changes the role of outbound developer messages to `system`, and nothing else in them.
+ * `system_messages: leading` merges all system messages into one at the front.
  */
 const rewriteMessages: Transform = ({ developerRole, systemMessages }, { value, exact }) => {
   const { messages } = value;
@@ -80,8 +80,8 @@ const withDeveloperRole = (messages: Json | undefined): Json | undefined =>
 const isFromDeveloper = ({ role }: JsonObject): boolean => role === 'developer';
 
 /**
- * `reasoning_effort: omit` removes `reasoning_effort`; `reasoning_object` rewrites `reasoning_effort: X` to
- * `reasoning: {effort: X}`, beside what the caller's own `reasoning` object says. Null counts as absent.
+ * `reasoning_effort: omit` removes `reasoning_effort`. `reasoning_object` rewrites `reasoning_effort: X` to `reasoning:
+ * {effort: X}`, merged into the caller's own `reasoning` object. Null counts as absent.
  */
 const rewriteReasoningEffort: Transform = ({ reasoningEffort }, { value, exact }) => {
   const { reasoning_effort: effort, reasoning } = value;
@@ -110,7 +110,7 @@ const effortsDisagree = invalidRequest(
 
 /**
  * `supports_stream_usage: true`: streaming chat-completions requests carry `stream_options.include_usage = true`,
- * whatever the caller's own says; the caller's other `stream_options` stay.
+ * whatever the caller set it to. The caller's other `stream_options` stay.
  */
 const askForStreamUsage: Transform = ({ supportsStreamUsage }, { value, exact }) => {
   if (!supportsStreamUsage || value['stream'] !== true) return noChanges;
@@ -128,7 +128,7 @@ const removeEmptyTools: Transform = (compat, { value }) => {
     : changesOf(...dropped.right.map((key) => [key, undefined] as const));
 };
 
-/** The rows of the block's table, in its order. */
+/** The rows of the block's table, in the table's order. */
 const transforms: readonly Transform[] = [
   dropStore,
   renameMaxTokens,

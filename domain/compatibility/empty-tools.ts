@@ -9,12 +9,12 @@ export const emptyToolsRules = ['preserve', 'omit', 'preserve_with_tool_history'
 export type EmptyToolsRule = (typeof emptyToolsRules)[number];
 
 /**
- * The members that leave a chat-completions or responses body because its `tools` array is empty.
+ * The members to remove from a chat-completions or responses body because its `tools` array is empty.
  *
- * `omit`: remove an explicit empty `tools` array; neutral `tool_choice` (`auto`, `none`, null) is removed with it,
- * while `required` and named choices are rejected locally. `parallel_tool_calls` goes too: upstreams refuse it where
- * there are no tools. `preserve_with_tool_history`: remove an empty array unless function-tool history exists; preserved
- * arrays keep `tool_choice`.
+ * `omit`: remove an explicit empty `tools` array. Neutral `tool_choice` (`auto`, `none`, null) is removed with it,
+ * while `required` and named choices are rejected locally. `parallel_tool_calls` is removed too, because upstreams
+ * reject it without tools. `preserve_with_tool_history`: the same, unless the request contains function-tool history;
+ * preserved arrays keep `tool_choice`.
  */
 export function emptyTools(
   rule: EmptyToolsRule,
@@ -28,7 +28,7 @@ export function emptyTools(
   return E.right(['tools', ...aboutTools.filter((field) => body[field] !== undefined)]);
 }
 
-/** Members that say nothing without tools. */
+/** Members that mean nothing without tools. */
 const aboutTools = ['tool_choice', 'parallel_tool_calls'] as const;
 
 const neutralChoices: ReadonlySet<Json> = new Set(['auto', 'none', null]);
@@ -38,7 +38,7 @@ const choiceWithoutTools = invalidRequest(
   'tool_choice',
 );
 
-/** Whether chat messages hold function-tool history: a call that the assistant made, or a tool's result. */
+/** Whether chat messages contain function-tool history: a call made by the assistant, or a tool's result. */
 export const messagesHaveToolHistory = (messages: Json | undefined): boolean =>
   objectsOf(messages).some(
     ({ role, tool_calls: calls, function_call: call }) =>
@@ -47,6 +47,6 @@ export const messagesHaveToolHistory = (messages: Json | undefined): boolean =>
       (role === 'assistant' && ((isArray(calls) && calls.length > 0) || isObject(call))),
   );
 
-/** Whether a responses `input` holds function-tool history: a `function_call` or a `function_call_output` item. */
+/** Whether a responses `input` contains function-tool history: a `function_call` or a `function_call_output` item. */
 export const inputHasToolHistory = (input: Json | undefined): boolean =>
   objectsOf(input).some(({ type }) => type === 'function_call' || type === 'function_call_output');

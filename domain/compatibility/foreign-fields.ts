@@ -1,10 +1,10 @@
 import { spellingsOf } from './spellings.ts';
 import { isAbsent, isArray, isObject, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 
-/** Fields that an upstream has no word for, each with what makes it say nothing. */
+/** Fields that an upstream has no equivalent for, each with a check for values that ask for nothing. */
 export type ForeignFields = readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[];
 
-/** The first of them that asks for something in a body. */
+/** The first of these fields that asks for something in a body. */
 export const foreignIn = (body: JsonObject, fields: ForeignFields): string | undefined =>
   fields.find(([field, saysNothing]) => {
     const value = body[field];
@@ -16,7 +16,7 @@ const isEmpty = (value: Json): boolean =>
 const isZero = (value: Json): boolean => numberOf(value) === 0;
 const never = (): boolean => false;
 
-/** Controls of a chat body that change the answer, each with what makes it say nothing. */
+/** Controls of a chat body that change the answer, each with a check for values that ask for nothing. */
 const chatControls = {
   n: (value) => numberOf(value) === 1,
   presence_penalty: isZero,
@@ -32,7 +32,7 @@ const chatControls = {
   verbosity: (value) => value === 'medium',
   functions: isEmpty,
   function_call: (value) => value === 'auto' || value === 'none',
-  // Platform A's own, as its compatible API has them.
+  // Platform A's own fields, as in its compatible API.
   cachedContent: never,
   imageConfig: isEmpty,
   responseModalities: isEmpty,
@@ -40,14 +40,14 @@ const chatControls = {
   thinkingConfig: isEmpty,
   google: isEmpty,
   extra_body: isEmpty,
-  // Platform B's own.
+  // Platform B's own fields.
   additionalModelRequestFields: isEmpty,
   additionalModelResponseFieldPaths: isEmpty,
   guardrailConfig: never,
   outputConfig: isEmpty,
 } as const satisfies Readonly<Record<string, (value: Json) => boolean>>;
 
-/** Those of the platforms' own that change the answer. */
+/** The platforms' own controls. */
 export const controlsOfA = [
   'cachedContent',
   'imageConfig',
@@ -64,6 +64,6 @@ export const controlsOfB = [
   'outputConfig',
 ] as const satisfies readonly (keyof typeof chatControls)[];
 
-/** Those of them that a body has no word for, in the order in which they are refused, each as callers may spell it. */
+/** The controls that a body has no equivalent for, in the order of rejection, in every spelling of callers. */
 export const withoutControls = (...names: readonly (keyof typeof chatControls)[]): ForeignFields =>
   names.flatMap((name) => spellingsOf(name).map((field) => [field, chatControls[name]] as const));

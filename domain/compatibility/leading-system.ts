@@ -1,13 +1,13 @@
 import { oneContent } from '../messages/one-content.ts';
 import { isArray, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 
-/** Whether the system's words stand anywhere but in one message at the front. */
+/** Whether any system message is not at the front. */
 export const isScattered = (messages: Json | undefined): boolean =>
   objectsOf(messages).slice(1).some(isOfSystem);
 
 /**
- * Chat messages with all of the system's words in one message at the front, for upstreams whose templates know no other
- * place for them. It is what the first of them is in everything but its content.
+ * Chat messages with all system messages merged into one at the front, for upstreams whose templates allow no other
+ * place. It is the first system message with its content replaced.
  */
 export function withLeadingSystem(messages: Json | undefined): Json {
   const all = isArray(messages) ? messages : [];

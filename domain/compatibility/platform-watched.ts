@@ -22,7 +22,7 @@ const converse = inBothSpellings({
   outputConfig: {},
 });
 
-/** The levels of platforms' own fields that the gateway reads or edits, in a body of any family. */
+/** The levels of the platforms' own fields that the gateway reads or edits, in a body of any family. */
 export const platformWatched: Watched = {
   extra_body: { google },
   google,

@@ -3,7 +3,7 @@ import { changesOf, type BodyEdit, noChanges } from './chat-body.ts';
 
 type Numbers = Readonly<Record<string, number | undefined>>;
 
-/** `compatibility.router.provider`, in the names of the file, which are those of the wire. */
+/** `compatibility.router.provider`, with the names of the configuration file, which are also those sent upstream. */
 export interface RouterPreferences {
   readonly zdr?: boolean | undefined;
   readonly only?: readonly string[] | undefined;
@@ -14,8 +14,8 @@ export interface RouterPreferences {
 }
 
 /**
- * Serialized into the upstream chat-completions body as `provider`. A caller's own `provider` is replaced as a
- * whole: whom the route may reach, and at what price, is the operator's decision.
+ * Writes `provider` into the upstream chat-completions body. A caller's own `provider` is replaced as a whole: whom the
+ * route may reach, and at what price, is the operator's decision.
  */
 export function routerEdit({ router }: Compatibility): BodyEdit {
   const provider = router?.['provider'];
@@ -23,16 +23,16 @@ export function routerEdit({ router }: Compatibility): BodyEdit {
   return () => changes;
 }
 
-/** What is wrong with preferences that have the right shape; `path` begins below `provider`. */
+/** An error in preferences that have the right shape. `path` begins below `provider`. */
 export interface RouterProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
 /**
- * The gateway validates empty values, duplicate slugs and contradictory `only`/`ignore` entries; slugs that differ
- * in case alone are the same. Slug validity is left to the upstream, and so is an `order` that the other lists do
- * not allow: it is a preference.
+ * The gateway rejects empty values, duplicate slugs and contradictory `only`/`ignore` entries; slugs that differ only
+ * in case are the same. Whether a slug exists is left to the upstream. So is an `order` that the other lists do not
+ * allow: it is only a preference.
  */
 export const routerProblems = (preferences: RouterPreferences): readonly RouterProblem[] =>
   rules.flatMap((rule) => rule(preferences));

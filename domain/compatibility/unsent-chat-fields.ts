@@ -1,6 +1,6 @@
 import { messagesBodies, translatedChat, type UnsentFields } from './upstream-bodies.ts';
 
-/** Of chat completions. */
+/** Unsent fields of chat completions. */
 export const unsentChatFields: readonly UnsentFields[] = [
   {
     family: 'chat_completions',

@@ -3,7 +3,7 @@ import { unsentChatFields } from './unsent-chat-fields.ts';
 import { unsentMessagesFields } from './unsent-messages-fields.ts';
 import type { UnsentFields, UpstreamBody } from './upstream-bodies.ts';
 
-/** All that is left out of a body without a word. Every other documented field is sent, or refused by its name. */
+/** Everything that is left out of a body silently. Every other documented field is sent, or rejected by name. */
 export const unsentFields: readonly UnsentFields[] = [
   ...unsentChatFields,
   ...unsentMessagesFields,

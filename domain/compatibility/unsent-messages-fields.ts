@@ -1,6 +1,6 @@
 import { chatOfMessages, messagesBodies, type UnsentFields } from './upstream-bodies.ts';
 
-/** Of messages. */
+/** Unsent fields of messages. */
 export const unsentMessagesFields: readonly UnsentFields[] = [
   {
     family: 'messages',

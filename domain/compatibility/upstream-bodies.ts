@@ -1,6 +1,6 @@
 import type { ApiFamily } from '../routing/model.ts';
 
-/** Bodies that a request is written as. */
+/** The bodies in which a request may be written for an upstream. */
 export const upstreamBodies = [
   'chat_completions',
   'responses',
@@ -14,10 +14,10 @@ export const upstreamBodies = [
 
 export type UpstreamBody = (typeof upstreamBodies)[number];
 
-/** Fields of a family that are not sent, nor refused, in these bodies: the answer is the same without them. */
+/** Fields of a family that are neither sent nor rejected in these bodies: the answer is the same without them. */
 export interface UnsentFields {
   readonly family: ApiFamily;
-  /** `[]` is every entry of a list, a word in brackets the kind of the field that is meant. */
+  /** `[]` stands for every entry of a list; words in brackets say which kind of the field is meant. */
   readonly fields: readonly string[];
   readonly in: readonly UpstreamBody[];
   readonly because: string;

@@ -1,10 +1,10 @@
-/** How the platform is asked for a model's embeddings, and what the model can do. */
+/** How a model's embeddings are requested from the platform, and what the model can do. */
 export interface EmbeddingModel {
   readonly method: 'predict' | 'embedContent';
   readonly maxDimensions: number;
   /**
-   * Texts of one call. The platform documents five for the text models; one for `gemini-embedding-001`; and an
-   * embed-content call makes one embedding of all that it is given.
+   * Texts per call. The platform documents five for the text models and one for `gemini-embedding-001`. An
+   * embed-content call returns one embedding for everything in it.
    */
   readonly textsPerCall: number;
 }
@@ -17,6 +17,6 @@ const models: ReadonlyMap<string, EmbeddingModel> = new Map([
   ['google/text-multilingual-embedding-002', { method: 'predict', maxDimensions: 768, textsPerCall: 5 }],
 ]);
 
-/** Undefined where the model is none of the text-embedding models. */
+/** `undefined` when the model is not one of the text-embedding models. */
 export const embeddingModel = (upstreamModel: string): EmbeddingModel | undefined =>
   models.get(upstreamModel);

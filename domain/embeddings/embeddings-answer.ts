@@ -7,7 +7,7 @@ import { answerObject, protocolFault, type UpstreamFault } from '../upstream/ups
 import { saysError } from '../upstream/error-shapes.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 
-/** Reads an upstream's list of embeddings, which goes out as it came. An error body under status 200 is an error. */
+/** Reads an upstream's list of embeddings, which is sent on as it came. An error body under status 200 is an error. */
 export function readEmbeddings(
   text: string,
   sanitise: (message: string) => string,

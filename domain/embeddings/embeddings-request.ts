@@ -19,7 +19,7 @@ export interface EmbeddingsRequest {
 /** Only the top level is read or edited. */
 export const embeddingsWatched: Watched = {};
 
-/** Checks what every provider needs; which shapes of input a route can take is its provider's business. */
+/** Checks what every provider needs. Which shapes of input a route accepts is up to its provider. */
 export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayError, EmbeddingsRequest> {
   const model = modelOf(document.value);
   if (E.isLeft(model)) return model;
@@ -34,5 +34,5 @@ export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayErr
   });
 }
 
-/** An empty text is one: upstreams that take it embed it, alone as among others. */
+/** An empty string is valid input: upstreams that accept it embed it, alone or among others. */
 const isInput = (input: Json | undefined): boolean => isString(input) || (isArray(input) && input.length > 0);

@@ -17,16 +17,16 @@ import { answerObject, protocolFault, type UpstreamFault } from '../upstream/ups
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
-/** One embedding as the platform gave it. */
+/** One embedding as the platform returned it. */
 export interface PlatformEmbedding {
   readonly values: readonly Json[];
   /** The values as JSON text, digit for digit as they came. */
   readonly text: string;
-  /** Real counts only. */
+  /** As reported by the platform, never estimated. */
   readonly tokens: number | undefined;
 }
 
-/** Reads the answer to one predict or embed-content call, which must hold as many embeddings as texts were sent. */
+/** Reads the answer to one predict or embed-content call, which must contain as many embeddings as texts were sent. */
 export function readPlatformEmbeddings(
   text: string,
   method: EmbeddingModel['method'],
@@ -58,8 +58,8 @@ interface Found {
 }
 
 /**
- * Where an answer has its embeddings and their counts: predict models count per prediction,
- * `google/gemini-embedding-2` the prompt's tokens in its usage metadata.
+ * Where an answer has its embeddings and token counts: predict models count tokens per prediction,
+ * `google/gemini-embedding-2` counts the prompt's in its usage metadata.
  */
 const embeddingsOf = {
   predict: ({ predictions }) =>
@@ -75,12 +75,12 @@ const embeddingsOf = {
 const isVector = (values: Json | undefined): boolean =>
   isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
 
-/** A list of numbers under `values`; inside a string its quotes would be escaped. */
+/** A list of numbers under `values`. Inside a string the quotes would be escaped, so it does not match there. */
 const vector = /"values"\s*:\s*(\[[^[\]{}"]*\])/g;
 
 /**
- * The vectors as they are written, cut out of the text; undefined where other lists have that name, or a vector has
- * it in other letters.
+ * The vectors as they are written, cut from the text. `undefined` when they are not exactly the vectors found by
+ * parsing, because other lists have the same key, or a vector's key is spelled with escapes.
  */
 function vectorTexts(text: string, found: readonly Found[]): readonly string[] | undefined {
   const written = [...text.matchAll(vector)].map(([, values = '']) => values.replaceAll(/\s+/g, ''));
@@ -88,7 +88,7 @@ function vectorTexts(text: string, found: readonly Found[]): readonly string[] |
   return same ? written : undefined;
 }
 
-/** The same out of the parsed answer, which takes several times as long. */
+/** The same from the parsed answer, which takes several times as long. */
 const rebuiltTexts = (
   text: string,
   answer: JsonObject,

@@ -8,7 +8,7 @@ import { editedMembers, type MemberChanges } from '../shared/json-document.ts';
 import type { OutboundText } from '../shared/outbound-text.ts';
 import type { EmbeddingsRequest } from './embeddings-request.ts';
 
-/** The outbound embeddings body: no transforms; the model's upstream name, and `extra_body` as the final override. */
+/** The outbound embeddings body: no transforms, the model's upstream name, and `extra_body` as the final override. */
 export function prepareEmbeddings(
   request: EmbeddingsRequest,
   route: Route,

@@ -5,7 +5,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
-/** What a native platform is asked for: one embedding for each text. */
+/** What is requested from a native platform: one embedding for each text. */
 export interface TextEmbeddings {
   readonly texts: readonly string[];
   readonly dimensions: number | undefined;
@@ -15,15 +15,15 @@ export interface TextEmbeddings {
 }
 
 /**
- * Texts of one request: as many as the platform takes in one of its own. With 3072 dimensions an answer has 16 MiB
- * then, which is held until it is complete.
+ * Texts per request: as many as the platform accepts in one of its own. With 3072 dimensions the answer then has 16
+ * MiB, and it is buffered until it is complete.
  */
 const maxTexts = 250;
 
-/** Controls of predict models alone. */
+/** Controls that only predict models have. */
 const predictOnly = ['task_type', 'input_type', 'title', 'auto_truncate', 'autoTruncate'] as const;
 
-/** Members under which other APIs are given what is to be embedded; here it would be lost without a word. */
+/** Members in which other APIs take what is to be embedded. Rejected, because they would be lost silently. */
 const otherPayloads = [
   'image',
   'images',
@@ -36,7 +36,7 @@ const otherPayloads = [
   'messages',
 ] as const;
 
-/** Reads a caller's embeddings body for a native text-embedding model; unknown members mean nothing there. */
+/** Reads a caller's embeddings body for a native text-embedding model. Unknown members are ignored. */
 export function readTextEmbeddings(
   body: JsonObject,
   upstreamModel: string,
@@ -68,11 +68,11 @@ export function readTextEmbeddings(
   );
 }
 
-/** The texts of an `input` that was found good: a string is one. */
+/** The texts of a valid `input`. A string is one text. */
 const textsOf = (input: Json | undefined): readonly string[] =>
   isArray(input) ? input.filter(isString) : isString(input) ? [input] : [];
 
-/** Vectors are floats; the official SDKs ask for base64 unless they are told otherwise. */
+/** Vectors are returned as floats. The official SDKs ask for base64 unless told otherwise. */
 function encodingError(format: Json | undefined): GatewayError | undefined {
   if (isAbsent(format) || format === 'float') return undefined;
   return invalidRequest(
@@ -92,14 +92,14 @@ function inputError(input: Json | undefined): GatewayError | undefined {
   return invalidRequest(`\`${place}\` ${textProblem(items[at] ?? null)}.`, 'input');
 }
 
-/** Only text is embedded: no tokens, no nested lists, no content parts, no payloads in base64. */
+/** Only text is embedded: no tokens, no nested lists, no content parts, no base64 payloads. */
 function textProblem(item: Json): string | undefined {
   if (!isString(item)) return 'must be a string: this model takes text, not tokens or content parts';
   if (item === '') return 'must not be empty';
   return /^data:[^,]{0,256};base64,/i.test(item) ? 'holds base64 data: this model takes text' : undefined;
 }
 
-/** A control under all its names. */
+/** A control, with all its names. */
 interface Named<A> {
   readonly names: readonly string[];
   readonly is: string;
@@ -131,7 +131,7 @@ const autoTruncateNamed: Named<boolean> = {
   read: (value) => (typeof value === 'boolean' ? value : undefined),
 };
 
-/** The control's value under whichever name; names that disagree are a conflict. */
+/** The control's value under any of its names. Names with different values are an error. */
 function oneOf<A>(body: JsonObject, { names, is, read }: Named<A>): Either<GatewayError, A | undefined> {
   let first: { readonly name: string; readonly value: A } | undefined;
   for (const name of names) {

@@ -17,9 +17,7 @@ import {
 /** Bytes that are enough for the marker that replaces any value. */
 const floor = 64;
 
-/**
- * Items are not shortened below this many bytes, or an eighth of the room when that is less, just to keep more of them.
- */
+/** To keep more items, none is shortened below this many bytes, or below an eighth of the room if that is less. */
 const enoughOfAnItem = 512;
 
 /** Bytes of a key in an object that is capped. Real field names stay below it. */

@@ -14,9 +14,7 @@ export function halfEdits(text: string, { beginnings }: Secrets): readonly Edit[
 /** Ends names and messages that were truncated. */
 const ellipsis = '…';
 
-/**
- * The text without partial secrets before each `…`, where a quoted text, and a secret in it, may have been truncated.
- */
+/** The text without partial secrets before each `…`: a quoted text, and a secret in it, may be truncated there. */
 export function withoutHalves(text: string, secrets: Secrets): string {
   const edits: Edit[] = [];
   for (let at = text.indexOf(ellipsis), after = 0; at >= 0; at = text.indexOf(ellipsis, after)) {

@@ -83,9 +83,7 @@ function named(kind: KeyKind, keys: readonly string[]): readonly (readonly [stri
 /** `url`, `image_url`, `file_uri`, `server-url`, `images_urls`, and `fileUri` or `imageURL`. */
 const urlKey = /(?:^|[_-])[uU][rR][iIlL][sS]?$|[a-z\d]U(?:r[il]|R[IL])s?$/;
 
-/**
- * A hash of a key's length, first letter and last letter, in any case. It rules out most keys without a map look-up.
- */
+/** A hash of a key's length, first and last letter, in any case. It rules out most keys without a look-up. */
 const lastLetterOf = (key: string): number => key.charCodeAt(key.length - 1) & 31;
 const shapeOf = (key: string): number =>
   (key.length * 32 + (key.charCodeAt(0) & 31)) * 32 + lastLetterOf(key);

@@ -98,8 +98,8 @@ export function stored(
 }
 
 /**
- * Whether a part may contain a secret. A part without a span, such as the headers, always may: headers are few and
- * short, so an extra search would cost more than it saves.
+ * Whether a part may contain a secret. A part without a span always may, above all the headers: they are few and short,
+ * so an extra search would cost more than it saves.
  */
 function mayHold(part: Written, secrets: Secrets): boolean {
   if (part instanceof Members && part.span === undefined) return true;
@@ -108,10 +108,7 @@ function mayHold(part: Written, secrets: Secrets): boolean {
   return mayHoldSecret(text, secrets) || (hasNumbers && letterByNumber.test(text));
 }
 
-/**
- * Searches each part as a whole first, which nearly always shows that it contains no secret. Its strings are then not
- * searched one by one.
- */
+/** A search over the whole part nearly always finds no secret; its strings are then not searched one by one. */
 const redactedParts = (wrapped: Members, rules: RedactionRules): Members =>
   changedMembers(wrapped, (part, key) => {
     const secrets = mayHold(part, rules.secrets) ? rules.secrets : noSecrets;

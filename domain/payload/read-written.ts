@@ -62,10 +62,7 @@ const nothingToDo: Notes = { mayHide: false, mayBeLong: false };
 const noItems = new Items([], undefined, nothingToDo);
 const noMembers = new Members([], [], undefined, nothingToDo);
 
-/**
- * A recursive-descent reader that takes linear time. Reading a value returns `undefined` only when the text is not
- * JSON.
- */
+/** Takes linear time. Reading a value returns `undefined` only when the text is not JSON. */
 class Reader {
   truncated = false;
   private readonly text: string;

@@ -91,10 +91,7 @@ function walk(value: Written, at: Context, rules: RedactionRules): Written {
   return value;
 }
 
-/**
- * Nothing in the value can need redaction: no path or field applies, no built-in rule found anything, and it contains
- * no secret.
- */
+/** Nothing to redact in it: no path or field applies, no built-in rule found anything, and there is no secret. */
 const isClear = ({ notes }: Members | Items, at: Context, { secrets }: RedactionRules): boolean =>
   !notes.mayHide && at === anywhere && secrets === noSecrets;
 

@@ -37,9 +37,7 @@ function spelled(segments: readonly string[]): readonly (readonly string[])[] {
 
 const headersRoot = 'headers' satisfies PayloadRoot;
 
-/**
- * False when the path can match nothing, because it begins at no payload root, or goes deeper than that root's values.
- */
+/** False when the path matches nothing: it begins at no payload root, or goes deeper than that root's values. */
 export function canMatch(redactionPath: string): boolean {
   const segments = redactionPath.split('.');
   const root = payloadRoots.find((each) => each === segments[0]);

@@ -13,10 +13,7 @@ export interface Secrets {
   readonly numeric: boolean;
 }
 
-/**
- * Secrets that are searched for together. A secret's pattern is expensive, so it is compiled only once its core was
- * found.
- */
+/** Secrets that are searched for together. A pattern is expensive, and compiled only once its core was found. */
 interface Group {
   /** The secrets whose cores may be in the text: nearly always none. */
   readonly presentIn: (text: string) => readonly Secret[];
@@ -129,10 +126,7 @@ const havingCore = (core: string, secrets: readonly Secret[]): Group => {
   return { presentIn: (text) => (text.includes(probe) ? secrets : nothing) };
 };
 
-/**
- * A few characters of a core, from its first digit on where possible. Digits are rarer in texts than letters, so the
- * search is faster.
- */
+/** A few characters of a core, from its first digit on if possible: digits are rarer in texts, so this is faster. */
 function probeOf(core: string): string {
   const from = Math.min(Math.max(0, core.search(/\d/)), Math.max(0, core.length - probeChars));
   return core.slice(from, from + probeChars);
@@ -232,10 +226,7 @@ const isSecret = (value: string): boolean => value.length >= minSecretChars && !
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
-/**
- * A letter or digit spelled as a `\u` escape, which JSON allows but does not need. A core that is spelled so is not
- * found.
- */
+/** A letter or digit as a `\u` escape, which JSON allows but does not need. It hides a core from the search. */
 export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>

@@ -48,9 +48,7 @@ export const wrapStream = (events: readonly Written[], usage: Written, error: Wr
 export type InvocationRoot = Extract<PayloadRoot, 'arguments' | 'result' | 'error'>;
 export const wrapInvocation = (side: InvocationRoot, value: Written): Members => root([[side, value]]);
 
-/**
- * Credentials are redacted here already, because a header's name says more about it than the same key in a body would.
- */
+/** Redacts credentials at once, because a header's name says more about it than the same key in a body. */
 function writtenHeaders(headers: PayloadHeaders): Members {
   const keys: string[] = [];
   const values: Written[] = [];

@@ -6,13 +6,13 @@ import { isArray, isObject, isString, type Json, type JsonObject, without } from
 
 const hosted = 'image_generation';
 
-/** Whether a text may declare the hosted tool at all: the word can be spelled with escapes. */
+/** A quick check whether a body may declare the hosted tool. The word may be spelled with escapes. */
 export const mayDeclareImageGeneration = (body: string): boolean =>
   body.includes(hosted) || body.includes('\\u');
 
 /**
  * Hosted-tool rule: an opportunistic hosted image-generation tool declaration is stripped; a request that explicitly
- * requires image generation is refused. The same value when it declares none.
+ * requires image generation is rejected. Returns the same value when the body declares none.
  */
 export function withoutImageGeneration(body: JsonObject): Either<GatewayError, JsonObject> {
   const { tools, tool_choice: choice } = body;
@@ -34,7 +34,7 @@ const isHosted = (tool: Json): boolean => isObject(tool) && tool['type'] === hos
 const isAllowList = (choice: Json | undefined): choice is JsonObject =>
   isObject(choice) && choice['type'] === 'allowed_tools';
 
-/** A list that allows nothing any more is refused upstream: `none` says the same. */
+/** An allow-list that allows nothing is rejected upstream, so it becomes `none`, which means the same. */
 function withoutHosted(choice: JsonObject): Json {
   const { tools } = choice;
   if (!isArray(tools) || !tools.some(isHosted)) return choice;
@@ -42,7 +42,7 @@ function withoutHosted(choice: JsonObject): Json {
   return others.length === 0 ? 'none' : { ...choice, tools: others };
 }
 
-/** Whether the choice leaves the model no other way than to generate an image. */
+/** Whether the choice leaves the model no option but to generate an image. */
 function isRequired(tools: Json | undefined, choice: Json | undefined): boolean {
   if (isObject(choice) && isHosted(choice)) return true;
   const must = choice === 'required' || (isAllowList(choice) && choice['mode'] === 'required');

@@ -11,7 +11,7 @@ import {
 import { maxCountedToolCalls } from '../shared/limits.ts';
 import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
 
-/** Output items that are tool calls, hosted ones too: `function_call`, `web_search_call`, `mcp_call` and their like. */
+/** Output items that are tool calls, hosted ones included: `function_call`, `web_search_call`, `mcp_call` etc. */
 const isToolCall = (item: Json | undefined): item is JsonObject =>
   isObject(item) && isString(item['type']) && item['type'].endsWith('_call');
 
@@ -21,9 +21,9 @@ export const observeResponse = (response: JsonObject): Observation =>
   observation(response['usage'], generationUsage, callsIn(response));
 
 /**
- * Watches a responses stream beside the pipeline. Tool calls are counted as their items come; an upstream that only
- * pretends to stream tells them in the output of its terminal event alone. Usage is that of the last response object
- * that tells any.
+ * Observes a responses stream without changing it. Tool calls are counted as their items arrive. An upstream that only
+ * pretends to stream lists them only in the output of its terminal event. The usage is that of the last response object
+ * that reports any.
  */
 export class ResponsesObserver implements StreamObserver {
   private usage: Json | undefined;
@@ -42,7 +42,7 @@ export class ResponsesObserver implements StreamObserver {
     this.callsTogether = Math.max(this.callsTogether, callsIn(response));
   }
 
-  /** An item comes twice, added and done; its place in the output tells that it is the same one. */
+  /** Each item comes twice, added and done. Its place in the output, or else its id, shows that it is the same. */
   private callName(payload: JsonObject, item: JsonObject): string {
     const index = numberOf(payload['output_index']);
     if (index !== undefined) return String(index);

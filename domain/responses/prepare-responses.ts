@@ -14,8 +14,8 @@ import { needsReplayIds, withReplayIds } from './replay-ids.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
 /**
- * The outbound responses body: the caller's own text but for what the specification names: empty tools and replay
- * identifiers. The model's upstream name comes first, `extra_body` is the final raw override.
+ * The outbound responses body: the caller's own text, except for the edits that the specification names, empty tools
+ * and replay identifiers. The model's upstream name is set first; `extra_body` is the final raw override.
  */
 export function prepareResponses(
   request: GenerationRequest,

@@ -2,7 +2,7 @@ import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } fro
 import type { Digest } from '../shared/digest.ts';
 import { maxItemIdChars } from '../shared/limits.ts';
 
-/** The namespace of each item type that replay touches, and what a native id looks like there. */
+/** The prefix for each item type that replay touches, and the form of a native id of that type. */
 const namespaces: ReadonlyMap<Json | undefined, { readonly prefix: string; readonly native: RegExp }> =
   new Map([
     ['message', { prefix: 'msg_', native: /^msg_[A-Za-z0-9_-]+$/ }],
@@ -16,9 +16,9 @@ const hasCallId: ReadonlySet<Json | undefined> = new Set(['function_call', 'func
 
 /**
  * Responses replay keeps valid `fc_`, `rs_`, `msg_` item ids, hashes foreign or invalid ids into the matching bounded
- * namespace, and normalises matching `function_call` and `function_call_output` `call_id` values identically;
- * missing optional item ids stay missing. Request-local and stateless: the same id always becomes the same value.
- * An item without a type is a message. Other item types and references stay as they are.
+ * namespace, and normalises matching `function_call` and `function_call_output` `call_id` values identically; missing
+ * optional item ids stay missing. Request-local and stateless: the same id always becomes the same value. An item
+ * without a type is a message. Other item types and references stay as they are.
  */
 export const withReplayIds = (input: readonly Json[], digest: Digest): readonly Json[] =>
   input.map((item) => (isObject(item) ? withNativeIds(item, digest) : item));
@@ -38,7 +38,7 @@ const withNativeIds = (item: JsonObject, digest: Digest): JsonObject => ({
   ...Object.fromEntries(foreignIds(item).map(({ field, prefix, value }) => [field, prefix + digest(value)])),
 });
 
-/** An item without a type is a message: the API's short form of one has a role and content alone. */
+/** An item with a role and no type is a message: the API's short form of one has only a role and content. */
 const typeOf = ({ type, role }: JsonObject): Json | undefined =>
   isAbsent(type) && isString(role) ? 'message' : type;
 

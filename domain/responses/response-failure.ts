@@ -6,13 +6,13 @@ import { type ReportedFailure, upstreamFailure } from '../upstream/upstream-word
 
 type Sanitise = (message: string) => string;
 
-/** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
+/** The upstream's message for a failure: from an `error` event, a failed response, or any other envelope in use. */
 export const failedResponse = (payload: JsonObject, sanitise: Sanitise): ReportedFailure =>
   upstreamFailure(payload, 'The upstream reported an error.', sanitise);
 
 /**
- * The payload with its words for the failure made fit to show, every digit kept; undefined when they are fit as they
- * are. It walks the payload: one that nests without a bound must be turned away before.
+ * The payload with its error message made safe to show, every digit kept; `undefined` when it is safe already. It walks
+ * the payload recursively, so callers must first reject one that is nested too deeply.
  */
 export function sanitisedFailure(
   payload: JsonObject,
@@ -24,7 +24,7 @@ export function sanitisedFailure(
     : withFitWords(parseExactObject(text), sanitise);
 }
 
-/** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */
+/** Members in which upstreams put errors, in an event and in its response. No other member is part of an error. */
 const messageFields: ReadonlySet<string> = new Set([
   'error',
   'message',
@@ -39,14 +39,14 @@ const messageFields: ReadonlySet<string> = new Set([
   'base_resp',
 ]);
 
-/** The same payload when its words for the failure are fit to show as they are. */
+/** The payload with its error made safe to show, or the same payload when it is safe already. */
 export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
   mappedMembers(payload, (value, key) => {
     if (messageFields.has(key)) return fit(value, sanitise);
     return key === 'response' && isObject(value) ? withFitWords(value, sanitise) : value;
   });
 
-/** Every text in it, and what stands under a redacted key: some upstreams quote the whole request. */
+/** Sanitises every string, and replaces values under redacted keys: some upstreams quote the whole request. */
 function fit(value: Json, sanitise: Sanitise): Json {
   if (isString(value)) return sanitise(value);
   if (isArray(value)) return mappedItems(value, (inner) => fit(inner, sanitise));

@@ -8,8 +8,8 @@ import { failedResponse } from './response-failure.ts';
 import { failedStatuses } from './responses-event.ts';
 
 /**
- * Reads an upstream's unary answer, which goes out as it came. An error body under status 200 is an error, and so is
- * a failed or cancelled response, and anything that is no response (a chat completion, say).
+ * Reads an upstream's unary answer, which is sent on as it came. An error body under status 200 is an error, and so is
+ * a failed or cancelled response, or anything that is not a response (a chat completion, say).
  */
 export function readResponse(
   text: string,

@@ -1,22 +1,22 @@
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
 import { isBareError, saysError } from '../upstream/error-shapes.ts';
 
-/** What one payload of a responses stream is, judged by its name, its type and the status inside. */
+/** What a payload of a responses stream is, judged by its event name, its type and the status inside. */
 export type Judgement =
-  /** An event on the way; also one of a type that nobody here knows. */
+  /** An ordinary event, including one of unknown type. */
   | 'event'
   /** A valid completed or incomplete terminal event. */
   | 'terminal'
   /** The upstream's own `error`, `response.failed` or `response.cancelled`, in the protocol's words. */
   | 'failure'
-  /** An error that is no event of this protocol. */
+  /** An error that is not an event of this protocol. */
   | 'error'
-  /** Name, type and status do not go together. */
+  /** Name, type and status contradict each other. */
   | 'conflict'
-  /** A chat chunk where a responses event should be. */
+  /** A chat chunk in place of a responses event. */
   | 'chat';
 
-/** The statuses that the protocol knows; any other is ignored. */
+/** The statuses that the protocol defines. Any other is ignored. */
 const statuses: ReadonlySet<Json | undefined> = new Set([
   'queued',
   'in_progress',
@@ -26,7 +26,7 @@ const statuses: ReadonlySet<Json | undefined> = new Set([
   'cancelled',
 ]);
 
-/** The status that an event of this type must hold, if it holds a known one. */
+/** The status that an event of this type must have, if it has one of the above. */
 const statusOf: ReadonlyMap<string, string> = new Map([
   ['response.completed', 'completed'],
   ['response.incomplete', 'incomplete'],
@@ -34,13 +34,13 @@ const statusOf: ReadonlyMap<string, string> = new Map([
   ['response.cancelled', 'cancelled'],
 ]);
 
-/** What no successful response has, whole or streamed. */
+/** No successful response, whole or streamed, has one of these. */
 export const failedStatuses: ReadonlySet<Json | undefined> = new Set(['failed', 'cancelled']);
 
-/** In an event stream these two are no name: the first is empty, the second is what an event without one has. */
+/** These two do not count as event names: an empty one, and `message`, the default of an event stream. */
 const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
 
-/** `response.completed` and `response.incomplete` are successful terminals; everything else fails or goes on. */
+/** `response.completed` and `response.incomplete` are successful terminals. Everything else fails or continues. */
 export function judge(eventName: string | undefined, payload: JsonObject): Judgement {
   const own = noName.has(eventName) ? undefined : eventName;
   const type = isString(payload['type']) ? payload['type'] : own;
@@ -51,7 +51,7 @@ export function judge(eventName: string | undefined, payload: JsonObject): Judge
   return name === type ? judgeResponse(type ?? '', payload['response']) : 'conflict';
 }
 
-/** In an event of the protocol an empty `error` is none, and `code` and its like are no signs of one. */
+/** In an event of the protocol an empty `error` is not an error, and `code` and the like are no sign of one. */
 const tellsError = (type: string | undefined, payload: JsonObject): boolean =>
   type?.startsWith('response.') === true
     ? saysError(payload['error'])

@@ -24,7 +24,7 @@ export const responsesWatched: Watched = {
   text: { format: {} },
 };
 
-/** Checks what the gateway reasons about; unknown item and tool types are the upstream's business. */
+/** Checks what the gateway reasons about. Unknown item and tool types are left to the upstream. */
 export function readResponsesRequest(document: JsonDocument): Either<GatewayError, GenerationRequest> {
   const body = document.value;
   const model = modelOf(body);
@@ -44,7 +44,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   );
 }
 
-/** What is fetched later has no way back through here: neither the answer nor what it cost. */
+/** The gateway has no way to fetch an answer later, or what it cost. */
 const noWayBack = fieldError(
   'background',
   'needs `stream: true`: an answer that is fetched later can be neither fetched nor paid for here.',
@@ -57,16 +57,16 @@ export const responsesShapes: FieldShapes = [
   ['tools', anArrayOfObjects],
 ];
 
-/** Items of a conversation that bring tools: those that were found for the model, and those that a caller adds. */
+/** Items of a conversation that add tools: those found by a tool search, and those that a caller adds. */
 const toolItems: ReadonlySet<Json | undefined> = new Set(['additional_tools', 'tool_search_output']);
 
 const placeOfTools = ({ type, tools }: JsonObject): Place =>
   toolItems.has(type) && isFilled(tools) ? '.tools' : undefined;
 
-/** Items that show something whatever else they hold: a screenshot, or an image that was made. */
+/** Items that are visual whatever else they contain: a screenshot, or a generated image. */
 const visualItems: ReadonlySet<Json | undefined> = new Set(['computer_call_output', 'image_generation_call']);
 
-/** Parts that are images, videos or documents; `image` is what hosted code gives back. */
+/** Parts that are images, videos or documents. Hosted code returns `image`. */
 const visualParts: ReadonlySet<Json | undefined> = new Set([
   'input_image',
   'input_video',
@@ -75,14 +75,14 @@ const visualParts: ReadonlySet<Json | undefined> = new Set([
   'image',
 ]);
 
-/** What somebody said, a tool gave back, or hosted code put out. */
+/** Visual parts of a message, a tool's output, or the outputs of hosted code. */
 function placeOfVisual({ type, content, output, outputs }: JsonObject): Place {
   if (visualItems.has(type)) return '';
   const place = below('.content', placeAmong(content)) ?? below('.output', placeAmong(output));
   return place ?? below('.outputs', placeAmong(outputs));
 }
 
-/** One part, or several. */
+/** One part, or an array of parts. */
 const placeAmong = (parts: Json | undefined): Place =>
   isObject(parts) ? placeOfPart(parts) : placeIn(parts, placeOfPart);
 

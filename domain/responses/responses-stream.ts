@@ -8,14 +8,14 @@ import { failureInStream } from '../upstream/upstream-words.ts';
 import { sanitisedFailure, failedResponse } from './response-failure.ts';
 import { judge } from './responses-event.ts';
 
-/** A chunk is the payload of an event; what names it in public is its `type`. */
+/** A chunk is the payload of an event. Its `type` is its public event name. */
 export type ResponsesEvent = StreamEvent<JsonObject>;
 
 type Failed = ResponsesEvent & { kind: 'failed' };
 
 /**
- * `open` until a terminal event, then `finished`; `failing` once the upstream has told of its failure, with what will
- * be its end; `over` after `done` or `failed`.
+ * `open` until a terminal event, then `finished`. `failing` after the upstream reported its own failure, with the event
+ * that will end the stream. `over` after `done` or `failed`.
  */
 type Phase = 'open' | 'finished' | 'over' | { readonly failing: Failed };
 type Running = Exclude<Phase, 'over'>;
@@ -23,9 +23,10 @@ type Step = readonly [Phase, readonly ResponsesEvent[]];
 
 /**
  * Responses streams: `event: response.*` names and JSON payloads are preserved; `response.completed` and
- * `response.incomplete` are successful terminals; `response.failed`, top-level errors, conflicting status and type,
- * chat-protocol mismatches and premature EOF surface as failures without `[DONE]`. One final `data: [DONE]` follows
- * only a valid completed or incomplete terminal event; the upstream's own one is swallowed.
+ * `response.incomplete` are successful terminals; `response.failed`, `response.cancelled`, top-level errors,
+ * conflicting status and type, chat-protocol mismatches and premature EOF surface as failures without `[DONE]`. One
+ * final `data: [DONE]` follows only a valid completed or incomplete terminal event; the upstream's own one is
+ * swallowed.
  */
 export const responsesStream = (
   sanitise: (message: string) => string,
@@ -43,7 +44,7 @@ export const responsesStream = (
 
 const over = (end: ResponsesEvent): Step => ['over', [end]];
 
-/** A fault that the gateway finds; where the upstream has told of its own failure already, that is the one. */
+/** Ends the stream with a fault that the gateway found, or with the upstream's own failure if it reported one. */
 const fault = (phase: Running, message: string, chunk?: JsonObject): Step =>
   over(
     typeof phase === 'object'
@@ -51,7 +52,7 @@ const fault = (phase: Running, message: string, chunk?: JsonObject): Step =>
       : { kind: 'failed', error: streamFailure(message), ...(chunk === undefined ? {} : { chunk }) },
   );
 
-/** After a terminal event a reset or a cut last frame is a success; before it every end is premature. */
+/** After a terminal event, a reset or a truncated last frame is a success. Before it, every end is premature. */
 function endOf(phase: Running, ending: Ending): ResponsesEvent {
   if (typeof phase === 'object') return phase.failing;
   if (phase === 'finished') return { kind: 'done' };
@@ -67,7 +68,7 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
   if (!isObject(chunk)) return fault(phase, 'The upstream sent a malformed event.');
   const judgement = judge(frame.event, chunk);
   if (judgement === 'failure') return failing(phase, chunk, frame, sanitise);
-  // A failure is final: what is not another word of it is not passed on.
+  // A failure is final. Only further reports of it are passed on.
   if (typeof phase === 'object')
     return judgement === 'error' ? failing(phase, chunk, frame, sanitise) : [phase, []];
   switch (judgement) {
@@ -85,8 +86,9 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
 }
 
 /**
- * An upstream `error`, `response.failed`, or one followed by the other, is forwarded as it came and counts as one
- * failure; the gateway adds none of its own (rule 35.18). Words that may not be shown are the exception.
+ * The upstream's own failure (`error`, `response.failed`, `response.cancelled`, or several in a row) is forwarded as it
+ * came and counts as one failure; the gateway adds none of its own (rule 35.18). Messages that must not be shown are
+ * the exception: they are rewritten.
  */
 function failing(
   phase: Running,

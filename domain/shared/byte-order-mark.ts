@@ -1,9 +1,7 @@
 /** U+FEFF in UTF-8. */
 const mark = [0xef, 0xbb, 0xbf];
 
-/**
- * The pieces without a leading byte order mark. Some editors and languages write one, and it is not part of the text.
- */
+/** The pieces without a leading byte order mark, which some editors write and which is not part of the text. */
 export function withoutMark(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   let left = markedBytes(pieces);
   if (left === 0) return pieces;

@@ -103,10 +103,7 @@ class Scan {
     return at;
   }
 
-  /**
-   * The end of the string that opens at `from`. Strings are scanned in the order of the text, so `from` never
-   * decreases.
-   */
+  /** The end of the string that opens at `from`. Strings come in the order of the text: `from` never decreases. */
   string(from: number): number {
     const { text } = this;
     let at = text.indexOf('"', from + 1);

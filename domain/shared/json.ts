@@ -61,10 +61,7 @@ export const present = (members: JsonObject): JsonObject =>
 export const only = (object: JsonObject, keys: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => keys.has(key)));
 
-/**
- * Objects merge deeply; arrays, scalars and null replace (rule 32.38). Returns the same object when nothing is merged
- * in.
- */
+/** Objects merge deeply; arrays, scalars and null replace (rule 32.38). The same object when `over` is empty. */
 export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   const changes = Object.entries(over).map(([key, value]) => {
     const present = Object.hasOwn(base, key) ? base[key] : undefined;

@@ -20,9 +20,7 @@ export const maxParsedDepth = 1024;
 export const maxValuesHere = 20_000;
 export const maxBodyBytesHere = 1024 * 1024;
 
-/**
- * Bytes that a parsed JSON value takes in addition to its text: the size of an empty object and its slot in an array.
- */
+/** Bytes that a parsed JSON value takes besides its text: those of an empty object and its slot in an array. */
 export const bytesOfValue = 72;
 
 /** Characters of a caller's own key that an error quotes: enough to find it, and too few to inflate the answer. */
@@ -63,10 +61,7 @@ export const maxSecretChars = 16 * 1024;
 /** Characters of an upstream's own message that are kept in an error, a log row or a log line. */
 export const maxErrorMessageChars = 1024;
 
-/**
- * How long the gateway waits for `[DONE]` or the end of the stream after the last choice's `finish_reason` (rule
- * 35.19).
- */
+/** How long the gateway waits for `[DONE]` or the end after the last choice's `finish_reason` (rule 35.19). */
 export const afterTerminalMs = 10_000;
 
 /** Tool calls that are told apart in one stream. Further ones are no longer counted one by one. */
@@ -109,10 +104,7 @@ export const maxItemIdChars = 64;
  */
 export const heldTerminalMs = 1000;
 
-/**
- * Bytes of later chunks that are held back behind such a chunk. Providers send none; this has room for a few more
- * answers.
- */
+/** Bytes of chunks that are held back after such a chunk. Providers send none, and a few more answers fit. */
 export const maxHeldBytes = 1024 * 1024;
 
 /**
@@ -148,9 +140,7 @@ export const maxMcpNameChars = 256;
 /** Characters of the id of a JSON-RPC request. Clients count up, or use a UUID. */
 export const maxMcpIdChars = 256;
 
-/**
- * Characters of a resource's URI in the union of all MCP servers: the length that most web servers accept for a page.
- */
+/** Characters of a resource's URI in the union of all MCP servers: as long as most web servers accept one. */
 export const maxMcpUriChars = 8192;
 
 /**

@@ -1,9 +1,6 @@
 import { closingQuote } from './backslashes.ts';
 
-/**
- * Whether the brackets of a text nest deeper than `levels`. Brackets inside string literals do not count. The text need
- * not be JSON.
- */
+/** Whether a text's brackets, outside of string literals, nest deeper than `levels`. The text need not be JSON. */
 export function nestsDeeperThan(text: string, levels: number): boolean {
   if (text.length <= levels || !hasMoreOpenersThan(text, levels)) return false;
   let depth = 0;

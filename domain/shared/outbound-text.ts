@@ -10,9 +10,7 @@ export interface OutboundText {
 
 export const unchangedText = (text: string): OutboundText => ({ before: text, edits: [] });
 
-/**
- * The text with its edits applied. Concatenation copies nothing: the engine makes the copy when the text is first read.
- */
+/** The text with its edits applied. Concatenation copies nothing: the engine copies when the text is first read. */
 export function outboundText({ before, edits }: OutboundText): string {
   let text = '';
   let at = 0;

@@ -13,6 +13,7 @@ const engine = JSON as unknown as { parse(text: string, revive?: Revive): unknow
  * spelling of this one. After `{"a":1,"\\":2}`, the key of `{"a":1,"\u0062":2}` comes out as a backslash. The gateway
  * would then see a different request than the upstream. So keys with escapes are parsed under names without escapes,
  * and renamed back afterwards.
+ *
  * Text nested deeper than {@link maxParsedDepth} is rejected as not JSON: where V8 14 finds a syntax error some 4,000
  * levels deep, it writes into freed memory, and the process crashes at some later point. Text is parsed with a `revive`
  * only after it was parsed without one ({@link revived}).

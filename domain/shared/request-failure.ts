@@ -3,10 +3,7 @@ import { type ErrorCode, errorStatus, type GatewayError, type Outcome, outcomeOf
 /** The code of a request that failed or was abandoned, by which its log row and its attempt are found. */
 export type EndCode = ErrorCode | 'client_closed';
 
-/**
- * Why a request failed or was abandoned. No caller is left to receive `client_closed`; logs, metrics and payloads
- * record it.
- */
+/** Why a request failed or was abandoned. Only logs, metrics and payloads see `client_closed`: the caller is gone. */
 export type RequestFailure = GatewayError | ClientClosed;
 
 interface ClientClosed {

@@ -17,8 +17,8 @@ const maxHalfChars = 256;
 const unfinishedChar = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
 
 /**
- * The source of a pattern that matches one or more of the first of these characters at the end of a text. The last
- * character may be truncated.
+ * The source of a pattern for one or more of the first of these characters at the end of a text, which may truncate the
+ * last.
  */
 export function halfForm(chars: readonly string[]): string {
   const rest = chars.length > maxHalfChars ? '[^]*' : '';

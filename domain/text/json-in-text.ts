@@ -12,9 +12,7 @@ const blanks = '[\\s\\\\nrt]*';
 export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
-/**
- * False when {@link keyEnd} finds nothing, whatever the endings. It looks only at colons, and at no white space twice.
- */
+/** False when {@link keyEnd} finds nothing, whatever the endings. Looks only at colons, and no blank twice. */
 export function hasKey(text: string): boolean {
   for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
     let at = colon - 1;
@@ -36,9 +34,7 @@ export const trueMember = (endings: string): RegExp =>
 
 const scalar = /[^\s,}\]"\\]+/y;
 
-/**
- * Characters of a known key, escapes included: the longest listed key has 19, and an escape such as `\u0061` takes six.
- */
+/** Characters of a known key, escapes included: the longest listed has 19, and an escape such as `\u0061` takes six. */
 const maxKeyChars = 256;
 
 /** The edits in a value, and where the search continues after it. */

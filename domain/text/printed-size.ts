@@ -64,10 +64,7 @@ export function printedSizes(limit: number): PrintedSize {
   return size;
 }
 
-/**
- * A span of at most this many characters is encoded at once instead of part by part. Values nested in it may be counted
- * again.
- */
+/** Spans up to this many characters are encoded at once, not part by part. Values in them may be counted again. */
 const shortSpan = 4096;
 
 const shortSpanSize = (span: Span | undefined): number | undefined =>

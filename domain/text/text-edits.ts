@@ -47,9 +47,7 @@ export function editedPieces(pieces: readonly string[], edits: readonly Edit[]):
   });
 }
 
-/**
- * Rounds after which the rules are stable. The second round already finds nothing, unless a text only looks like JSON.
- */
+/** Rounds until the rules are stable. The second already finds nothing, unless a text only looks like JSON. */
 const maxRounds = 8;
 
 /** Applies the rules until they change nothing, so that applying them to the result again changes nothing either. */

@@ -15,9 +15,7 @@ export function isAscii(text: string): boolean {
 
 const from = (text: string, at: number): string => (at === 0 ? text : text.slice(at));
 
-/**
- * UTF-8 bytes of a text. Counting stops above `limit`. Encoding costs a tenth of examining the characters one by one.
- */
+/** UTF-8 bytes of a text, counted until above `limit`. Encoding costs a tenth of examining each character. */
 export function utf8Bytes(text: string, limit: number): number {
   let bytes = 0;
   for (let at = 0; at < text.length && bytes <= limit; ) {

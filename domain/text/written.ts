@@ -10,10 +10,7 @@ export type Written = null | boolean | Text | Digits | Items | Members;
 /** A string: decoded when it was written without escapes or made by a rule, otherwise as it was written. */
 export type Text = string | Quoted;
 
-/**
- * A string as it was written, with its quotes and escapes. It is decoded only when a rule needs its content, which is
- * rare.
- */
+/** A string as it was written, with its quotes and escapes. Decoded only when a rule needs its content: rarely. */
 export class Quoted {
   readonly literal: string;
   readonly spelling: Spelling;
@@ -75,9 +72,7 @@ export class SourceText {
   }
 }
 
-/**
- * The part of a source text that an array or object was read from. There is none when it was made or changed by a rule.
- */
+/** The part of a source text that an array or object was read from. None when a rule made or changed it. */
 export interface Span {
   readonly source: SourceText;
   readonly from: number;

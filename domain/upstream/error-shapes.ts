@@ -2,27 +2,27 @@ import { isAbsent, isFilled, isObject, isString, type Json, type JsonObject } fr
 import { upstreamMessage } from './upstream-words.ts';
 
 /**
- * Whether an `error` beside an answer says anything. Some upstreams send the field always, and mean nothing by an empty
- * text, an empty list, an object without a filled member, or false.
+ * Whether an `error` beside an answer means anything. Some upstreams always send the field, with an empty string, an
+ * empty list, an object without a filled member, or false when there is no error.
  */
 export const saysError = (error: Json | undefined): boolean =>
   isObject(error) ? Object.values(error).some(isFilled) : isFilled(error) && error !== false;
 
-/** What upstreams put beside the words of an error that has no envelope, and beside nothing else. */
+/** Members that upstreams put beside the message of an error without an envelope, and beside nothing else. */
 const signs = ['code', 'error_code', 'errors', 'detail'] as const;
 
-/** What answers, events and chunks are told by. */
+/** Members that identify answers, events and chunks. */
 const names = ['object', 'type', 'usage'] as const;
 
 /** `server_error`, `InternalServerError`. */
 const errorType = /error$/i;
 
-/** An error that calls itself one. */
+/** Whether the object calls itself an error. */
 export const isNamedError = ({ object, type }: JsonObject): boolean => object === 'error' || type === 'error';
 
 /**
- * Whether what stands where an answer should be is an error without an envelope: it calls itself one, or has words for
- * one, with a sign of it beside them or nothing that an answer has.
+ * Whether something in place of an answer is an error without an envelope. It either calls itself an error, or has a
+ * message together with a sign of an error, a type that ends in `error`, or none of the members of an answer.
  */
 export function isBareError(payload: JsonObject): boolean {
   if (isNamedError(payload)) return true;

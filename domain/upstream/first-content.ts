@@ -2,8 +2,8 @@ import type { ApiFamily } from '../routing/model.ts';
 import { isFilled, isString, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
 
 /**
- * What a stream's first token is: text, reasoning, a refusal or a call of any kind, not the frame around it. Some
- * upstreams stream the whole message in one chunk.
+ * What counts as the first token of a stream: text, reasoning, a refusal or a call of any kind, but not the frame
+ * around it. Some upstreams stream the whole message in one chunk.
  */
 const contentIn = {
   chat_completions: (chunk) =>

@@ -1,20 +1,20 @@
 import type { TokenUsage } from '../ledger/usage.ts';
 import { isAbsent, type Json, type JsonObject } from '../shared/json.ts';
 
-/** What accounting and logging need of an answer, whole or streamed. */
+/** What accounting and logging need to know about an answer, whole or streamed. */
 export interface Observation {
   readonly usage: TokenUsage | undefined;
-  /** The provider reported usage, but no counts that can be used. */
+  /** The provider reported usage, but without usable counts. */
   readonly usageUnusable: boolean;
-  /** What the provider used beside it. */
+  /** What the provider used beside the answer itself. */
   readonly beside?: UsedBeside;
   /** Tool-call artifacts in the normalised provider output. */
   readonly invokedToolCount: number;
 }
 
 /**
- * What a provider bills beside an answer, in the words of the messages family: of a conversation that it has compacted,
- * and of the model that the answering one has asked for advice, which `model` names (null: more than one, or none).
+ * What a provider bills beside an answer, in the terms of the messages family: the compaction of a conversation, and
+ * the advisor model that the answering model consulted, named by `model` (null when it is more than one, or none).
  */
 export interface UsedBeside {
   readonly compaction?: JsonObject;
@@ -23,7 +23,7 @@ export interface UsedBeside {
 
 export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };
 
-/** What a reported usage comes to by its family's rule; null counts as not reported. */
+/** The usage that a report amounts to under its family's rule. Null counts as not reported. */
 export function observation(
   reported: Json | undefined,
   usageOf: (reported: Json | undefined) => TokenUsage | undefined,
@@ -33,7 +33,7 @@ export function observation(
   return { usage, usageUnusable: !isAbsent(reported) && usage === undefined, invokedToolCount };
 }
 
-/** Reads the chunks of a stream beside the pipeline. */
+/** Observes the chunks of a stream without changing them. */
 export interface StreamObserver {
   see(chunk: JsonObject): void;
   observed(): Observation;

@@ -7,14 +7,14 @@ import { isAbsent, isObject, type Json, type JsonObject, parseJson } from '../sh
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
 import type { Ending } from '../shared/stream-machine.ts';
 
-/** What went wrong between the gateway and an upstream, in the executor's words. */
+/** What went wrong between the gateway and an upstream, in the executor's terms. */
 export type UpstreamFault = Fault & {
-  /** What was used all the same, in the words of the family that the upstream speaks: it may be billed. */
+  /** Usage despite the fault, in the terms of the upstream's family: it may be billed. */
   readonly usage?: Json;
 };
 
 type Fault =
-  /** The upstream refused with a status of its own. */
+  /** The upstream refused, with a status of its own. */
   | {
       readonly kind: 'status';
       readonly status: number;
@@ -28,11 +28,11 @@ type Fault =
       readonly faultCode?: string;
       readonly status?: number;
     }
-  /** The connection could not be made or broke. */
+  /** The connection could not be made, or it broke. */
   | { readonly kind: 'transport'; readonly faultCode?: string; readonly status?: number }
-  /** The process holds as much as it may, and the answer had no room. */
+  /** The process has no memory left in its budget for the answer. */
   | { readonly kind: 'no_room' }
-  /** The upstream answered 2xx with something that is not what was asked for. */
+  /** The upstream answered 2xx with something other than what was requested. */
   | {
       readonly kind: 'protocol';
       readonly message: string;
@@ -40,12 +40,12 @@ type Fault =
       readonly labels?: UpstreamLabels;
     };
 
-/** 400, 404, 408, 413, 422, 429 keep their status: the caller can act on them. */
+/** 400, 404, 408, 413, 422 and 429 keep their status, because the caller can act on them. */
 export const keptStatuses: ReadonlySet<number> = new Set([400, 404, 408, 413, 422, 429]);
 
 /**
- * 401 and 403 become 502 (they are ours), as do every other 4xx and 3xx; 503 and 529 become 503,
- * other 5xx 502 (rules 35.1, 35.2, 35.3, 35.4, 35.5).
+ * 401 and 403 become 502, because they concern the gateway's own credentials. So does every other 4xx and 3xx. 503 and
+ * 529 become 503, other 5xx 502 (rules 35.1, 35.2, 35.3, 35.4, 35.5).
  */
 export function callerStatus(upstreamStatus: number): number {
   if (keptStatuses.has(upstreamStatus)) return upstreamStatus;
@@ -59,7 +59,7 @@ const phaseWords = {
   total: 'did not finish in time',
 } as const;
 
-/** Time-outs are 504, transport and protocol faults 502; what had no room is not the upstream's fault. */
+/** Timeouts are 504, transport and protocol faults 502. An answer without room is not the upstream's fault. */
 export function upstreamError(fault: UpstreamFault): GatewayError {
   switch (fault.kind) {
     case 'status':
@@ -84,7 +84,7 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
   }
 }
 
-/** What is known of a failure beside its words. */
+/** What is known about a failure besides its message. */
 interface Known {
   readonly upstreamStatus?: number | undefined;
   readonly labels?: UpstreamLabels | undefined;
@@ -111,15 +111,15 @@ const failed = (
   },
 });
 
-/** With the usage that an answer tells although it is a failure, where it does. */
+/** The usage that a failed answer reports, if any. */
 export const used = (usage: Json | undefined): Pick<UpstreamFault, 'usage'> =>
   isAbsent(usage) ? {} : { usage };
 
-/** With labels, where there are any. */
+/** The labels, if any. */
 export const labelled = (labels: UpstreamLabels | undefined): { readonly labels?: UpstreamLabels } =>
   labels === undefined ? {} : { labels };
 
-/** Statuses about the gateway's own key. They lose the upstream's type: callers would take it for their key's. */
+/** Statuses about the gateway's own key. They lose the upstream's error type: callers would relate it to theirs. */
 const ours: ReadonlySet<number> = new Set([401, 403]);
 
 function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undefined {
@@ -128,7 +128,7 @@ function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undef
   return rest;
 }
 
-/** The error of an upstream of another family: what it calls a type is none of the messages API (rule 35.13). */
+/** The error of an upstream of another family, whose types are not those of the messages API (rule 35.13). */
 export function withoutMessagesType(error: GatewayError): GatewayError {
   const { upstream } = error;
   return upstream?.labels === undefined
@@ -136,17 +136,17 @@ export function withoutMessagesType(error: GatewayError): GatewayError {
     : { ...error, upstream: { ...upstream, ...labelled(withoutType(upstream.labels)) } };
 }
 
-/** A fault found in a stream that had already begun; its status is for the logs. */
+/** A fault in a stream that had already begun. Its status is only for the logs. */
 export const streamFailure = (message: string, status = 502, labels?: UpstreamLabels): GatewayError =>
   failed(status, message, { labels });
 
-/** What ended a stream before its answer was complete: the fault that broke it, or the upstream itself. */
+/** The error for a stream that ended too early: the fault that broke it, or that the upstream ended it. */
 export const prematureEnd = (ending: Ending): GatewayError =>
   ending.kind === 'fault'
     ? failed(ending.status ?? 502, ending.reason, ending)
     : streamFailure('The upstream ended its stream before the answer was complete.');
 
-/** The object that a whole answer must be, whatever its family. */
+/** Parses a whole answer, which must be an object in every family. */
 export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
   const value = parseJson(text);
   return isObject(value)
@@ -154,28 +154,28 @@ export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
     : protocolFault('The upstream answered with something that is not a JSON object.');
 }
 
-/** An answer that is not what was asked for: in the upstream's own words or the gateway's, with the usage that it tells. */
+/** An answer other than what was requested, with the upstream's message or the gateway's, and its usage. */
 export const protocolFault = (
   told: string | Pick<Extract<Fault, { kind: 'protocol' }>, 'message' | 'labels'>,
   usage?: Json,
 ): Either<UpstreamFault, never> =>
   E.left({ kind: 'protocol', ...(typeof told === 'string' ? { message: told } : told), ...used(usage) });
 
-/** A fault that comes after the head of an answer carries its status, because the upstream did answer. */
+/** A fault after the head of an answer carries the answer's status, because the upstream did answer. */
 export const answeredWith = (status: number, fault: UpstreamFault): UpstreamFault =>
   fault.kind === 'status' || fault.kind === 'no_room' ? fault : { ...fault, status };
 
-/** Only on errors do these headers pass (rule 35.9). */
+/** These headers pass, and only on errors (rule 35.9). */
 const passesOnError = (header: string): boolean =>
   header === 'retry-after' ||
   header === 'retry-after-ms' ||
   header.startsWith('x-ratelimit-') ||
   header.startsWith('anthropic-ratelimit-');
 
-/** What `retry-after` may be by RFC 9110, seconds or a date; clients that read it take fractions of a second, too. */
+/** `retry-after` by RFC 9110: seconds or a date. Clients that read it also accept fractions of a second. */
 const retryAfter = /^(?:\d+(?:\.\d+)?|[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)$/;
 
-/** The headers of an upstream's refusal that pass; one in which something is to be hidden does not (rule 35.9). */
+/** The headers of an upstream's refusal that pass. A header with something to hide does not (rule 35.9). */
 export function headersOnError(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   sanitise: (words: string) => string,
@@ -190,19 +190,19 @@ export function headersOnError(
 }
 
 /**
- * An upstream's words made fit to keep and to show: URL queries and userinfo are taken out, configured
+ * An upstream's message made safe to keep and to show: URLs lose their query, fragment and userinfo, configured
  * credentials are replaced, and the length is bounded.
  */
 export const sanitiseMessage = (message: string, secrets: readonly string[]): string =>
   boundedMessage(sanitised(message, secrets));
 
-/** It is cut off last: what must not be told is to be whole where it is looked for. */
+/** Truncation comes last: what must be hidden has to be whole to be found. */
 export const boundedMessage = (text: string): string =>
   text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
 
 /**
- * The start of words that may be as long as an upstream likes, made fit by `fit`. They are cut off before, and half of
- * what must not be told may stand there: what is near the cut is left out.
+ * The start of an upstream's message of any length, made safe by `fit`. The message is truncated first, which may leave
+ * part of a secret at the cut, so the end of the result is dropped.
  */
 export function fitStart(words: string, fit: (words: string) => string): string {
   if (words.length <= maxUpstreamErrorBytes) return fit(words);
@@ -210,10 +210,10 @@ export function fitStart(words: string, fit: (words: string) => string): string 
   return `${start.slice(0, Math.max(0, start.length - maxSecretChars))}…`;
 }
 
-/** {@link sanitiseMessage} without its bound, for words in which more is still to be looked for. */
+/** {@link sanitiseMessage} without the length bound, for text that is searched further. */
 export function sanitised(message: string, secrets: readonly string[]): string {
   let text = message;
-  // A longer one first: it may begin with a shorter one, and nothing of it may stay.
+  // Longer secrets first: one may begin with a shorter one, and nothing of it may remain.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     text = text.replaceAll(secret, marker);
   return edited(text, urlEdits(text));

@@ -11,7 +11,7 @@ import {
 } from '../shared/json.ts';
 import { labelled, streamFailure } from './upstream-fault.ts';
 
-/** An upstream's own words for its failure, fit to show. */
+/** An upstream's own message and labels for its failure, safe to show. */
 export interface ReportedFailure {
   readonly message: string;
   readonly labels?: UpstreamLabels;
@@ -19,7 +19,7 @@ export interface ReportedFailure {
 
 type Sanitise = (words: string) => string;
 
-/** What a body tells of a failure; `otherwise` is the message where it has none of its own. */
+/** What a body says about a failure. `otherwise` is the message when the body has none. */
 export function upstreamFailure(
   body: Json | undefined,
   otherwise: string,
@@ -30,15 +30,16 @@ export function upstreamFailure(
   return { message: words === undefined ? otherwise : sanitise(words), ...labelled(labels) };
 }
 
-/** A failure that the upstream told of in a stream that had already begun. */
+/** A failure that the upstream reported in a stream that had already begun. */
 export const failureInStream = ({ message, labels }: ReportedFailure, status?: number): GatewayError =>
   streamFailure(message, status, labels);
 
 /**
- * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{message}`, beside which `error` is but
- * the status in words, `{error: "…"}`, `{detail}` with text, with an envelope or with the errors of fields, `{message}`
- * with the same, `{msg}`, `{response: {error}}`, `{base_resp: {status_msg}}`, the first of `{errors}`, one of these in
- * `{error}`, `{title, status}`, and the first of an array where one of these is expected. Never the raw body.
+ * The upstream's own message, from any envelope in use: `{error: {message}}`; `{message}`, where `error` beside it is
+ * only the status in words; `{error: "…"}`; `{detail}` with text, an envelope or the errors of fields; `{message}` with
+ * the same; `{Message}`; `{msg}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`; any of
+ * these in `{error}`; `{title, status}`; and the first item of an array where one of these is expected. Never the raw
+ * body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
   for (const { error: errors, message, detail, Message, msg } of envelopesOf(body)) {
@@ -58,8 +59,8 @@ export function upstreamMessage(body: Json | undefined): string | undefined {
 }
 
 /**
- * What the upstream calls its failure. Only short identifiers are taken, of those in which nothing is to be hidden; a
- * number says no more than the status does.
+ * The upstream's names for its failure. Only short identifiers without anything to hide are taken. Numbers are not:
+ * they say no more than the status does.
  */
 export function upstreamLabels(body: Json | undefined, sanitise: Sanitise): UpstreamLabels | undefined {
   const envelopes = envelopesOf(body);
@@ -88,7 +89,7 @@ export function upstreamLabels(body: Json | undefined, sanitise: Sanitise): Upst
   };
 }
 
-/** The labels of a failure that is told with a code alone, as event streams and headers do. */
+/** The labels of a failure that is reported by a code alone, as in event streams and headers. */
 export const codeLabels = (
   code: string | undefined,
   sanitise: Sanitise,
@@ -96,8 +97,8 @@ export const codeLabels = (
   code !== undefined && isLabel(code, sanitise) ? { labels: { code } } : {};
 
 /**
- * How long a refusal asks to wait, in whole seconds as `retry-after` has them: Google's APIs say it in the body alone, as
- * a `google.rpc.RetryInfo` among the details of their error (rule 35.37).
+ * How long a refusal asks to wait, in whole seconds, as in `retry-after`. Google's APIs say so only in the body, as a
+ * `google.rpc.RetryInfo` among the details of the error (rule 35.37).
  */
 export function askedWait(body: Json | undefined): string | undefined {
   const { details } = membersOf(membersOf(firstOf(body))['error']);
@@ -107,25 +108,25 @@ export function askedWait(body: Json | undefined): string | undefined {
 }
 
 const retryInfo = 'type.googleapis.com/google.rpc.RetryInfo';
-/** As protocol buffers write one in JSON, and none that is negative. */
+/** A duration as protocol buffers write it in JSON, not negative. */
 const duration = /^(\d{1,9}(?:\.\d{1,9})?)s$/;
 
-/** What a short identifier is (rule 35.11). */
+/** The form of a short identifier (rule 35.11). */
 const identifier = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Whether this is a short identifier in which nothing is to be hidden. */
+/** Whether a value is a short identifier with nothing to hide. */
 const isLabel = (value: Json | undefined, sanitise: Sanitise): boolean =>
   isString(value) && identifier.test(value) && sanitise(value) === value;
 
 const canonical = /^[A-Z][A-Z_]*$/;
 
-/** One of `google.rpc.Code`, which stands in `status` beside the number of HTTP; alone `status` may say that all is well. */
+/** One of `google.rpc.Code`, in `status` beside a numeric `code`. Without the number, `status` may mean success. */
 const canonicalCode = ({ code, status }: JsonObject): Json | undefined =>
   numberOf(code) !== undefined && isString(status) && canonical.test(status) ? status : undefined;
 
 const firstOf = (value: Json | undefined): Json | undefined => (isArray(value) ? value[0] : value);
 
-/** The objects that may hold words, the likeliest first: the body, and what its members hold. */
+/** The objects that may contain a message, the likeliest first: the body, and what its members contain. */
 function envelopesOf(body: Json | undefined): readonly JsonObject[] {
   const object = firstOf(body);
   if (!isObject(object)) return [];
@@ -139,21 +140,21 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
     ...refusalIn(status),
-    // https://www.rfc-editor.org/rfc/rfc9457, where there is no detail.
+    // https://www.rfc-editor.org/rfc/rfc9457, when there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];
 }
 
-/** A status of success has words too, which are none of a failure. */
+/** A success status has a message too, which is not a failure. */
 const refusalIn = (status: Json | undefined): readonly JsonObject[] =>
   isObject(status) && numberOf(status['status_code']) !== 0
     ? [{ message: status['status_msg'] ?? null }]
     : [];
 
-/** Errors of fields that one message names. */
+/** Field errors that one message lists. */
 const maxFieldErrors = 3;
 
-/** `{detail: [{loc: ["body", "messages", 0], msg}]}`: `messages.0: …`. */
+/** Turns `{detail: [{loc: ["body", "messages", 0], msg}]}` into `messages.0: …`. */
 function fieldErrors(detail: readonly Json[]): string | undefined {
   const errors: string[] = [];
   for (const field of objectsOf(detail)) {
@@ -165,7 +166,7 @@ function fieldErrors(detail: readonly Json[]): string | undefined {
   return errors.length === 0 ? undefined : errors.join('; ');
 }
 
-/** Where a field stands, as its steps joined by dots. */
+/** The path of a field, with its steps joined by dots. */
 function placeOf(field: JsonObject | undefined): string | undefined {
   const loc = field?.['loc'];
   if (!isArray(loc)) return undefined;
