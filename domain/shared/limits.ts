@@ -116,7 +116,10 @@ export const maxPayloadDepth = maxJsonDepth + 4;
 /** Values of a body that are read for storing it: more than a stored payload has room for. */
 export const maxPayloadValues = 1_000_000;
 
-/** Characters of an image, audio or file payload that a stored payload keeps: an icon, or an id. */
+/**
+ * Characters up to which a stored payload keeps an image, audio or file payload: an icon, or an id. Longer ones are
+ * replaced by a marker.
+ */
 export const maxInlineChars = 256;
 
 /**
@@ -126,15 +129,15 @@ export const maxInlineChars = 256;
 export const heldEventBytesPerStored = 2;
 
 /**
- * Members with known keys that are examined in one string of a payload: more than a stored payload has room for, and
- * few enough to take no noticeable time.
+ * Members in one string of a payload that are examined because of how their keys end: more than a stored payload has
+ * room for, and few enough to take no noticeable time.
  */
 export const maxKnownMembers = 20_000;
 
 /** Bytes that the record of an MCP invocation keeps of its arguments, and of its result (rule 41.14). */
 export const maxInvocationJsonBytes = 16 * 1024;
 
-/** Characters kept of an MCP server's or tool's id, name or error code. Real ones stay below 128. */
+/** Characters of an MCP method, and of a server's or tool's id, name, title or error code. Real ones stay below 128. */
 export const maxMcpNameChars = 256;
 
 /** Characters of the id of a JSON-RPC request. Clients count up, or use a UUID. */

@@ -45,8 +45,8 @@ interface Found {
 
 /**
  * The edits in the values of all members of a known kind. `editsOf` is called with the kind, where the value begins,
- * and how many backslashes escape its quotes. After `maxKnownMembers` of them, the rest of the text is replaced by the
- * marker.
+ * and how many backslashes escape its quotes. After `maxKnownMembers` candidates or edits, the rest of the text is
+ * replaced by the marker.
  */
 export function memberEdits<Kind>(
   text: string,
