@@ -2,14 +2,14 @@ import cluster, { type Worker } from 'node:cluster';
 import { keepNextTickFast } from './infrastructure/next-tick.ts';
 import { surviveOutputErrors } from './infrastructure/output-errors.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
-import { howAllAreCalled, howCalled, isCommand } from './interfaces/cli/usage.ts';
+import { allUsages, commandUsage, isCommand } from './interfaces/cli/usage.ts';
 
 /** The command line: `gateway COMMAND …`. */
 export async function main(words: readonly string[]): Promise<void> {
   surviveOutputErrors();
   keepNextTickFast();
   const [name = '', ...args] = words[0] === 'help' ? words.slice(1) : words;
-  const usage = isCommand(name) ? howCalled(name) : howAllAreCalled();
+  const usage = isCommand(name) ? commandUsage(name) : allUsages();
   try {
     if (asksForHelp(words) && (isCommand(name) || isNoName(name))) terminal.out(usage);
     else endWith(await run(name, args));

@@ -7,7 +7,7 @@ import type { ServePorts } from './serve-ports.ts';
 import { cleanTags } from './logged-request.ts';
 import type { Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
-import type { BesideCosts } from './request-cost.ts';
+import type { AdditionalCosts } from './request-cost.ts';
 import { invokedTools, observed, type RequestEnd } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
 
@@ -18,7 +18,7 @@ interface Settled {
   /** Whether it writes a ledger row. */
   readonly charged: boolean;
   readonly cost: UsageCost | undefined;
-  readonly beside: BesideCosts;
+  readonly beside: AdditionalCosts;
   /** Why it did not end well, as known after the settlement. */
   readonly failure: RequestFailure | undefined;
   readonly settled: E.Either<GatewayError, Verdict>;
@@ -83,7 +83,7 @@ function unbilledOf(
 }
 
 /** Costs that are in no ledger row, whatever becomes of the request's own cost. */
-const unbilledBeside = ({ compaction, advisor }: BesideCosts): readonly Unbilled[] => [
+const unbilledBeside = ({ compaction, advisor }: AdditionalCosts): readonly Unbilled[] => [
   ...(compaction === undefined ? [] : [{ reason: 'compaction' as const, cost: compaction }]),
   ...(advisor === undefined ? [] : [{ reason: 'advisor' as const, cost: advisor }]),
 ];

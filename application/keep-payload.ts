@@ -2,7 +2,7 @@ import { scopeOf } from '../domain/identity/caller.ts';
 import { redactedResponse, redactedStream, type StoredPayload } from '../domain/payload/payload.ts';
 import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { Json, JsonObject } from '../domain/shared/json.ts';
-import { maxBodyBytesHere } from '../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes } from '../domain/shared/limits.ts';
 import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import type { ServePolicy } from './serve-ports.ts';
@@ -57,7 +57,7 @@ async function bothOf(asked: Made, answered: Made): Promise<KeptPayload> {
 function largeAnswer({ answer, failure }: Answered): Uint8Array | undefined {
   if (failure !== undefined || answer?.kind !== 'whole') return undefined;
   const { body } = answer;
-  return body.length > maxBodyBytesHere && typeof body !== 'string' ? body : undefined;
+  return body.length > maxEventLoopBodyBytes && typeof body !== 'string' ? body : undefined;
 }
 
 /** The answer of a failed request is its error; a failed stream also has what was sent before. */

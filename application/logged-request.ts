@@ -13,7 +13,7 @@ import type { ModelRequest } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { LoggedRequest } from './ports/ledger.ts';
 import { failureOf, invokedTools, observed, type RequestEnd } from './request-end.ts';
-import type { BesideCosts } from './request-cost.ts';
+import type { AdditionalCosts } from './request-cost.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 import type { Facts } from './request-stages.ts';
 
@@ -23,7 +23,7 @@ interface Ended {
   /** Whether it writes a ledger row. */
   readonly charged: boolean;
   readonly cost: UsageCost | undefined;
-  readonly beside: BesideCosts;
+  readonly beside: AdditionalCosts;
 }
 
 /** The summary row of a request that has ended, before its charge is judged. */

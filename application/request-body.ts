@@ -5,7 +5,7 @@ import { redactedRequest, type StoredPayload } from '../domain/payload/payload.t
 import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
-import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
+import { bytesOfValue, maxEventLoopValues } from '../domain/shared/limits.ts';
 import { type OutboundText, outboundBytes, outboundText } from '../domain/shared/outbound-text.ts';
 import { askTermsOf, writtenBy } from './families.ts';
 import type { Ask, AskTerms, Family, ModelRequest, ReadFault } from './model-request.ts';
@@ -61,14 +61,14 @@ export function requestBody<A extends Ask>(
       if (E.isLeft(request.body)) return request.body;
       const body = request.body.right;
       if (typeof body !== 'string') return ports.largeBodies.read(largeBody(body));
-      const found = family.read(body, Math.min(maxValues, maxValuesHere));
+      const found = family.read(body, Math.min(maxValues, maxEventLoopValues));
       if (E.isRight(found)) {
         ask = found.right;
         isParsed = true;
         const hasRoom = request.memory.hold(ask.document.valueCount * bytesOfValue);
         return hasRoom ? E.right(askTermsOf(ask)) : E.left(overloaded);
       }
-      if (found.left.tooManyValues !== true || maxValues <= maxValuesHere) return found;
+      if (found.left.tooManyValues !== true || maxValues <= maxEventLoopValues) return found;
       large = sharedText([new TextEncoder().encode(body)]);
       return ports.largeBodies.read(largeBody(large));
     },

@@ -4,7 +4,7 @@ import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
 import type { Picodollars } from '../domain/money/money.ts';
 import type { Price } from '../domain/money/price-catalogue.ts';
 import { isString, type JsonObject } from '../domain/shared/json.ts';
-import type { UsedBeside } from '../domain/upstream/observation.ts';
+import type { AdditionalUsage } from '../domain/upstream/observation.ts';
 import type { ServePorts } from './serve-ports.ts';
 import { observed, type RequestEnd } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
@@ -34,17 +34,17 @@ function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): 
 }
 
 /** The cost of each thing that a provider bills in addition to an answer, where it has a price. */
-export type BesideCosts = Readonly<Record<keyof UsedBeside, Picodollars | undefined>>;
+export type AdditionalCosts = Readonly<Record<keyof AdditionalUsage, Picodollars | undefined>>;
 
-const nothing: BesideCosts = { compaction: undefined, advisor: undefined };
+const nothing: AdditionalCosts = { compaction: undefined, advisor: undefined };
 
 /** Compaction costs what the request's own tokens do (rule 38.14), advice what its own model does (rule 38.15). */
-export function besideCosts(
+export function additionalCosts(
   ports: ServePorts,
   facts: Facts,
   end: RequestEnd,
   cost: UsageCost | undefined,
-): BesideCosts {
+): AdditionalCosts {
   const { beside } = observed(end);
   if (beside === undefined || facts.resolved === undefined) return nothing;
   const { compaction, advisor } = beside;

@@ -1,7 +1,7 @@
-import { withoutHalves } from '../domain/payload/halves.ts';
+import { withoutPartialSecrets } from '../domain/payload/halves.ts';
 import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
-import { withFitWords } from '../domain/responses/response-failure.ts';
+import { withSanitisedMessages } from '../domain/responses/response-failure.ts';
 import type { GatewayError, UpstreamLabels } from '../domain/shared/gateway-error.ts';
 import { isString, type JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk } from '../domain/shared/stream-event.ts';
@@ -54,8 +54,8 @@ function fitError(error: GatewayError, rules: RedactionRules): GatewayError {
   const { secrets } = rules;
   return {
     ...error,
-    message: withoutHalves(boundedMessage(redactedError(error.message, rules)), secrets),
-    ...(param === undefined ? {} : { param: withoutHalves(withoutSecrets(param, secrets), secrets) }),
+    message: withoutPartialSecrets(boundedMessage(redactedError(error.message, rules)), secrets),
+    ...(param === undefined ? {} : { param: withoutPartialSecrets(withoutSecrets(param, secrets), secrets) }),
     ...(upstream?.labels === undefined
       ? {}
       : { upstream: { ...upstream, labels: fitLabels(upstream.labels, rules) } }),
@@ -71,7 +71,7 @@ const fitLabels = (labels: UpstreamLabels, rules: RedactionRules): UpstreamLabel
 /** A changed event is serialized again, under the name that it came with. */
 function fitChunk(event: StreamChunk<JsonObject>, rules: RedactionRules): StreamChunk<JsonObject> {
   if (event.failing !== true) return event;
-  const chunk = withFitWords(event.chunk, (words) => redactedError(words, rules));
+  const chunk = withSanitisedMessages(event.chunk, (words) => redactedError(words, rules));
   if (chunk === event.chunk) return event;
   const { type } = chunk;
   const name = event.name ?? (isString(type) ? type : undefined);

@@ -9,7 +9,7 @@ import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import { finishedRequest } from './finished-request.ts';
 import { keptPayload } from './keep-payload.ts';
 import { loggedRequest } from './logged-request.ts';
-import { besideCosts, costOf, costOfCall } from './request-cost.ts';
+import { additionalCosts, costOf, costOfCall } from './request-cost.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type {
   Admission,
@@ -45,7 +45,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
     const policy = policyNow();
     const charged = charge !== undefined;
     const cost = charge?.cost ?? costOf(ports, facts, end);
-    const beside = besideCosts(ports, facts, end, cost);
+    const beside = additionalCosts(ports, facts, end, cost);
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
       ? loggedRequest(ports, policy, { facts, end, charged, cost, beside })
       : undefined;

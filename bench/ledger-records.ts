@@ -1,4 +1,4 @@
-import type { AdmissionAsk, SettlementRecord } from '../application/ports/ledger.ts';
+import type { AdmissionRequest, SettlementRecord } from '../application/ports/ledger.ts';
 import type { Caller } from '../domain/identity/caller.ts';
 import { usageCost } from '../domain/ledger/usage-cost-event.ts';
 import { agentHarness } from '../domain/request-log/agent-harness.ts';
@@ -13,7 +13,7 @@ const policy = {
 const usage = { promptTokens: 20, completionTokens: 30, totalTokens: 50 };
 const cost = usageCost(usage, { input: 150_000n, output: 600_000n, source: 'bench' });
 
-export const askOf = (caller: Caller, id: string): AdmissionAsk => ({
+export const askOf = (caller: Caller, id: string): AdmissionRequest => ({
   requestLogId: id,
   requestId: id,
   callerChoseRequestId: false,

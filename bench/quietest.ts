@@ -1,7 +1,7 @@
 // Shared by the benches that call stores and routes without a server.
 import * as E from 'fp-ts/lib/Either.js';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
-import { printedData } from '../interfaces/http/json-text.ts';
+import { serialisedData } from '../interfaces/http/json-text.ts';
 import { percentile } from './load.ts';
 
 /** In milliseconds. */
@@ -38,5 +38,5 @@ export async function answerOf(routes: readonly AdminRoute[], path: string, quer
     ifMatch: undefined,
   });
   if (E.isLeft(body)) throw new Error(`${path}?${query}: ${body.left.message}`);
-  return printedData({ data: body.right });
+  return serialisedData({ data: body.right });
 }

@@ -38,7 +38,7 @@ import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import { type McpParts, mcpParts } from './mcp.ts';
-import { testRoom } from './model-tests.ts';
+import { testSlot } from './model-tests.ts';
 import {
   claimSeconds,
   cleaned,
@@ -201,7 +201,7 @@ function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
     (given: Foundations, ports: ServePorts, gates: Gates, cut: CutOff, mcp: McpParts) => {
       const { pool, config, telemetry } = given;
-      const enter = testRoom(gates.models, cut);
+      const enter = testSlot(gates.models, cut);
       const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
       return adminRoutesOf(given, ports.clock, testModel(tested, config.policy), mcp.inspect);
     },

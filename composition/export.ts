@@ -9,7 +9,7 @@ import type { ExportConfig } from '../infrastructure/config/export-config.ts';
 import { csvPart } from '../infrastructure/export/csv-part.ts';
 import { parquetPart } from '../infrastructure/export/parquet-part.ts';
 import { s3Storage } from '../infrastructure/export/s3-storage.ts';
-import { exportAlone } from '../infrastructure/postgres/export-store.ts';
+import { exportUnderLock } from '../infrastructure/postgres/export-store.ts';
 import { untilStopped } from '../infrastructure/stop-requests.ts';
 import type { ExportCall } from '../interfaces/cli/export.ts';
 
@@ -26,7 +26,7 @@ export async function exportNow(
   void untilStopped().then(() => (stopped = true));
   const storage = s3Storage(config, call.bucket);
   try {
-    const done = await exportAlone(databaseUrl, call.subject, (source) => {
+    const done = await exportUnderLock(databaseUrl, call.subject, (source) => {
       const ports = {
         source,
         storage,

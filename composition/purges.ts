@@ -5,8 +5,8 @@ import type { AgedRows } from '../application/ports/aged-rows.ts';
 import type { Retention } from '../domain/request-log/retention.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
-import { purgeShardsAlone } from '../infrastructure/postgres/citus/aged-shards.ts';
-import { invocationRecords, purgeAlone } from '../infrastructure/postgres/purge-store.ts';
+import { purgeShardsUnderLock } from '../infrastructure/postgres/citus/aged-shards.ts';
+import { invocationRecords, purgeUnderLock } from '../infrastructure/postgres/purge-store.ts';
 import type { Database } from './database.ts';
 import { inUtc, type PurgeWorker, purgeWorker } from '../infrastructure/purge-worker.ts';
 
@@ -34,8 +34,8 @@ export function purgeOnSchedule(
     settings: () => config.loaded().config.requestLogging.purge,
     purge: (retention, shouldContinue) =>
       distribution === 'citus'
-        ? purgeShardsAlone(url, batches(retention, shouldContinue))
-        : purgeAlone(url, batches(retention, shouldContinue)),
+        ? purgeShardsUnderLock(url, batches(retention, shouldContinue))
+        : purgeUnderLock(url, batches(retention, shouldContinue)),
   });
   const ofInvocations = purgeWorker({
     ...usual,
@@ -49,7 +49,7 @@ export function purgeOnSchedule(
       };
     },
     purge: (retention, shouldContinue) =>
-      purgeAlone(url, batches(retention, shouldContinue), undefined, invocationRecords),
+      purgeUnderLock(url, batches(retention, shouldContinue), undefined, invocationRecords),
   });
   return {
     follow: () => {

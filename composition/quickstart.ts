@@ -7,7 +7,7 @@ import { formatKey } from '../domain/identity/api-key.ts';
 import { type Environment, environment } from '../infrastructure/config/environment.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
-import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
+import { privateFolder } from '../infrastructure/embedded-postgres/private-folder.ts';
 import { openDataDir } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
@@ -30,7 +30,7 @@ export const quickstartVariables = (key: string, upstreamUrl: string): Readonly<
 
 /** A secret that is generated at the first start and kept with mode 0600; never a constant. */
 async function keptSecret(file: string, fresh: string): Promise<string> {
-  await closedFolder(path.dirname(file));
+  await privateFolder(path.dirname(file));
   return writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
     () => fresh,
     async () => (await readFile(file, 'utf8')).trim(),

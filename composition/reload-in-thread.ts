@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { type SomeModels, withModels } from '../infrastructure/config/served-config.ts';
 import type { ErrorLink } from '../infrastructure/postgres/error-chain.ts';
-import type { Reload, ReloadAsk } from './reload-work.ts';
+import type { Reload, ReloadRequest } from './reload-work.ts';
 
 /** The thread's answer, without the models, which are sent in pieces. Of an error it has the chain of causes. */
 export type ReloadAnswer = Reload | { readonly kind: 'failed'; readonly chain: readonly ErrorLink[] };
@@ -12,7 +12,7 @@ export type ReloadAnswer = Reload | { readonly kind: 'failed'; readonly chain: r
  * Runs a reload in a thread of its own, which is terminated afterwards: a file of 4 MiB takes seconds to read, and its
  * statements are megabytes of text. The event loop only takes the models over, a few in each of its turns.
  */
-export async function reloadInThread(ask: ReloadAsk): Promise<Reload> {
+export async function reloadInThread(ask: ReloadRequest): Promise<Reload> {
   const { port1: models, port2: theirs } = new MessageChannel();
   // The thread's file has the extension of this one: in a package both are JavaScript.
   const file = path.join(import.meta.dirname, `reload-thread${path.extname(import.meta.filename)}`);

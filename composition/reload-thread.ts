@@ -2,15 +2,18 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import { inPieces } from '../infrastructure/config/served-config.ts';
 import { errorChain } from '../infrastructure/postgres/error-chain.ts';
 import type { ReloadAnswer } from './reload-in-thread.ts';
-import { type ReloadAsk, reloadWork } from './reload-work.ts';
+import { type ReloadRequest, reloadWork } from './reload-work.ts';
 
 /** The thread of one reload: one request, one answer. */
-parentPort?.once('message', ({ ask, models }: { readonly ask: ReloadAsk; readonly models: MessagePort }) => {
-  void answerTo(ask, models).then((answer) => parentPort?.postMessage(answer, []));
-});
+parentPort?.once(
+  'message',
+  ({ ask, models }: { readonly ask: ReloadRequest; readonly models: MessagePort }) => {
+    void answerTo(ask, models).then((answer) => parentPort?.postMessage(answer, []));
+  },
+);
 
 /** The models are queued on the port before the answer is sent. */
-async function answerTo(ask: ReloadAsk, port: MessagePort): Promise<ReloadAnswer> {
+async function answerTo(ask: ReloadRequest, port: MessagePort): Promise<ReloadAnswer> {
   try {
     const done = await reloadWork(ask);
     if (done.kind === 'refused') return done;

@@ -12,7 +12,7 @@ import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { fitConfig } from './fit-config.ts';
 
 /** Input of a reload. Plain data, because it is sent to a thread. */
-export interface ReloadAsk {
+export interface ReloadRequest {
   /** Path of the file. */
   readonly file: string;
   /** The values of its placeholders. */
@@ -44,7 +44,7 @@ export type Reload =
 const empty = placeless('', 'is empty: a file that ends everything is never taken up by a reload');
 
 /** Reads and judges the file, and reconciles it into the database, so that its caller only has to swap. */
-export async function reloadWork(ask: ReloadAsk): Promise<Reload> {
+export async function reloadWork(ask: ReloadRequest): Promise<Reload> {
   const read = await fitConfig(await loadLastingConfig(ask.file, ask.variables));
   if (E.isLeft(read)) return { kind: 'refused', problems: read.left };
   const loaded = read.right;

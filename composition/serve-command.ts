@@ -6,7 +6,7 @@ import { type LiveConfig, liveConfig } from '../infrastructure/config/live-confi
 import { environment } from '../infrastructure/config/environment.ts';
 import { type LoadedConfig, loadLastingConfig } from '../infrastructure/config/load.ts';
 import type { processVariables } from '../infrastructure/config/process-variables.ts';
-import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
+import { privateFolder } from '../infrastructure/embedded-postgres/private-folder.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { servedOf } from '../infrastructure/config/served-config.ts';
@@ -75,7 +75,7 @@ export async function serveCommand(
   };
   const life = { graceMs: 0 };
   void endInTime(control, life, log);
-  await closedFolder(loaded.right.config.dataDir).catch((error: Error) =>
+  await privateFolder(loaded.right.config.dataDir).catch((error: Error) =>
     log.warn({ reason: error.message }, 'the data folder could not be made, or closed to others'),
   );
   const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);

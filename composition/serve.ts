@@ -1,7 +1,7 @@
 import { type ServiceParts, serviceParts } from './parts.ts';
 import { type Database, migrationsFolder } from './database.ts';
 import { shutDown, shutdownSteps, within } from './shutdown.ts';
-import { collectStart } from '../infrastructure/collect-start.ts';
+import { collectStartupGarbage } from '../infrastructure/collect-startup-garbage.ts';
 import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
@@ -81,7 +81,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
     await refuseOtherSettings(pool);
     await follower.start();
     await partitions.make();
-    collectStart();
+    collectStartupGarbage();
     return openListeners(parts, config, log, alone);
   };
   const listeners = await start().catch(async (error: unknown) => {

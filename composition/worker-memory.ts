@@ -11,7 +11,7 @@ const youngHalfMb = 32;
 export const workerFlags = (own: readonly string[]): string[] => [
   `--max-semi-space-size=${youngHalfMb}`,
   ...own,
-  // Enables the collection that frees what startup leaves behind (`collectStart`).
+  // Enables the collection that frees what startup leaves behind (`collectStartupGarbage`).
   '--expose-gc',
 ];
 

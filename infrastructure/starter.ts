@@ -12,7 +12,7 @@ const packageManager = /^(?:npm|npx|pnpm|yarn|bun)\b|\b(?:npm|npx|pnpm|yarn)(?:-
  * passing it on. Never resolves for any other parent: the shell that starts a daemon ends, too, and the daemon is meant
  * to stay.
  */
-export function starterGone(): Promise<void> {
+export function packageManagerExited(): Promise<void> {
   const parent = process.ppid;
   const grandparent = parentOf(parent);
   const startedBy = isPackageManager(parent)

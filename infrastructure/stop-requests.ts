@@ -1,4 +1,4 @@
-import { starterGone } from './starter.ts';
+import { packageManagerExited } from './starter.ts';
 
 /** A signal within this time counts as the first one repeated: terminals, service managers and npm send it twice. */
 const secondAfterMs = 2000;
@@ -25,7 +25,7 @@ export function stopRequests(): StopRequests {
   };
   process.on('SIGTERM', ask);
   process.on('SIGINT', ask);
-  void starterGone().then(() => {
+  void packageManagerExited().then(() => {
     if (firstAt === undefined) ask();
   });
   return { stopped: stopped.promise, forced: forced.promise, ask };

@@ -14,7 +14,7 @@ export interface KeyPorts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-export type KeyWish = Omit<NewKey, 'publicId' | 'secretSha256'>;
+export type KeyInput = Omit<NewKey, 'publicId' | 'secretSha256'>;
 
 /** A key and, only this once, its full text: `gwk_<public id>.<secret>`. */
 export interface ShownKey {
@@ -25,7 +25,7 @@ export interface ShownKey {
 /** Creates a key for an owner that exists and is active. */
 export const createKey =
   ({ keys, secrets, clock }: KeyPorts) =>
-  async (wish: KeyWish, author: Author): Promise<Either<GatewayError, ShownKey>> => {
+  async (wish: KeyInput, author: Author): Promise<Either<GatewayError, ShownKey>> => {
     if (!isDisplayName(wish.name)) return E.left(badName);
     if (wish.expiresAt !== undefined && wish.expiresAt.getTime() <= clock.now())
       return E.left(invalidRequest('`expires_at` must be in the future.', 'expires_at'));

@@ -12,7 +12,7 @@ export interface TokenPorts {
   readonly secrets: KeySecrets;
 }
 
-export type TokenWish = Omit<NewToken, 'publicId' | 'secretSha256'>;
+export type TokenInput = Omit<NewToken, 'publicId' | 'secretSha256'>;
 
 /** A token and, only this once, its full text: `gwa_<public id>.<secret>`. */
 export interface ShownToken {
@@ -29,7 +29,7 @@ export interface CreateTokenPorts extends TokenPorts {
 /** Creates a token of the admin who is logged in. */
 export const createToken =
   ({ adminTokens, secrets, clock, rolesByProvider }: CreateTokenPorts) =>
-  async (wish: TokenWish, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
+  async (wish: TokenInput, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
     const fault = tokenEndFault(wish.expiresAt?.getTime(), clock.now(), { byProvider: rolesByProvider() });
     if (fault !== undefined) return E.left(invalidRequest(fault, 'expires_at'));
     const { publicId, secret } = secrets.create();

@@ -13,7 +13,7 @@ import type {
 } from '../ports/admin-access.ts';
 import type { OneTimeCodes } from '../ports/second-factors.ts';
 import type { Credentials } from './create-admin.ts';
-import { loginLine, type LoginInLine, type LoginTurns } from './login-line.ts';
+import { loginQueue, type QueuedLogin, type LoginTurns } from './login-queue.ts';
 
 export interface ProofPorts {
   readonly sessions: Pick<AdminSessions, 'personOf'>;
@@ -27,7 +27,7 @@ export interface ProofPorts {
 }
 
 /** Credentials, and where they come from: the client's address, by which logins are counted, and its network. */
-export interface Login extends Credentials, Omit<LoginInLine, 'account'> {
+export interface Login extends Credentials, Omit<QueuedLogin, 'account'> {
   /** A code of the authenticator, or a recovery code. */
   readonly code?: string | undefined;
 }
@@ -98,7 +98,7 @@ const tooManyLogins: GatewayError = {
 
 /** Proofs of all kinds share one line, and count as login attempts. */
 export function proving(ports: ProofPorts): Prove {
-  const inLine = loginLine();
+  const inLine = loginQueue();
   return async (login, asked, then) => {
     if (!ports.passwordLogin()) return E.left(passwordsAreOff);
     const line = { ...login, account: foldEmail(login.email) };

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { ExportSubject } from '../../domain/export/export-columns.ts';
-import { type ExportDay, exportDays, safeCut } from '../../domain/export/export-day.ts';
+import { type ExportDay, exportDays, firstOpenDay } from '../../domain/export/export-day.ts';
 import {
   dayFolder,
   type ExportFormat,
@@ -65,7 +65,7 @@ const maxReadings = 3;
 export const exportRange =
   (ports: ExportPorts, tell: (day: ExportedDay) => void) =>
   async (order: ExportOrder): Promise<Either<ExportFault, ExportReport>> => {
-    const cut = safeCut(await ports.source.now());
+    const cut = firstOpenDay(await ports.source.now());
     const until = order.to === undefined || order.to > cut ? cut : order.to;
     const days = exportDays(order.from, until);
     if (days === undefined) return E.left(`more than ten years lie between ${order.from} and ${until}`);

@@ -14,7 +14,7 @@ import {
   listAll,
   newestRevision,
   noneYet,
-  tellServer,
+  notifyServer,
   type UnionServersPorts,
 } from './union-servers.ts';
 
@@ -73,7 +73,8 @@ export const inspectServer =
     const shown = (text: string): string => withoutSecrets(text, ports.secrets());
     const listed = await listAll(ports, { ...ask, session, method: 'tools/list' });
     const latencyMs = took();
-    if (session.id !== undefined) await tellServer(ports, { ...ask, session, method: '', params: {} }, 'end');
+    if (session.id !== undefined)
+      await notifyServer(ports, { ...ask, session, method: '', params: {} }, 'end');
     return {
       error: E.isLeft(listed) ? listed.left : undefined,
       latencyMs,

@@ -1,4 +1,4 @@
-import { type Hit, mostHits, type Search } from '../ports/search.ts';
+import { type Hit, maxHits, type Search } from '../ports/search.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 
 /** Searches what is stored, and the MCP servers, which are only in the file: by id and name, in file order. */
@@ -13,6 +13,6 @@ function serverHits(text: string, servers: readonly McpServer[]): readonly Hit[]
   );
   const [named, others] = [holding.filter(({ id }) => id === text), holding.filter(({ id }) => id !== text)];
   return [...named, ...others]
-    .slice(0, mostHits)
+    .slice(0, maxHits)
     .map(({ id, displayName }) => ({ kind: 'mcp_server', id, title: displayName, detail: id }));
 }

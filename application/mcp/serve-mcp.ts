@@ -5,7 +5,7 @@ import { agreesWithHeaders, calledTool, type McpMessage } from '../../domain/mcp
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
-import type { McpAsk, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
+import type { McpExchange, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
 import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
@@ -125,7 +125,7 @@ async function listened(
 
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
 
-type Exchanged = Pick<McpAsk, 'method' | 'text' | 'session' | 'withinMs'>;
+type Exchanged = Pick<McpExchange, 'method' | 'text' | 'session' | 'withinMs'>;
 
 /** A caller's key, or an admin's token, must reach no server, wherever it was written. */
 export function keyWithin({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined {
@@ -173,7 +173,7 @@ async function sent(
   return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
 }
 
-const askOf = (call: McpCall, ask: Exchanged): McpAsk => ({
+const askOf = (call: McpCall, ask: Exchanged): McpExchange => ({
   ...ask,
   headers: { ...onwardHeaders(call.request), ...call.request.telemetry.traceContext },
   signal: call.abort.signal,

@@ -28,8 +28,8 @@ import {
   newestRevision,
   noneYet,
   ownInfo,
-  tellServer,
-  type UnionAsk,
+  notifyServer,
+  type ServerCall,
 } from './union-servers.ts';
 import { targets, type UnionTarget } from './union-targets.ts';
 import { isCancellation, waitingCalls } from './waiting-calls.ts';
@@ -78,7 +78,7 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
     if (E.isLeft(session)) return call.failed(session.left);
     call.sent();
     const asks = asksOf(ports, call, session.right, '');
-    await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params: {} }, 'end')));
+    await Promise.all(asks.map((ask) => notifyServer(ports, { ...ask, params: {} }, 'end')));
     call.answered(undefined, undefined, 0);
     return { kind: 'empty', status: 200 };
   };
@@ -145,7 +145,7 @@ async function passedOn(
   { method, params }: Extract<McpMessage, { readonly kind: 'notification' }>,
 ): Promise<void> {
   const asks = asksOf(ports, call, session, method).filter((ask) => ask.session.id !== undefined);
-  await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params }, 'notify')));
+  await Promise.all(asks.map((ask) => notifyServer(ports, { ...ask, params }, 'notify')));
 }
 
 async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
@@ -218,7 +218,7 @@ const maxRefusing = 16;
  * Answers a server's request to the caller in the caller's place, since only the server's own path leads back to it. A
  * server that sends requests without waiting for answers gets none for those above the limit.
  */
-function refuser({ upstreams }: ServeUnionPorts, ask: Omit<UnionAsk, 'params'>) {
+function refuser({ upstreams }: ServeUnionPorts, ask: Omit<ServerCall, 'params'>) {
   let refusing = 0;
   return (server: McpServer, id: McpId, method: string): void => {
     if (refusing >= maxRefusing) return;

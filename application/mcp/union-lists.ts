@@ -13,7 +13,7 @@ import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpCall } from './mcp-call.ts';
 import type { ServeMcpPorts } from './serve-mcp.ts';
-import { listAll, type ListMethod, type UnionAsk } from './union-servers.ts';
+import { listAll, type ListMethod, type ServerCall } from './union-servers.ts';
 
 export interface ServeUnionPorts extends ServeMcpPorts {
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export const askOf = <M extends string>(
   server: McpServer,
   session: UpstreamSession,
   method: M,
-): Omit<UnionAsk, 'params'> & { readonly method: M } => ({
+): Omit<ServerCall, 'params'> & { readonly method: M } => ({
   server,
   session,
   method,

@@ -10,7 +10,7 @@ import type { UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { AnswerMemory, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 
 /** A request that the gateway itself makes to a server on behalf of the union. */
-export interface UnionAsk {
+export interface ServerCall {
   readonly server: McpServer;
   readonly session: UpstreamSession;
   readonly method: string;
@@ -36,7 +36,7 @@ interface Answered {
 /** The gateway as a client of one server: sends one request, and returns its result with every digit. */
 async function askServer(
   { upstreams, clock }: UnionServersPorts,
-  ask: UnionAsk,
+  ask: ServerCall,
 ): Promise<Either<McpError, Answered>> {
   const id = `gateway-${clock.newId()}`;
   const { method, params } = ask;
@@ -61,9 +61,9 @@ const noResult = (method: string, status: number): McpError => ({
 });
 
 /** Sends a notification, or the end of a session; the server's answer does not matter. */
-export async function tellServer(
+export async function notifyServer(
   { upstreams }: UnionServersPorts,
-  ask: UnionAsk,
+  ask: ServerCall,
   what: 'notify' | 'end',
 ): Promise<void> {
   const { method, params } = ask;
@@ -84,7 +84,7 @@ export const exchangeOf = ({
   signal,
   memory,
   withinMs = unionWaitMs,
-}: Omit<UnionAsk, 'server' | 'method' | 'params'>) => ({
+}: Omit<ServerCall, 'server' | 'method' | 'params'>) => ({
   session: session.id,
   withinMs,
   headers: {
@@ -113,7 +113,7 @@ function summed({ hold }: AnswerMemory): AnswerMemory {
 }
 
 async function resultIn(
-  { method, memory }: UnionAsk,
+  { method, memory }: ServerCall,
   { status, body }: McpReply,
   id: string,
 ): Promise<Either<McpError, Json>> {
@@ -159,7 +159,7 @@ export const noneYet: UpstreamSession = { id: undefined, revision: undefined };
  */
 export async function beginSession(
   ports: UnionServersPorts,
-  ask: Omit<UnionAsk, 'params'>,
+  ask: Omit<ServerCall, 'params'>,
   revision: string,
 ): Promise<Either<McpError, UpstreamSession>> {
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
@@ -169,7 +169,7 @@ export async function beginSession(
   const settled = isObject(result) ? result['protocolVersion'] : undefined;
   const isRevision = isString(settled) && settled.length <= maxRevisionChars;
   const session = { id, revision: isRevision ? settled : revision };
-  await tellServer(ports, { ...ask, session, method: 'notifications/initialized', params: {} }, 'notify');
+  await notifyServer(ports, { ...ask, session, method: 'notifications/initialized', params: {} }, 'notify');
   return E.right(session);
 }
 
@@ -195,7 +195,7 @@ export const listedMembers = {
 
 export type ListMethod = keyof typeof listedMembers;
 
-export interface ListAsk extends Omit<UnionAsk, 'params' | 'withinMs'> {
+export interface ListCall extends Omit<ServerCall, 'params' | 'withinMs'> {
   readonly method: ListMethod;
 }
 
@@ -206,7 +206,7 @@ export interface ListAsk extends Omit<UnionAsk, 'params' | 'withinMs'> {
  */
 export async function listAll(
   ports: UnionServersPorts,
-  ask: ListAsk,
+  ask: ListCall,
 ): Promise<Either<McpError, readonly JsonObject[]>> {
   const listed = await listIn(ports, ask);
   if (E.isRight(listed) || listed.left !== sessionEnded) return listed;
@@ -215,7 +215,7 @@ export async function listAll(
   if (E.isLeft(begun)) return begun;
   const again = { ...ask, session: begun.right };
   const anew = await listIn(ports, again);
-  if (again.session.id !== undefined) await tellServer(ports, { ...again, params: {} }, 'end');
+  if (again.session.id !== undefined) await notifyServer(ports, { ...again, params: {} }, 'end');
   return anew;
 }
 
@@ -225,7 +225,7 @@ export async function listAll(
  */
 async function listIn(
   ports: UnionServersPorts,
-  ask: ListAsk,
+  ask: ListCall,
 ): Promise<Either<McpError, readonly JsonObject[]>> {
   const { clock } = ports;
   const until = clock.now() + unionWaitMs;

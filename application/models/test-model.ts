@@ -12,7 +12,7 @@ import { chatCompletions, embeddings, messages, responses } from '../families.ts
 import type { ModelAnswer, ModelRequest } from '../model-request.ts';
 import type { AdminActor } from '../ports/admin-events.ts';
 import type { CatalogueSnapshot } from '../ports/catalogue.ts';
-import type { EnterTestRoom, ModelTest, ModelTests, RecordedTest, TestRoom } from '../ports/model-tests.ts';
+import type { AdmitTest, ModelTest, ModelTests, RecordedTest, TestSlot } from '../ports/model-tests.ts';
 import type { FinishedRequest, RequestTelemetry, Telemetry } from '../ports/telemetry.ts';
 import type { ServePolicy, ServePorts } from '../serve-ports.ts';
 import { serveModelRequest } from '../serve-model-request.ts';
@@ -21,12 +21,12 @@ import { capabilityOf, type TestedFamily, tinyBody, wordsOf } from './tiny-reque
 
 export interface TestModelPorts extends ServePorts {
   readonly modelTests: ModelTests;
-  readonly enter: EnterTestRoom;
+  readonly enter: AdmitTest;
   readonly telemetry: Telemetry;
   readonly digest: Digest;
 }
 
-export interface TestAsk extends Omit<ModelTest, 'family' | 'requestId'> {
+export interface TestRequest extends Omit<ModelTest, 'family' | 'requestId'> {
   /** `undefined` for the first family that a route can serve. */
   readonly family: TestedFamily | undefined;
 }
@@ -50,7 +50,7 @@ const maxTextChars = 200;
  */
 export const testModel =
   (ports: TestModelPorts, policy: () => ServePolicy) =>
-  async (ask: TestAsk, actor: AdminActor): Promise<Either<GatewayError, TestResult>> => {
+  async (ask: TestRequest, actor: AdminActor): Promise<Either<GatewayError, TestResult>> => {
     const room = ports.enter(ownershipScopeKey(ask.owner));
     if (E.isLeft(room)) return room;
     try {
@@ -76,7 +76,10 @@ const unknownPart: Readonly<Record<Exclude<RecordedTest['kind'], 'recorded'>, Ga
 };
 
 /** The catalogue with only this model, and of its routes only the chosen one; a disabled model has none. */
-function chosenRoute(snapshot: CatalogueSnapshot, { modelKey, routePosition }: TestAsk): CatalogueSnapshot {
+function chosenRoute(
+  snapshot: CatalogueSnapshot,
+  { modelKey, routePosition }: TestRequest,
+): CatalogueSnapshot {
   const { createdAt = new Date(0), routes = [] } = snapshot.models.get(modelKey) ?? {};
   const chosen = routes.filter(
     ({ routeId }) => routePosition === undefined || routeId === routeIdOf(modelKey, routePosition),
@@ -97,7 +100,7 @@ function servedFamily({ models, provider }: CatalogueSnapshot, modelKey: string)
   return served ?? 'chat_completions';
 }
 
-interface TestToSend extends TestAsk {
+interface TestToSend extends TestRequest {
   readonly family: TestedFamily;
   readonly requestId: RequestId & RequestLogId;
   readonly caller: Caller;
@@ -108,7 +111,7 @@ async function sent(
   policyNow: () => ServePolicy,
   snapshot: CatalogueSnapshot,
   { modelKey, family, requestId, caller }: TestToSend,
-  { memory, link }: TestRoom,
+  { memory, link }: TestSlot,
 ): Promise<TestResult> {
   const policy = (): ServePolicy => ({ ...policyNow(), drainOnDisconnect: 'never' });
   const serve = serveModelRequest({ ...ports, catalogue: { snapshot: () => snapshot } }, policy);

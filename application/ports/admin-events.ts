@@ -1,5 +1,5 @@
 import type { AdminAction, AdminTargetKind } from '../../domain/identity/admin-event.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** The admin who makes a change, and where the call comes from. */
 export interface AdminActor {
@@ -39,5 +39,5 @@ export interface AdminEventFilter {
 /** What was changed and by whom. Every change writes its event in the same transaction. */
 export interface AdminEvents {
   /** Newest first. */
-  readonly page: (filter: AdminEventFilter, ask: PageAsk) => Promise<Page<AdminEvent>>;
+  readonly page: (filter: AdminEventFilter, ask: PageRequest) => Promise<Page<AdminEvent>>;
 }

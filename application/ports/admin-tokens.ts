@@ -2,7 +2,7 @@ import type { TokenScope } from '../../domain/identity/admin-token.ts';
 import type { Person } from './admin-access.ts';
 import type { Author } from './changes.ts';
 import type { Creator } from './keys.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** An admin's token as shown to admins; never its secret. */
 export interface StoredToken {
@@ -48,7 +48,7 @@ export interface AdminTokens {
   /** Creates a token of the author. */
   readonly create: (token: NewToken, author: NonNullable<Author>) => Promise<StoredToken>;
   /** Newest first. */
-  readonly page: (ask: PageAsk) => Promise<Page<StoredToken>>;
+  readonly page: (ask: PageRequest) => Promise<Page<StoredToken>>;
   /** `undefined` when there is no such token. Revoking a revoked token changes nothing. */
   readonly revoke: (adminTokenId: string, author: Author) => Promise<StoredToken | undefined>;
 }

@@ -5,7 +5,7 @@ import type { DryRun } from '../../domain/budget/dry-run.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { AdminActor } from './admin-events.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export interface StoredBudget extends BudgetTerms {
   readonly budgetId: string;
@@ -93,7 +93,7 @@ export interface Budgets {
     actor: AdminActor,
   ) => Promise<{ readonly deactivated: boolean } | undefined>;
   /** Every budget that the owner has or had, newest first; `undefined` when there is no such owner, active or not. */
-  readonly history: (owner: Owner, ask: PageAsk) => Promise<Page<PastBudget> | undefined>;
+  readonly history: (owner: Owner, ask: PageRequest) => Promise<Page<PastBudget> | undefined>;
   /** The last `days` UTC days, including today; `undefined` when there is no such owner, active or not. */
   readonly spendByDay: (owner: Owner, days: number) => Promise<SpendDays | undefined>;
   /**
@@ -127,7 +127,7 @@ export interface ListedAlert extends BudgetAlert {
 }
 
 export interface BudgetAlerts {
-  readonly page: (ask: PageAsk) => Promise<Page<ListedAlert>>;
+  readonly page: (ask: PageRequest) => Promise<Page<ListedAlert>>;
 }
 
 /** One mail to send, claimed by this process alone. */

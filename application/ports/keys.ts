@@ -2,7 +2,7 @@ import type { KeyStatus } from '../../domain/identity/api-key.ts';
 import type { KeyOwner } from '../../domain/identity/caller.ts';
 import type { OwnerRef } from './accounts.ts';
 import type { Author, Change, Changed } from './changes.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** A person, as shown to others as the author of something. */
 export interface Creator {
@@ -91,7 +91,7 @@ export type KeyRotated = Changed<StoredKey> | { readonly kind: 'revoked' };
 export interface Keys {
   readonly create: (key: NewKey, author: Author) => Promise<KeyCreated>;
   /** Newest first. */
-  readonly page: (filter: KeyFilter, ask: PageAsk) => Promise<Page<StoredKey>>;
+  readonly page: (filter: KeyFilter, ask: PageRequest) => Promise<Page<StoredKey>>;
   readonly find: (apiKeyId: string) => Promise<StoredKey | undefined>;
   readonly change: (change: Change<string, KeyPatch>) => Promise<KeyChanged>;
   readonly rotate: (change: Change<string, KeyRotation>) => Promise<KeyRotated>;

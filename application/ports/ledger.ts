@@ -9,7 +9,7 @@ import type { RequestLog } from '../../domain/request-log/request-log.ts';
 import type { FullLimit, RateLimit } from '../../domain/limits/rate-limit.ts';
 import type { CodedError } from '../../domain/shared/gateway-error.ts';
 
-export interface AdmissionAsk {
+export interface AdmissionRequest {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
   /** A generated id is always new, so the ledger is not searched for it. */
@@ -114,7 +114,7 @@ export type NotRecorded = CodedError<'internal_error'>;
 
 /** Admission and settlement. Each is one statement that concurrent requests share. */
 export interface Ledger {
-  readonly admit: (ask: AdmissionAsk) => Promise<Either<StoreUnavailable, Admission>>;
+  readonly admit: (ask: AdmissionRequest) => Promise<Either<StoreUnavailable, Admission>>;
   /** Left: the record is not known to be written, so nothing complete may reach the caller. */
   readonly settle: (record: SettlementRecord) => Promise<Either<StoreUnavailable | NotRecorded, Verdict>>;
 }

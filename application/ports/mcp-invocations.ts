@@ -2,7 +2,7 @@ import type { Owner } from '../../domain/identity/caller.ts';
 import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/invocation.ts';
 import type { StoredInvocation } from '../../domain/payload/invocation-payload.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { RequestFilter } from './request-filter.ts';
 
 /** Fields common to all records of an invocation. */
@@ -94,6 +94,6 @@ export interface ListedInvocation extends Invocation {
 
 export interface McpInvocations {
   /** Newest first. */
-  readonly page: (filter: InvocationFilter, ask: PageAsk) => Promise<Page<ListedInvocation>>;
+  readonly page: (filter: InvocationFilter, ask: PageRequest) => Promise<Page<ListedInvocation>>;
   readonly find: (invocationId: string) => Promise<ListedInvocation | undefined>;
 }

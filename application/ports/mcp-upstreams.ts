@@ -14,7 +14,7 @@ export interface McpServer {
 export type AnswerMemory = Pick<HeldMemory, 'hold' | 'holdUnfinished'>;
 
 /** One HTTP exchange with a server. */
-export interface McpAsk {
+export interface McpExchange {
   readonly method: 'POST' | 'GET' | 'DELETE';
   /** The message; `undefined` when there is none. */
   readonly text: string | undefined;
@@ -49,5 +49,5 @@ export interface McpUpstreams {
   /** The servers in the current configuration, in file order. */
   readonly servers: () => readonly McpServer[];
   /** Left: the server gave no answer within its timeout and bounds, or could not be asked. */
-  readonly send: (server: McpServer, ask: McpAsk) => Promise<Either<McpError, McpReply>>;
+  readonly send: (server: McpServer, ask: McpExchange) => Promise<Either<McpError, McpReply>>;
 }

@@ -1,7 +1,7 @@
 import type { Price } from '../../domain/money/price-catalogue.ts';
 import type { ExplainedCapabilities } from '../../domain/routing/explained-capabilities.ts';
 import type { Json } from '../../domain/shared/json.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export interface ModelFilter {
   readonly modelKey?: string | undefined;
@@ -81,8 +81,8 @@ export interface ListedProvider extends StoredProvider, ProviderInsight {
 /** Models and providers as the file left them in the database. */
 export interface ModelList {
   /** Ordered by id. */
-  readonly page: (filter: ModelFilter, ask: PageAsk) => Promise<Page<ListedModel>>;
+  readonly page: (filter: ModelFilter, ask: PageRequest) => Promise<Page<ListedModel>>;
   readonly find: (modelKey: string) => Promise<ListedModel | undefined>;
   /** Ordered by id. */
-  readonly providers: (ask: PageAsk) => Promise<Page<ListedProvider>>;
+  readonly providers: (ask: PageRequest) => Promise<Page<ListedProvider>>;
 }

@@ -26,7 +26,7 @@ export interface ModelTests {
 }
 
 /** The room that a test takes in the process, as a caller's request does. */
-export interface TestRoom {
+export interface TestSlot {
   readonly memory: HeldMemory;
   /** Lost when the test times out, or when the process shuts down. */
   readonly link: CallerLink;
@@ -34,4 +34,4 @@ export interface TestRoom {
 }
 
 /** Left: the process, or the owner, already has as many requests in flight as allowed. */
-export type EnterTestRoom = (ownershipScope: string) => Either<GatewayError, TestRoom>;
+export type AdmitTest = (ownershipScope: string) => Either<GatewayError, TestSlot>;

@@ -1,6 +1,6 @@
 import type { TeamRole, UserRole } from '../../domain/identity/owner-names.ts';
 import type { Author, Change, Changed, Created } from './changes.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 interface StoredOwner {
   readonly name: string;
@@ -77,7 +77,7 @@ export type UserChanged =
 
 /** People. Lists are ordered by creation, newest first; each change writes its event. */
 export interface Users {
-  readonly page: (filter: UserFilter, ask: PageAsk) => Promise<Page<StoredUser>>;
+  readonly page: (filter: UserFilter, ask: PageRequest) => Promise<Page<StoredUser>>;
   readonly find: (userId: string) => Promise<StoredUser | undefined>;
   readonly create: (user: NewUser, author: Author) => Promise<Created<StoredUser>>;
   readonly change: (change: Change<string, UserPatch>) => Promise<UserChanged>;
@@ -106,7 +106,7 @@ export interface Membership {
 export type NoMembership = { readonly kind: 'no_team' | 'no_user' };
 
 export interface Teams {
-  readonly page: (filter: TeamFilter, ask: PageAsk) => Promise<Page<StoredTeam>>;
+  readonly page: (filter: TeamFilter, ask: PageRequest) => Promise<Page<StoredTeam>>;
   readonly find: (teamId: string) => Promise<StoredTeam | undefined>;
   readonly create: (
     team: { readonly teamId: string; readonly name: string },
@@ -140,7 +140,7 @@ export interface NewServiceAccount {
 }
 
 export interface ServiceAccounts {
-  readonly page: (filter: ServiceAccountFilter, ask: PageAsk) => Promise<Page<StoredServiceAccount>>;
+  readonly page: (filter: ServiceAccountFilter, ask: PageRequest) => Promise<Page<StoredServiceAccount>>;
   readonly find: (serviceAccountId: string) => Promise<StoredServiceAccount | undefined>;
   readonly create: (
     account: NewServiceAccount,

@@ -5,7 +5,7 @@ export interface Page<A> {
   readonly totalIsLowerBound: boolean;
 }
 
-export interface PageAsk {
+export interface PageRequest {
   /** Counted from 1. */
   readonly page: number;
   readonly pageSize: number;

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { LimitStanding, LimitSubject, LimitTerms, SubjectKind } from '../../domain/limits/rate-limit.ts';
 import type { AdminActor } from './admin-events.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** A rate limit as shown to admins, with what is used of it now. */
 export interface StoredLimit {
@@ -32,7 +32,7 @@ export type LimitUnchanged =
 /** Rate limits, for admins. A change is in force on every replica within 5 seconds, and writes its event. */
 export interface RateLimits {
   /** Ordered by the kind and the id of the subject. */
-  readonly page: (kind: SubjectKind | undefined, ask: PageAsk) => Promise<Page<StoredLimit>>;
+  readonly page: (kind: SubjectKind | undefined, ask: PageRequest) => Promise<Page<StoredLimit>>;
   /** Identical terms change nothing. A deactivated or revoked subject gets no limit. */
   readonly set: (change: LimitChange, terms: LimitTerms) => Promise<Either<LimitUnchanged, StoredLimit>>;
   readonly remove: (change: LimitChange) => Promise<Either<LimitUnchanged, { readonly deleted: boolean }>>;

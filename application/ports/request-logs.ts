@@ -3,7 +3,7 @@ import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
-import type { Page, PageAsk } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { RequestFilter } from './request-filter.ts';
 import type { McpTokenOverhead } from './mcp-invocations.ts';
 
@@ -131,6 +131,6 @@ export interface RequestLogDetail {
 /** Request logs as retained. */
 export interface RequestLogs {
   /** Newest first. */
-  readonly page: (filter: RequestLogFilter, ask: PageAsk) => Promise<Page<ListedRequestLog>>;
+  readonly page: (filter: RequestLogFilter, ask: PageRequest) => Promise<Page<ListedRequestLog>>;
   readonly find: (requestLogId: RequestLogId) => Promise<RequestLogDetail | undefined>;
 }

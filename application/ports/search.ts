@@ -19,11 +19,11 @@ export interface Hit {
 }
 
 /** The maximum number of hits of each kind. */
-export const mostHits = 8;
+export const maxHits = 8;
 
 export interface Search {
   /**
-   * At most {@link mostHits} of each kind: first those that the text names, by id (people also by e-mail address, keys
+   * At most {@link maxHits} of each kind: first those that the text names, by id (people also by e-mail address, keys
    * by the beginning of theirs), then the newest. Models and providers are ordered by id, MCP servers as in the file.
    */
   readonly find: (text: string) => Promise<readonly Hit[]>;

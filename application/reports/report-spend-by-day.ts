@@ -8,7 +8,7 @@ import {
 import { spendReport } from '../../domain/reports/spend-report.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import type { Reports } from '../ports/reports.ts';
-import type { SpendAsk } from './report-spend.ts';
+import type { SpendQuery } from './report-spend.ts';
 
 export interface SpendByDay {
   readonly window: Window;
@@ -19,7 +19,7 @@ export interface SpendByDay {
 /** The spend on each of N UTC days ending with today, by the owners who spent most, and on which models. */
 export const reportSpendByDay =
   (reports: Reports) =>
-  ({ days, ownerKind }: SpendAsk): Promise<SpendByDay> =>
+  ({ days, ownerKind }: SpendQuery): Promise<SpendByDay> =>
     reports.onSnapshot(async (snapshot) => {
       const window = daysWindow(days, snapshot.now);
       const report = spendReport(window, await snapshot.ledgerUsage(window, ownerKind));

@@ -3,7 +3,7 @@ import { daysWindow, type ReportDays } from '../../domain/reports/report-window.
 import { type OwnerKind, type SpendReport, spendReport } from '../../domain/reports/spend-report.ts';
 import type { Reports } from '../ports/reports.ts';
 
-export interface SpendAsk {
+export interface SpendQuery {
   readonly days: ReportDays;
   /** The whole report covers only owners of this kind. */
   readonly ownerKind: OwnerKind;
@@ -12,7 +12,7 @@ export interface SpendAsk {
 /** The spend report over N UTC days ending with today. */
 export const reportSpend =
   (reports: Reports) =>
-  ({ days, ownerKind }: SpendAsk): Promise<SpendReport & { readonly window: Window }> =>
+  ({ days, ownerKind }: SpendQuery): Promise<SpendReport & { readonly window: Window }> =>
     reports.onSnapshot(async (snapshot) => {
       const window = daysWindow(days, snapshot.now);
       return { window, ...spendReport(window, await snapshot.ledgerUsage(window, ownerKind)) };

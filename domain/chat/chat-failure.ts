@@ -1,5 +1,5 @@
 import { isAbsent, isObject, isString, type JsonObject, numberOf, objectsOf } from '../shared/json.ts';
-import { isBareError, isNamedError, saysError } from '../upstream/error-shapes.ts';
+import { isBareError, isNamedError, hasError } from '../upstream/error-shapes.ts';
 import { upstreamMessage } from '../upstream/upstream-words.ts';
 
 /**
@@ -9,7 +9,7 @@ import { upstreamMessage } from '../upstream/upstream-words.ts';
 export function reportedFailure(answer: JsonObject): JsonObject | undefined {
   const { choices, error, usage } = answer;
   const told = objectsOf(choices);
-  const failed = told.length > 0 || !isAbsent(usage) ? saysError(error) : !isAbsent(error);
+  const failed = told.length > 0 || !isAbsent(usage) ? hasError(error) : !isAbsent(error);
   if (failed || isNamedError(answer) || failsAlone(answer)) return answer;
   for (const choice of told) if (isFailed(choice)) return { error: choice['error'] ?? null };
   const groq = answer['x_groq'];
@@ -19,7 +19,7 @@ export function reportedFailure(answer: JsonObject): JsonObject | undefined {
 
 /** A failed choice has an error object, or an error in any form together with the finish reason `error`. */
 const isFailed = ({ error, finish_reason }: JsonObject): boolean =>
-  finish_reason === 'error' ? !isAbsent(error) : isObject(error) && saysError(error);
+  finish_reason === 'error' ? !isAbsent(error) : isObject(error) && hasError(error);
 
 /** The answer consists of an error without an envelope, or of a status other than success with a message. */
 function failsAlone(answer: JsonObject): boolean {

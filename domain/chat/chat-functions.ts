@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
+import { fieldError, unsupportedType, nameOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 
@@ -30,7 +30,7 @@ export function offeredFunction(
   path: string,
 ): Read<ChatFunction & { readonly parameters: JsonObject | undefined }> {
   const untyped = isAbsent(tool['type']) && isObject(tool['function']);
-  if (!untyped && tool['type'] !== 'function') return foreignType(tool, path);
+  if (!untyped && tool['type'] !== 'function') return unsupportedType(tool, path);
   const offered = functionOf(tool, path);
   if (E.isLeft(offered)) return offered;
   const { parameters } = offered.right.members;
@@ -41,7 +41,9 @@ export function offeredFunction(
 
 /** The function of a call or a `tool_choice`, which may omit its type. */
 export const calledFunction = (call: JsonObject, path: string): Read<ChatFunction> =>
-  isAbsent(call['type']) || call['type'] === 'function' ? functionOf(call, path) : foreignType(call, path);
+  isAbsent(call['type']) || call['type'] === 'function'
+    ? functionOf(call, path)
+    : unsupportedType(call, path);
 
 const words = ['auto', 'none', 'required'] as const;
 

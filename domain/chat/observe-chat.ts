@@ -1,5 +1,5 @@
 import { generationUsage } from '../ledger/usage.ts';
-import { withUsedBeside } from '../messages/observe-messages.ts';
+import { withAdditionalUsage } from '../messages/observe-messages.ts';
 import { ObjectText } from '../messages/streamed-calls.ts';
 import {
   isAbsent,
@@ -37,7 +37,7 @@ export function observeCompletion(completion: JsonObject): Observation {
   for (const { message } of objectsOf(completion['choices']))
     if (isObject(message)) invokedToolCount += callsOf(message).length;
   const usage = reportedUsage(completion);
-  return withUsedBeside(observation(usage, generationUsage, invokedToolCount), usage);
+  return withAdditionalUsage(observation(usage, generationUsage, invokedToolCount), usage);
 }
 
 /** The calls of a message or delta, including the legacy single one. */
@@ -116,6 +116,6 @@ export class ChatObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    return withUsedBeside(observation(this.usage, generationUsage, this.calls.size), this.usage);
+    return withAdditionalUsage(observation(this.usage, generationUsage, this.calls.size), this.usage);
   }
 }

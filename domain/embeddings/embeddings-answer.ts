@@ -4,7 +4,7 @@ import { embeddingUsage } from '../ledger/usage.ts';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
 import { type Observation, observation } from '../upstream/observation.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
-import { saysError } from '../upstream/error-shapes.ts';
+import { hasError } from '../upstream/error-shapes.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 
 /** Reads an upstream's list of embeddings, which is sent on as it came. An error body under status 200 is an error. */
@@ -16,7 +16,7 @@ export function readEmbeddings(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   const { data, error, usage } = value;
-  if (isArray(data) && !saysError(error)) return E.right(value);
+  if (isArray(data) && !hasError(error)) return E.right(value);
   const message = isAbsent(error)
     ? 'The upstream answered without `data`.'
     : 'The upstream reported an error.';

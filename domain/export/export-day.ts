@@ -28,7 +28,7 @@ export const windowOfDay = (day: ExportDay): Window => {
 };
 
 /** The first day that was not over a minute ago. Its rows, and later ones, are left for the next run. */
-export const safeCut = (now: Date): ExportDay => exportDayOf(new Date(now.getTime() - settledAfterMs));
+export const firstOpenDay = (now: Date): ExportDay => exportDayOf(new Date(now.getTime() - settledAfterMs));
 
 /** Ten years. A longer range is most likely a mistyped year. */
 const maxExportDays = 3660;

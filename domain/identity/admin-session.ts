@@ -8,7 +8,7 @@ export const slidingMs = 12 * hourMs;
 export const absoluteMs = 7 * 24 * hourMs;
 
 /** How often at most `lastSeenAt` is updated: reports poll, and each update is a write. */
-export const notedEveryMs = minuteMs;
+export const lastSeenUpdateMs = minuteMs;
 
 /** An admin's session. All times are milliseconds since the epoch, by the database's clock. */
 export interface AdminSession {
@@ -35,7 +35,7 @@ export const newSession = (now: number): AdminSession => ({
 
 export function sessionAt(session: AdminSession, now: number): SessionState {
   if (now >= session.expiresAt) return { kind: 'over' };
-  if (now - session.lastSeenAt < notedEveryMs) return { kind: 'current', session };
+  if (now - session.lastSeenAt < lastSeenUpdateMs) return { kind: 'current', session };
   return {
     kind: 'moved',
     session: { ...session, lastSeenAt: now, expiresAt: endOf(session.createdAt, now) },

@@ -21,7 +21,7 @@ export const formatToken = ({ publicId, secret }: PresentedKey): string => `gwa_
 const bearer = /^bearer[ \t]+(gwa_\S*)[ \t]*$/i;
 
 /** The token that a call presents, not parsed; `undefined` when it presents none. */
-export const shownToken = (authorization: string | undefined): string | undefined =>
+export const presentedToken = (authorization: string | undefined): string | undefined =>
   bearer.exec(authorization ?? '')?.[1];
 
 /** Reading needs either scope; any change needs `write`. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { parseDocument, unreadDocument, withMembers } from '../shared/json-document.ts';
+import { parseDocument, scannedDocument, withMembers } from '../shared/json-document.ts';
 import type { DocumentError } from '../shared/document-error.ts';
 import type { Watched } from '../shared/json-scan.ts';
 import { isArray, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
@@ -109,11 +109,11 @@ const notificationOf = (method: string, params: JsonObject): Either<McpError, Mc
 
 /** The message with these members of `params` changed, and the rest of it as the caller wrote it. */
 export function withParams(text: string, changes: JsonObject): string {
-  const message = unreadDocument(text);
+  const message = scannedDocument(text);
   const params = message?.members.find(({ key }) => key === 'params');
   if (params === undefined) return text;
   const { valueStart, end } = params;
-  const written = unreadDocument(text.slice(valueStart, end));
+  const written = scannedDocument(text.slice(valueStart, end));
   if (written === undefined) return text;
   return text.slice(0, valueStart) + withMembers(written, new Map(Object.entries(changes))) + text.slice(end);
 }

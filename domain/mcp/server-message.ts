@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isArray, isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
-import { exactMember, unreadDocument, withMembers } from '../shared/json-document.ts';
+import { exactMember, scannedDocument, withMembers } from '../shared/json-document.ts';
 import { scanDocument } from '../shared/json-scan.ts';
 import { maxMcpValues } from '../shared/limits.ts';
 import type { McpError } from './mcp-error.ts';
@@ -100,13 +100,13 @@ function showsResources(result: JsonObject): boolean {
 
 /** The result of a message with every digit kept, to be forwarded. */
 export function exactResult(text: string): Json | undefined {
-  const document = unreadDocument(text);
+  const document = scannedDocument(text);
   return document === undefined ? undefined : exactMember(document, 'result');
 }
 
 /** The message with another result, and the rest of it as the server wrote it. */
 function withResult(text: string, change: (result: JsonObject) => JsonObject): string {
-  const document = unreadDocument(text);
+  const document = scannedDocument(text);
   const result = document === undefined ? undefined : exactMember(document, 'result');
   return document !== undefined && isObject(result)
     ? withMembers(document, new Map([['result', change(result)]]))

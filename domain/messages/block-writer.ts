@@ -2,7 +2,7 @@ import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import { type CallPiece, inputOf, madeUpId, meansNoArguments, saysNothing } from './chat-answer.ts';
+import { type CallPiece, inputOf, generatedCallId, isEmptyArguments, saysNothing } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
 /** A chunk is the messages event itself; its `type` is its name on the wire. */
@@ -152,7 +152,7 @@ export class BlockWriter {
       case 'tool_use': {
         this.called = true;
         block.phase = 'open';
-        const id = block.id === '' ? madeUpId(this.answerId, block.ordinal) : block.id;
+        const id = block.id === '' ? generatedCallId(this.answerId, block.ordinal) : block.id;
         return { type: 'tool_use', id, name: block.name, input: {}, ...signed(block.signature) };
       }
     }
@@ -179,7 +179,7 @@ export class BlockWriter {
 }
 
 const saysNothingMore = (call: StreamedCall, piece: CallPiece): boolean =>
-  call.arguments.begun ? call.repeats(piece) : meansNoArguments(piece.text);
+  call.arguments.begun ? call.repeats(piece) : isEmptyArguments(piece.text);
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 

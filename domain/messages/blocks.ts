@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { fieldError, foreignType, stringOf } from '../shared/field-errors.ts';
+import { fieldError, unsupportedType, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
 import { markOf } from './cache-marks.ts';
@@ -50,7 +50,7 @@ export function systemBlocks(
   const texts: JsonObject[] = [];
   for (const [index, block] of blocks.right.entries()) {
     const at = `${path}[${index}]`;
-    if (block['type'] !== 'text') return foreignType(block, at);
+    if (block['type'] !== 'text') return unsupportedType(block, at);
     const text = stringOf(block, 'text', at);
     if (E.isLeft(text)) return text;
     if (text.right !== '') texts.push({ type: 'text', text: text.right, ...markOf(block) });

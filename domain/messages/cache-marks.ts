@@ -16,7 +16,10 @@ export const noMarks: Marks = () => ({});
 export const isMarked = ({ cache_control: mark }: JsonObject): boolean => !isAbsent(mark);
 
 /** These blocks, the last of which carries the mark of `from` unless it has its own. */
-export const endingMarked = (blocks: readonly JsonObject[], from: JsonObject): readonly JsonObject[] =>
+export const withMarkOnLastBlock = (
+  blocks: readonly JsonObject[],
+  from: JsonObject,
+): readonly JsonObject[] =>
   isMarked(from)
     ? withLast(blocks, (last) => (isMarked(last) ? last : { ...last, ...markOf(from) }))
     : blocks;
@@ -25,9 +28,9 @@ export const endingMarked = (blocks: readonly JsonObject[], from: JsonObject): r
  * These turns, the last of which ends with the mark of the whole body, if it has one: the mark covers the whole
  * conversation.
  */
-export const endMarked = (turns: readonly JsonObject[], body: JsonObject): readonly JsonObject[] =>
+export const withMarkOnLastTurn = (turns: readonly JsonObject[], body: JsonObject): readonly JsonObject[] =>
   isMarked(body)
-    ? withLast(turns, (last) => ({ ...last, content: endingMarked(objectsOf(last['content']), body) }))
+    ? withLast(turns, (last) => ({ ...last, content: withMarkOnLastBlock(objectsOf(last['content']), body) }))
     : turns;
 
 function withLast(

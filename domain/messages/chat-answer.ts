@@ -49,7 +49,7 @@ const spokenIn = (audio: Json | undefined): string =>
   isObject(audio) && isString(audio['transcript']) ? audio['transcript'] : '';
 
 /** The field of a message or delta with sound, an image or anything else for which a message has no block. */
-export function wordlessIn(message: JsonObject): string | undefined {
+export function untranslatableField(message: JsonObject): string | undefined {
   const { content, images, audio, provider_metadata: metadata } = message;
   if (isArray(images) && images.length > 0) return 'images';
   if (isObject(audio) && isString(audio['data']) && audio['data'] !== '') return 'audio';
@@ -62,7 +62,7 @@ const keepsParts = (own: Json | undefined): boolean =>
   isObject(own) && (objectsOf(own['parts']).length > 0 || objectsOf(own['blocks']).length > 0);
 
 /** An answer without text would look as if the model had nothing to say. */
-export const wordless = (field: string): string =>
+export const untranslatableMessage = (field: string): string =>
   `The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`;
 
 /** The text of the model's refusal. */
@@ -149,18 +149,18 @@ export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signa
   id === '' && name === '' && text === '';
 
 /** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */
-export const madeUpId = (answerId: string, ordinal: number): string =>
+export const generatedCallId = (answerId: string, ordinal: number): string =>
   `toolu_${answerId.replace(/^msg_/, '')}_${ordinal}`;
 
 /** Some models call a tool without parameters with empty arguments, others with null. */
-export const meansNoArguments = (text: string): boolean => text.trim() === '' || text.trim() === 'null';
+export const isEmptyArguments = (text: string): boolean => text.trim() === '' || text.trim() === 'null';
 
 /**
  * The input of a call, from its arguments, with every digit. Arguments that are not a JSON object stay text, under
  * `_raw_arguments`: the caller's tool then refuses them, and the model sees that refusal.
  */
 export function inputOf(text: string): JsonObject {
-  if (meansNoArguments(text)) return {};
+  if (isEmptyArguments(text)) return {};
   return exactObject(text) ?? writtenTwice(text) ?? { _raw_arguments: text };
 }
 

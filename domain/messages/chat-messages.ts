@@ -5,8 +5,8 @@ import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
 import { paragraphs, partsOfBlocks, systemBlocks, textOfSystem } from './blocks.ts';
-import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
-import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
+import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-errors.ts';
+import { withMarkOnLastBlock, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { oneContent } from './one-content.ts';
 import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 
@@ -79,7 +79,7 @@ function userMessages(content: Json | undefined, path: string, marks: Marks): Ch
     } else {
       const parts = contentParts(block, at);
       if (E.isLeft(parts)) return parts;
-      ownParts.push(endingMarked(parts.right, marks(block)));
+      ownParts.push(withMarkOnLastBlock(parts.right, marks(block)));
     }
   }
   const parts = [...attached, ...ownParts].flat();
@@ -172,7 +172,7 @@ function assistantMessages(content: Json | undefined, path: string, marks: Marks
       if (E.isLeft(call)) return call;
       calls.push({ ...call.right, ...marks(block) });
     } else {
-      return foreignType(block, at);
+      return unsupportedType(block, at);
     }
   }
   return E.right(assistantMessage(texts.join(''), calls, mark));

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
-import { choiceOfNoTool, fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
+import { choiceOfNoTool, fieldError, unsupportedType, nameOf } from '../shared/field-errors.ts';
 import type { Marks } from './cache-marks.ts';
 
 /** Members of the chat body. */
@@ -42,7 +42,7 @@ function functionTool(
   schemas: SchemaWriting,
 ): Either<GatewayError, JsonObject> {
   const { type, description, input_schema, strict } = tool;
-  if (!isAbsent(type) && type !== 'custom') return foreignType(tool, path);
+  if (!isAbsent(type) && type !== 'custom') return unsupportedType(tool, path);
   const name = nameOf(tool, 'name', path);
   if (E.isLeft(name)) return name;
   if (!isObject(input_schema)) return E.left(fieldError(`${path}.input_schema`, 'must be an object.'));

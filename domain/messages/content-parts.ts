@@ -5,7 +5,7 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 import { paragraphs, partsOfBlocks } from './blocks.ts';
-import { fieldError, foreignType, stringOf, unavailableField } from '../shared/field-errors.ts';
+import { fieldError, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
 export type ContentParts = Either<GatewayError, readonly JsonObject[]>;
@@ -17,7 +17,7 @@ export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 export function contentParts(block: JsonObject, path: string): ContentParts {
   const { type, source } = block;
   if (type === 'text') return pipe(stringOf(block, 'text', path), E.map(textParts));
-  if (type !== 'image' && type !== 'document') return foreignType(block, path);
+  if (type !== 'image' && type !== 'document') return unsupportedType(block, path);
   if (asksForCitations(block)) return E.left(unavailableField(`${path}.citations`));
   if (refusesResizing(block))
     return E.left(
@@ -49,7 +49,7 @@ const imageParts = (source: JsonObject, path: string): ContentParts =>
 /** An image in the request becomes a data URL; an image elsewhere keeps its URL. */
 function imageUrl(source: JsonObject, path: string): Either<GatewayError, string> {
   if (source['type'] === 'url') return stringOf(source, 'url', path);
-  return source['type'] === 'base64' ? dataUrl(source, path) : foreignType(source, path);
+  return source['type'] === 'base64' ? dataUrl(source, path) : unsupportedType(source, path);
 }
 
 function dataUrl(source: JsonObject, path: string): Either<GatewayError, string> {
@@ -91,7 +91,7 @@ function documentParts(block: JsonObject, source: JsonObject, path: string): Con
         E.map((file_data) => fileParts(block, { file_data, format: 'application/pdf' })),
       );
     default:
-      return foreignType(source, path);
+      return unsupportedType(source, path);
   }
 }
 

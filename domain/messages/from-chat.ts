@@ -12,16 +12,16 @@ import {
   firstChoice,
   inputOf,
   legacyCallOf,
-  madeUpId,
+  generatedCallId,
   messageOf,
   reasoningOf,
   refusalOf,
   saysNothing,
   textOf,
-  wordless,
-  wordlessIn,
+  untranslatableMessage,
+  untranslatableField,
 } from './chat-answer.ts';
-import { keptStop, stopReason } from './stop-reason.ts';
+import { preservedStopReason, stopReason } from './stop-reason.ts';
 
 /**
  * Translates a whole chat completion to a message. Reasoning becomes a thinking block, so that the caller sees it; its
@@ -46,13 +46,13 @@ export function fromChatCompletion(
     called: calls.length > 0,
     cutOff: false,
     refused: refusal !== '',
-    kept: keptStop(completion),
+    kept: preservedStopReason(completion),
   });
   if (E.isLeft(stop)) return protocolFault(stop.left);
   if (!isObject(said) && stop.right !== 'refusal')
     return protocolFault('The upstream answered without a message.');
-  const untold = told.length === 0 ? wordlessIn(message) : undefined;
-  if (untold !== undefined) return protocolFault(wordless(untold));
+  const untold = told.length === 0 ? untranslatableField(message) : undefined;
+  if (untold !== undefined) return protocolFault(untranslatableMessage(untold));
   const thinking = proseBlock(reasoningOf(message), (thinking) => ({
     type: 'thinking',
     thinking,
@@ -76,7 +76,7 @@ const toolUse = (
   ordinal: number,
 ): JsonObject => ({
   type: 'tool_use',
-  id: id === '' ? madeUpId(answerId, ordinal) : id,
+  id: id === '' ? generatedCallId(answerId, ordinal) : id,
   name,
   input: inputOf(text),
   ...signed(signature),

@@ -18,10 +18,10 @@ import {
   reasoningOf,
   refusalOf,
   textOf,
-  wordless,
-  wordlessIn,
+  untranslatableMessage,
+  untranslatableField,
 } from './chat-answer.ts';
-import { keptStop, stopReason } from './stop-reason.ts';
+import { preservedStopReason, stopReason } from './stop-reason.ts';
 import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 
 /**
@@ -59,7 +59,7 @@ class Translation {
   private phase: 'new' | 'begun' | 'over' = 'new';
   private usage: Json | undefined;
   private finish: Json | undefined;
-  private keptStop: string | undefined;
+  private preservedStopReason: string | undefined;
   private refused = false;
   private hasChoice = false;
   private hasText = false;
@@ -102,13 +102,14 @@ class Translation {
   }
 
   private complete(): readonly MessagesEvent[] {
-    const { writer, finish, refused, untold, keptStop: kept } = this;
+    const { writer, finish, refused, untold, preservedStopReason: kept } = this;
     writer.finish();
     const { called, cutOff } = writer;
     const stop = stopReason(finish, { called, cutOff, refused, kept });
     if (E.isLeft(stop)) return this.over([failed(stop.left)]);
     if (!this.hasChoice) return this.over([failed('The upstream answered without a message.')]);
-    if (untold !== undefined && !this.hasText && !called) return this.over([failed(wordless(untold))]);
+    if (untold !== undefined && !this.hasText && !called)
+      return this.over([failed(untranslatableMessage(untold))]);
     writer.emit({
       type: 'message_delta',
       delta: { stop_reason: stop.right, stop_sequence: null },
@@ -119,7 +120,7 @@ class Translation {
 
   private read(chunk: JsonObject): void {
     this.usage = streamedUsage(this.usage, chunk);
-    this.keptStop = keptStop(chunk) ?? this.keptStop;
+    this.preservedStopReason = preservedStopReason(chunk) ?? this.preservedStopReason;
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;
     this.hasChoice = true;
@@ -139,7 +140,7 @@ class Translation {
     const refusal = refusalOf(delta);
     this.refused ||= refusal !== '';
     for (const text of [textOf(delta), refusal]) this.say(text);
-    this.untold ??= wordlessIn(delta);
+    this.untold ??= untranslatableField(delta);
     for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
     const legacy = legacyCallOf(delta);
     if (legacy !== undefined) this.readCall(this.calls.ofLegacy(), legacy);

@@ -14,7 +14,7 @@ import {
   type Observation,
   observation,
   type StreamObserver,
-  type UsedBeside,
+  type AdditionalUsage,
 } from '../upstream/observation.ts';
 
 /**
@@ -58,7 +58,7 @@ const kept = [...counts, 'output_tokens_details', 'iterations'] as const;
  * The usage that the provider bills in addition to the answer and reports only in `iterations`; `undefined` when there
  * was none.
  */
-function usedBeside(reported: Json | undefined): UsedBeside | undefined {
+function usedBeside(reported: Json | undefined): AdditionalUsage | undefined {
   const rounds = Map.groupBy(objectsOf(membersOf(reported)['iterations']), ({ type }) => type);
   const compaction = usageOf(rounds.get('compaction'));
   const advice = rounds.get('advisor_message');
@@ -89,11 +89,11 @@ function modelOf(rounds: Rounds): string | null {
   return isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
 }
 
-const withBeside = (seen: Observation, beside: UsedBeside | undefined): Observation =>
+const withBeside = (seen: Observation, beside: AdditionalUsage | undefined): Observation =>
   beside === undefined ? seen : { ...seen, beside };
 
 /** Adds the usage that the provider bills in addition to the answer. */
-export const withUsedBeside = (seen: Observation, reported: Json | undefined): Observation =>
+export const withAdditionalUsage = (seen: Observation, reported: Json | undefined): Observation =>
   withBeside(seen, usedBeside(reported));
 
 /** The usage in `message_delta` replaces that of `message_start`, field by field; they are never added up. */
@@ -112,7 +112,7 @@ const isToolUse = (block: Json | undefined): boolean =>
 
 /** Observes a whole message of the messages family. */
 export const observeMessage = (message: JsonObject): Observation =>
-  withUsedBeside(
+  withAdditionalUsage(
     observation(message['usage'], messagesBodyUsage, objectsOf(message['content']).filter(isToolUse).length),
     message['usage'],
   );
@@ -124,7 +124,7 @@ export const observeMessage = (message: JsonObject): Observation =>
  */
 export class MessagesObserver implements StreamObserver {
   private usage: Json | undefined;
-  private beside: UsedBeside | undefined;
+  private beside: AdditionalUsage | undefined;
   private final = false;
   private readonly calls = new Set<number>();
 

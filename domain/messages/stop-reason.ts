@@ -40,7 +40,7 @@ const inChat: ReadonlySet<string> = new Set([
  * The stop reason, if no `finish_reason` expresses it. A translation to chat keeps it in the provider's metadata, even
  * when it is unknown here.
  */
-export const stopBeyondChat = (stopReason: Json | undefined): string | undefined =>
+export const nonChatStopReason = (stopReason: Json | undefined): string | undefined =>
   isString(stopReason) && stopReason !== '' && !inChat.has(stopReason) ? stopReason : undefined;
 
 /** Those among them that messages callers know. */
@@ -58,7 +58,7 @@ const knownStop = (stopReason: Json | undefined): string | undefined =>
  * The stop reason that a completion or chunk keeps in `provider_metadata.<provider>.stop_reason`. One that messages
  * callers do not know is ignored, because a chat upstream may use words of its own there.
  */
-export function keptStop({ provider_metadata: metadata }: JsonObject): string | undefined {
+export function preservedStopReason({ provider_metadata: metadata }: JsonObject): string | undefined {
   if (!isObject(metadata)) return undefined;
   const kept = Object.values(metadata).map((own) => knownStop(membersOf(own)['stop_reason']));
   return kept.find((stop) => stop !== undefined);

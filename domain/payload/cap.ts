@@ -1,6 +1,6 @@
 import { memberSize, type PrintedSize, printedSizes, textSize } from '../text/printed-size.ts';
 import { type Part, share } from './share.ts';
-import { cutMark } from './truncate.ts';
+import { truncationMarker } from './truncate.ts';
 import { escapesOf } from '../text/escapes.ts';
 import { unitsWithin } from '../text/utf8.ts';
 import {
@@ -52,10 +52,10 @@ function fit(value: Written, bytes: number, size: PrintedSize): Written {
 /** As much of the string as fits, and how many characters were cut off. */
 function fitText(text: Text, bytes: number): Quoted {
   const chars = text instanceof Quoted ? text.literal.length - 2 - text.spelling.spare : text.length;
-  const kept = printWithin(printOfBeginning(text, bytes), bytes - 2 - cutMark(chars).length);
+  const kept = printWithin(printOfBeginning(text, bytes), bytes - 2 - truncationMarker(chars).length);
   const spelling = escapesOf(kept);
   const left = chars - kept.length + spelling.spare;
-  return new Quoted(`"${kept}${cutMark(left)}"`, spelling, false);
+  return new Quoted(`"${kept}${truncationMarker(left)}"`, spelling, false);
 }
 
 /**

@@ -5,7 +5,7 @@ import { type Edit, edited, marker } from '../text/text-edits.ts';
 const minHalfChars = 4;
 
 /** Replaces the beginning of a secret at the end of a truncated text. At most one edit. */
-export function halfEdits(text: string, { beginnings }: Secrets): readonly Edit[] {
+export function partialSecretEdits(text: string, { beginnings }: Secrets): readonly Edit[] {
   let from = text.length;
   for (const group of beginnings) for (const each of group) from = Math.min(from, halfFrom(text, each));
   return from === text.length ? [] : [{ from, to: text.length, by: marker }];
@@ -15,10 +15,10 @@ export function halfEdits(text: string, { beginnings }: Secrets): readonly Edit[
 const ellipsis = '…';
 
 /** The text without partial secrets before each `…`: a quoted text, and a secret in it, may be truncated there. */
-export function withoutHalves(text: string, secrets: Secrets): string {
+export function withoutPartialSecrets(text: string, secrets: Secrets): string {
   const edits: Edit[] = [];
   for (let at = text.indexOf(ellipsis), after = 0; at >= 0; at = text.indexOf(ellipsis, after)) {
-    for (const { from, to, by } of halfEdits(text.slice(after, at), secrets))
+    for (const { from, to, by } of partialSecretEdits(text.slice(after, at), secrets))
       edits.push({ from: from + after, to: to + after, by });
     after = at + ellipsis.length;
   }

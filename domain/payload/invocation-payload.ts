@@ -1,8 +1,8 @@
 import type { Json } from '../shared/json.ts';
-import { maxBodyBytesHere, maxInvocationJsonBytes } from '../shared/limits.ts';
+import { maxEventLoopBodyBytes, maxInvocationJsonBytes } from '../shared/limits.ts';
 import { type StoredPayload, stored } from './payload.ts';
 import type { RedactionRules } from './redact.ts';
-import { cutMark } from './truncate.ts';
+import { truncationMarker } from './truncate.ts';
 import { type InvocationRoot, wrapInvocation, wrappable } from './wrap.ts';
 
 /** What a tool was called with and what it answered. `undefined` when there were no arguments, or no answer. */
@@ -51,7 +51,7 @@ function unwrapped(
   const before = `{"${root}":`;
   const wrapChars = before.length + '}'.length;
   const whole = JSON.stringify(value);
-  const isCut = whole.length > maxBodyBytesHere;
+  const isCut = whole.length > maxEventLoopBodyBytes;
   const read = wrappable(isCut ? withoutLongTexts(value) : whole, true);
   const wrapped = wrapInvocation(root, read.value);
   const { text, truncated } = stored(
@@ -69,7 +69,9 @@ function unwrapped(
  */
 function withoutLongTexts(value: Json): string {
   const all = JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'string' && inner.length > maxInvocationJsonBytes ? cutMark(inner.length) : inner,
+    typeof inner === 'string' && inner.length > maxInvocationJsonBytes
+      ? truncationMarker(inner.length)
+      : inner,
   );
-  return all.length > maxBodyBytesHere ? JSON.stringify(cutMark(all.length)) : all;
+  return all.length > maxEventLoopBodyBytes ? JSON.stringify(truncationMarker(all.length)) : all;
 }

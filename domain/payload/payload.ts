@@ -3,7 +3,7 @@ import { capped } from './cap.ts';
 import { fitsIn, leastChars } from '../text/printed-size.ts';
 import { redacted, type RedactionRules } from './redact.ts';
 import { redactedAcross } from './redact-stream.ts';
-import { letterByNumber, mayHoldSecret, noSecrets, type Secrets } from './secrets.ts';
+import { escapedAlphanumeric, mayHoldSecret, noSecrets, type Secrets } from './secrets.ts';
 import type { CapturedEvents } from './stream-payload.ts';
 import { withoutBulk } from './truncate.ts';
 import {
@@ -105,7 +105,7 @@ function mayHold(part: Written, secrets: Secrets): boolean {
   if (part instanceof Members && part.span === undefined) return true;
   const text = printed(part, 'as it came');
   const hasNumbers = !(part instanceof Members) || part.span?.source.hasNumbers !== false;
-  return mayHoldSecret(text, secrets) || (hasNumbers && letterByNumber.test(text));
+  return mayHoldSecret(text, secrets) || (hasNumbers && escapedAlphanumeric.test(text));
 }
 
 /** A search over the whole part nearly always finds no secret; its strings are then not searched one by one. */

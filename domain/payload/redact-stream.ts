@@ -1,4 +1,4 @@
-import { halfEdits } from './halves.ts';
+import { partialSecretEdits } from './halves.ts';
 import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
 import { editedPieces, untilStable } from '../text/text-edits.ts';
@@ -82,7 +82,7 @@ function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly s
 }
 
 function withoutHalf(pieces: readonly string[], secrets: Secrets): readonly string[] {
-  const edits = halfEdits(pieces.join(''), secrets);
+  const edits = partialSecretEdits(pieces.join(''), secrets);
   return edits.length === 0 ? pieces : editedPieces(pieces, edits);
 }
 

@@ -50,7 +50,7 @@ export const noSecrets: Secrets = {
 
 /** Compiled once per configuration, with the forms of callers' keys and admins' tokens. */
 export function secretsOf(values: readonly string[]): Secrets {
-  const secrets = wordless(values);
+  const secrets = untranslatableMessage(values);
   const groups = [...knownGroups, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
   return {
     groups,
@@ -66,7 +66,7 @@ export const withSecrets = (secrets: Secrets, values: readonly string[]): Secret
 
 /** A few secrets alone, such as those of one caller: compiled once, then joined with others. */
 export function fewSecrets(values: readonly string[]): Secrets {
-  const own = wordless(values);
+  const own = untranslatableMessage(values);
   return {
     groups: byCore(own.map(secretOf)),
     beginnings: [own.map(beginningOf)],
@@ -82,7 +82,8 @@ export const joinedSecrets = (some: Secrets, others: Secrets): Secrets => ({
   numeric: some.numeric || others.numeric,
 });
 
-const wordless = (values: readonly string[]): readonly string[] => [...new Set(values)].filter(isSecret);
+const untranslatableMessage = (values: readonly string[]): readonly string[] =>
+  [...new Set(values)].filter(isSecret);
 
 const leastOf = (values: readonly string[], least: number): number =>
   Math.min(least, ...values.map(({ length }) => length));
@@ -222,12 +223,12 @@ function lazily<A>(make: () => A): () => A {
 /** A value that is part of the marker cannot be redacted: the marker would still contain it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False when no secret is in the text, nor in the value whose JSON it is, unless it has a {@link letterByNumber}. */
+/** False when no secret is in the text, nor in the value whose JSON it is, unless it has a {@link escapedAlphanumeric}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
 /** A letter or digit as a `\u` escape, which JSON allows but does not need. It hides a core from the search. */
-export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
+export const escapedAlphanumeric = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars &&

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../shared/json.ts';
-import { heldEventBytesPerStored, maxInlineChars } from '../shared/limits.ts';
+import { bufferedCharsPerStoredByte, maxInlineChars } from '../shared/limits.ts';
 import { withoutBulk } from './truncate.ts';
 import { wrappable } from './wrap.ts';
 import { Members, printed } from '../text/written.ts';
@@ -41,7 +41,7 @@ export class StreamPayload {
 
   constructor({ streamMaxEvents, responseMaxBytes }: StreamLimits) {
     this.maxEvents = streamMaxEvents;
-    this.roomChars = responseMaxBytes * heldEventBytesPerStored;
+    this.roomChars = responseMaxBytes * bufferedCharsPerStoredByte;
   }
 
   see({ chunk, text }: SeenEvent): void {

@@ -90,10 +90,10 @@ const inlineStart = /^"[d\s\\]/i;
 function cutText(text: Text, decoded: string, content: Content): Text {
   const start = decoded.slice(0, maxInlineChars);
   const head = dataUrl.exec(decoded.slice(0, maxHeadChars))?.[0] ?? '';
-  if (head.length > 'data:,'.length) return head + cutMark(decoded.length - head.length);
+  if (head.length > 'data:,'.length) return head + truncationMarker(decoded.length - head.length);
   const cut = content === 'payload' ? !otherUrl.test(start) : content === 'either' && base64.test(start);
-  return cut ? cutMark(decoded.length) : text;
+  return cut ? truncationMarker(decoded.length) : text;
 }
 
 /** Replaces characters that were cut off. */
-export const cutMark = (chars: number): string => `[TRUNCATED ${chars} characters]`;
+export const truncationMarker = (chars: number): string => `[TRUNCATED ${chars} characters]`;

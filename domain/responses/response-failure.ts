@@ -19,9 +19,9 @@ export function sanitisedFailure(
   text: string,
   sanitise: Sanitise,
 ): JsonObject | undefined {
-  return withFitWords(payload, sanitise) === payload
+  return withSanitisedMessages(payload, sanitise) === payload
     ? undefined
-    : withFitWords(parseExactObject(text), sanitise);
+    : withSanitisedMessages(parseExactObject(text), sanitise);
 }
 
 /** Members in which upstreams put errors, in an event and in its response. No other member is part of an error. */
@@ -40,10 +40,10 @@ const messageFields: ReadonlySet<string> = new Set([
 ]);
 
 /** The payload with its error made safe to show, or the same payload when it is safe already. */
-export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
+export const withSanitisedMessages = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
   mappedMembers(payload, (value, key) => {
     if (messageFields.has(key)) return fit(value, sanitise);
-    return key === 'response' && isObject(value) ? withFitWords(value, sanitise) : value;
+    return key === 'response' && isObject(value) ? withSanitisedMessages(value, sanitise) : value;
   });
 
 /** Sanitises every string, and replaces values under redacted keys: some upstreams quote the whole request. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
-import { saysError } from '../upstream/error-shapes.ts';
+import { hasError } from '../upstream/error-shapes.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
 import { failedResponse } from './response-failure.ts';
 import { failedStatuses } from './responses-event.ts';
@@ -19,7 +19,7 @@ export function readResponse(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   const { error, output, status, usage } = value;
-  const failed = isArray(output) ? saysError(error) : !isAbsent(error);
+  const failed = isArray(output) ? hasError(error) : !isAbsent(error);
   if (failed || failedStatuses.has(status)) return protocolFault(failedResponse(value, sanitise), usage);
   if (isArray(output)) return E.right(value);
   const told = upstreamFailure(value, 'The upstream answered without `output`.', sanitise);

@@ -1,5 +1,5 @@
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
-import { isBareError, saysError } from '../upstream/error-shapes.ts';
+import { isBareError, hasError } from '../upstream/error-shapes.ts';
 
 /** What a payload of a responses stream is, judged by its event name, its type and the status inside. */
 export type Judgement =
@@ -54,7 +54,7 @@ export function judge(eventName: string | undefined, payload: JsonObject): Judge
 /** In an event of the protocol an empty `error` is not an error, and `code` and the like are no sign of one. */
 const tellsError = (type: string | undefined, payload: JsonObject): boolean =>
   type?.startsWith('response.') === true
-    ? saysError(payload['error'])
+    ? hasError(payload['error'])
     : !isAbsent(payload['error']) || isBareError(payload);
 
 const isChatChunk = ({ object, type, choices }: JsonObject): boolean =>
@@ -66,5 +66,5 @@ function judgeResponse(type: string, response: Json | undefined): Judgement {
   if (expected === undefined) return failedStatuses.has(status) ? 'conflict' : 'event';
   if (statuses.has(status) && status !== expected) return 'conflict';
   if (failedStatuses.has(expected)) return 'failure';
-  return isObject(response) && !saysError(response['error']) ? 'terminal' : 'conflict';
+  return isObject(response) && !hasError(response['error']) ? 'terminal' : 'conflict';
 }

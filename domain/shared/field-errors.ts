@@ -23,7 +23,7 @@ export const unavailableWord = (word: Json | undefined, path: string): GatewayEr
   fieldError(path, isString(word) ? `is \`${namedKey(word)}\`, which ${unavailable}.` : 'must be a string.');
 
 /** The same for the `type` of a part, block, source, tool or format. */
-export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
+export const unsupportedType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
   E.left(unavailableWord(type, `${path}.type`));
 
 /** For a conversation with nothing left to send once empty messages and parts are dropped. */

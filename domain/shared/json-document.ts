@@ -53,7 +53,7 @@ export function parseDocument(
  * A JSON object whose members are only copied or replaced. It is not parsed, so `value` is empty. `undefined` when the
  * text is not a JSON object, as far as the scan can tell.
  */
-export function unreadDocument(text: string): JsonDocument | undefined {
+export function scannedDocument(text: string): JsonDocument | undefined {
   const document = parseDocument(text, {}, () => ({}));
   return E.isRight(document) ? document.right : undefined;
 }

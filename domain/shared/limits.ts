@@ -17,8 +17,8 @@ export const maxParsedDepth = 1024;
  * Values of a JSON body, and bytes of its text, up to which it is processed in the event loop: reading, translating and
  * redacting that much takes at most about 50 ms. Larger bodies go to the worker thread.
  */
-export const maxValuesHere = 20_000;
-export const maxBodyBytesHere = 1024 * 1024;
+export const maxEventLoopValues = 20_000;
+export const maxEventLoopBodyBytes = 1024 * 1024;
 
 /** Bytes that a parsed JSON value takes besides its text: those of an empty object and its slot in an array. */
 export const bytesOfValue = 72;
@@ -126,7 +126,7 @@ export const maxInlineChars = 256;
  * A stream's events are buffered until it ends, up to this multiple of `response_max_bytes`, counted in characters.
  * Redaction and the byte cap shorten what is stored.
  */
-export const heldEventBytesPerStored = 2;
+export const bufferedCharsPerStoredByte = 2;
 
 /**
  * Members in one string of a payload that are examined because of how their keys end: more than a stored payload has

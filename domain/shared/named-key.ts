@@ -1,7 +1,7 @@
 import { maxNamedKeyChars } from './limits.ts';
 
 /**
- * A caller's own key or word as an error quotes it. Truncation may leave part of a secret; `withoutHalves` looks for
+ * A caller's own key or word as an error quotes it. Truncation may leave part of a secret; `withoutPartialSecrets` looks for
  * one before the `…` before the error is sent.
  */
 export const namedKey = (key: string): string =>

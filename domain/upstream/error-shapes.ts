@@ -5,7 +5,7 @@ import { upstreamMessage } from './upstream-words.ts';
  * Whether an `error` beside an answer means anything. Some upstreams always send the field, with an empty string, an
  * empty list, an object without a filled member, or false when there is no error.
  */
-export const saysError = (error: Json | undefined): boolean =>
+export const hasError = (error: Json | undefined): boolean =>
   isObject(error) ? Object.values(error).some(isFilled) : isFilled(error) && error !== false;
 
 /** Members that upstreams put beside the message of an error without an envelope, and beside nothing else. */

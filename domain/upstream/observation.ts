@@ -7,7 +7,7 @@ export interface Observation {
   /** The provider reported usage, but without usable counts. */
   readonly usageUnusable: boolean;
   /** What the provider used beside the answer itself. */
-  readonly beside?: UsedBeside;
+  readonly beside?: AdditionalUsage;
   /** Tool-call artifacts in the normalised provider output. */
   readonly invokedToolCount: number;
 }
@@ -16,7 +16,7 @@ export interface Observation {
  * What a provider bills beside an answer, in the terms of the messages family: the compaction of a conversation, and
  * the advisor model that the answering model consulted, named by `model` (null when it is more than one, or none).
  */
-export interface UsedBeside {
+export interface AdditionalUsage {
   readonly compaction?: JsonObject;
   readonly advisor?: JsonObject;
 }

@@ -204,7 +204,7 @@ export const boundedMessage = (text: string): string =>
  * The start of an upstream's message of any length, made safe by `fit`. The message is truncated first, which may leave
  * part of a secret at the cut, so the end of the result is dropped.
  */
-export function fitStart(words: string, fit: (words: string) => string): string {
+export function sanitisedStart(words: string, fit: (words: string) => string): string {
   if (words.length <= maxUpstreamErrorBytes) return fit(words);
   const start = fit(words.slice(0, maxUpstreamErrorBytes));
   return `${start.slice(0, Math.max(0, start.length - maxSecretChars))}…`;

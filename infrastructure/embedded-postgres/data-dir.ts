@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { closedFolder } from './closed-folder.ts';
+import { privateFolder } from './private-folder.ts';
 import { folderFault } from './folder-fault.ts';
 import type { DatabaseUser } from './native-process.ts';
 import { useOwnServer } from './platform-package.ts';
@@ -27,7 +27,7 @@ const passwordBytes = 32;
 /** Opens the data folder, creating it when it is missing. */
 export async function openDataDir(dataDir: string): Promise<DataDir> {
   try {
-    await closedFolder(dataDir);
+    await privateFolder(dataDir);
   } catch (cause) {
     throw new Error(`The data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause });
   }

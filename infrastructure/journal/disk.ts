@@ -34,12 +34,12 @@ export const localDisk: Disk = {
       close: () => file.close(),
     };
   },
-  exists: async (at) => (await unlessGone(access(at).then(() => true))) ?? false,
+  exists: async (at) => (await undefinedIfMissing(access(at).then(() => true))) ?? false,
   remove: (at) => rm(at, { force: true }),
 };
 
 /** Returns `undefined` if the file does not exist: another process may take or remove a file at any moment. */
-export async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
+export async function undefinedIfMissing<A>(asked: Promise<A>): Promise<A | undefined> {
   try {
     return await asked;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import { unlessGone } from './disk.ts';
+import { undefinedIfMissing } from './disk.ts';
 import { type FileJournal, suffix } from './file-journal.ts';
 import { journalContent } from './journal-line.ts';
 
@@ -54,7 +54,7 @@ export function journalRecovery(options: RecoveryOptions) {
 }
 
 const listed = async (directory: string): Promise<readonly string[]> =>
-  ((await unlessGone(readdir(directory))) ?? []).filter((file) => file.endsWith(suffix)).sort();
+  ((await undefinedIfMissing(readdir(directory))) ?? []).filter((file) => file.endsWith(suffix)).sort();
 
 /** A file is named after its process: `NAME.N.journal`. */
 const ownerOf = (file: string): string => file.split('.')[0] ?? '';
@@ -62,13 +62,13 @@ const ownerOf = (file: string): string => file.split('.')[0] ?? '';
 /** Takes a file over by renaming it, which succeeds for one process only; `undefined` if it is another's. */
 async function takeOver({ directory, journal, isAlive }: RecoveryOptions, file: string) {
   const from = path.join(directory, file);
-  const found = await unlessGone(stat(from));
+  const found = await undefinedIfMissing(stat(from));
   if (found === undefined) return undefined;
   if (isAlive(ownerOf(file)) && Date.now() - found.mtimeMs < abandonedMs) return undefined;
   // So that no other process takes it for abandoned once it has its new name.
-  await unlessGone(utimes(from, new Date(), new Date()));
+  await undefinedIfMissing(utimes(from, new Date(), new Date()));
   const mine = journal.adopt(found.size);
-  const renamed = await unlessGone(rename(from, path.join(directory, mine)).then(() => true));
+  const renamed = await undefinedIfMissing(rename(from, path.join(directory, mine)).then(() => true));
   if (renamed === true) return mine;
   journal.forget(mine);
   return undefined;
@@ -83,7 +83,7 @@ async function recovered(
 ) {
   const { directory, journal, onRecovered } = options;
   const at = path.join(directory, file);
-  const bytes = await unlessGone(readFile(at));
+  const bytes = await undefinedIfMissing(readFile(at));
   const { records, damaged } = journalContent(bytes?.toString('utf8') ?? '');
   let refused = 0;
   for (const record of records) {
@@ -93,7 +93,7 @@ async function recovered(
   }
   // For a person to inspect: it shows what was delivered and could not be recorded.
   const kept = refused + damaged > 0 ? `${at.slice(0, -suffix.length)}${refusedSuffix}` : undefined;
-  await unlessGone(kept === undefined ? rm(at) : rename(at, kept));
+  await undefinedIfMissing(kept === undefined ? rm(at) : rename(at, kept));
   journal.forget(file);
   if (records.length + damaged > 0)
     onRecovered({ settled: records.length - refused, refused, damaged, kept });

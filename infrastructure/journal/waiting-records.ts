@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { unlessGone } from './disk.ts';
+import { undefinedIfMissing } from './disk.ts';
 import { suffix } from './file-journal.ts';
 import { refusedSuffix } from './recovery.ts';
 
@@ -24,14 +24,14 @@ const maxRecords = 10_000;
 
 /** What waits in a journal folder, of all the processes that share it, and what of it will never be settled. */
 export async function waitingRecords(directory: string): Promise<WaitingRecords> {
-  const names = ((await unlessGone(readdir(directory))) ?? [])
+  const names = ((await undefinedIfMissing(readdir(directory))) ?? [])
     .filter((name) => name.endsWith(suffix) || name.endsWith(refusedSuffix))
     .sort();
   const files: WaitingFile[] = [];
   let left = maxRecords;
   for (const name of names.slice(0, maxFiles)) {
     if (left === 0) break;
-    const records = (await unlessGone(linesIn(path.join(directory, name), left))) ?? 0;
+    const records = (await undefinedIfMissing(linesIn(path.join(directory, name), left))) ?? 0;
     left -= records;
     if (records > 0) files.push({ name, refused: name.endsWith(refusedSuffix), records });
   }

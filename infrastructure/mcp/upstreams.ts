@@ -4,7 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type Dispatcher, Pool } from 'undici';
 import type {
   AnswerMemory,
-  McpAsk,
+  McpExchange,
   McpFrame,
   McpReply,
   McpUpstreams,
@@ -108,7 +108,7 @@ const tooLarge = (maxBytes: number): McpError => ({
 
 const withoutRoom = (isHeld: boolean): McpError | undefined => (isHeld ? undefined : noRoom);
 
-async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError, McpReply>> {
+async function sentTo(there: ReadyServer, ask: McpExchange): Promise<Either<McpError, McpReply>> {
   const { config, url, pool } = there;
   const exchange = new Exchange(ask, timeOf(ask, config.timeoutMs));
   const credentials = await there.credentials.headers();
@@ -128,11 +128,14 @@ async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError,
   }
 }
 
-const timeOf = ({ withinMs = timeoutOfServer }: McpAsk, timeoutMs: number): number | undefined =>
+const timeOf = ({ withinMs = timeoutOfServer }: McpExchange, timeoutMs: number): number | undefined =>
   withinMs === Number.POSITIVE_INFINITY ? undefined : Math.min(withinMs, timeoutMs);
 const timeoutOfServer = Number.MAX_SAFE_INTEGER;
 
-const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): Record<string, string> => ({
+const headersOf = (
+  ask: McpExchange,
+  credentials: Readonly<Record<string, string>>,
+): Record<string, string> => ({
   accept: ask.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',
   'accept-encoding': 'identity',
   'user-agent': 'model-gateway',
@@ -146,10 +149,10 @@ const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): 
 class Exchange {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout | undefined;
-  private readonly ask: McpAsk;
+  private readonly ask: McpExchange;
   private isLate = false;
 
-  constructor(ask: McpAsk, timeoutMs: number | undefined) {
+  constructor(ask: McpExchange, timeoutMs: number | undefined) {
     this.ask = ask;
     if (timeoutMs !== undefined)
       this.timer = setTimeout(() => {

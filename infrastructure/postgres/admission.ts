@@ -4,7 +4,7 @@ import * as t from 'io-ts';
 import type {
   ActiveBudget,
   Admission,
-  AdmissionAsk,
+  AdmissionRequest,
   LimitVerdict,
   StoreUnavailable,
 } from '../../application/ports/ledger.ts';
@@ -39,9 +39,9 @@ export interface AdmissionOptions {
 }
 
 /** An ask that is subject to rate limits. */
-export type LimitedAsk = AdmissionAsk & { readonly limits: readonly RateLimit[] };
+export type LimitedAsk = AdmissionRequest & { readonly limits: readonly RateLimit[] };
 
-export const hasLimits = (ask: AdmissionAsk): ask is LimitedAsk =>
+export const hasLimits = (ask: AdmissionRequest): ask is LimitedAsk =>
   ask.limits !== undefined && ask.limits.length > 0;
 
 const budgetResult = t.type({
@@ -105,7 +105,7 @@ type Admitted = Either<StoreUnavailable, Admission>;
 
 export async function admitBatch(
   place: LedgerPlace,
-  asks: readonly AdmissionAsk[],
+  asks: readonly AdmissionRequest[],
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
   if (!asks.some(({ callerChoseRequestId }) => callerChoseRequestId))
@@ -123,7 +123,7 @@ export async function admitBatch(
 /** Ids that the gateway generated are new, so only the budgets are asked for. */
 async function admitScopes(
   place: LedgerPlace,
-  asks: readonly AdmissionAsk[],
+  asks: readonly AdmissionRequest[],
 ): Promise<t.TypeOf<typeof scopesResult>> {
   const scopes = scopesOf(asks);
   const { result } = await admitOwners.row(place, [
@@ -171,11 +171,11 @@ export async function admitLimitedBatch(
 
 const keyOf = ({ subject }: RateLimit): string => subjectKey(subject);
 
-const scopesOf = (asks: readonly AdmissionAsk[]) => [
+const scopesOf = (asks: readonly AdmissionRequest[]) => [
   ...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values(),
 ];
 
-const askedOf = (asks: readonly AdmissionAsk[]) => ({
+const askedOf = (asks: readonly AdmissionRequest[]) => ({
   scopes: storedJson(scopesOf(asks)),
   chosen: storedJson(asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow)),
 });
@@ -231,7 +231,7 @@ const isHeld = ({ limit: { terms } }: LimitStanding): boolean =>
   terms.tokens !== undefined || terms.inFlight !== undefined;
 
 function admissions(
-  asks: readonly AdmissionAsk[],
+  asks: readonly AdmissionRequest[],
   result: t.TypeOf<typeof admissionResult>,
   verdicts: readonly LimitVerdict[],
   { process }: AdmissionOptions,

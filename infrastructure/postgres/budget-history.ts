@@ -1,7 +1,7 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { BudgetAuthor, PastBudget } from '../../application/ports/budgets.ts';
-import type { Page, PageAsk } from '../../application/ports/page.ts';
+import type { Page, PageRequest } from '../../application/ports/page.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { cadence, timestamp, int8, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';
@@ -27,7 +27,11 @@ const historyRow = t.type({
 });
 
 /** Every budget of an owner, newest first. */
-export const budgetHistory = (pool: DatabasePool, owner: Owner, ask: PageAsk): Promise<Page<PastBudget>> =>
+export const budgetHistory = (
+  pool: DatabasePool,
+  owner: Owner,
+  ask: PageRequest,
+): Promise<Page<PastBudget>> =>
   readList(pool, async (connection) => {
     const [table, ofOwner] =
       owner.kind === 'user'

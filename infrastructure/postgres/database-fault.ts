@@ -26,14 +26,14 @@ export type DatabaseFault =
   | 'refused';
 
 /** The database, or the network to it, did not answer within a statement's time limit. */
-export class AnswerTooLate extends Error {}
+export class AnswerTimeout extends Error {}
 
 /** A row does not match what its statement declares: schema and code disagree, which is a defect. */
 export class RowShapeError extends Error {}
 
 /** Only errors known to be about the rows are `refused`, because a refused record is never tried again (rule 38.13). */
 export function databaseFault(error: unknown): DatabaseFault {
-  if (error instanceof AnswerTooLate) return 'late';
+  if (error instanceof AnswerTimeout) return 'late';
   if (error instanceof RowShapeError) return 'refused';
   const state = sqlState(error);
   // A refused session says nothing about the statement, whatever the server's code.
@@ -136,7 +136,7 @@ export function inWords(error: unknown): string {
 
 /** Driver errors that do not blame the statement. */
 const ofTheDriver = [
-  AnswerTooLate,
+  AnswerTimeout,
   BackendTerminatedError,
   BackendTerminatedUnexpectedlyError,
   ConnectionError,

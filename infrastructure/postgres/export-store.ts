@@ -178,7 +178,7 @@ function asText({ name, kind }: ExportColumn) {
 }
 
 /** Exports over a connection of its own, outside the shared pool. Returns `undefined` if another export is running. */
-export async function exportAlone<A>(
+export async function exportUnderLock<A>(
   url: string,
   subject: ExportSubject,
   run: (source: ExportSource) => Promise<A>,

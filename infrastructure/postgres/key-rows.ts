@@ -1,7 +1,7 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type { KeyFilter, StoredKey } from '../../application/ports/keys.ts';
-import type { Page, PageAsk } from '../../application/ports/page.ts';
+import type { Page, PageRequest } from '../../application/ports/page.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { orUndefined, timestamp } from './codecs.ts';
 import { isUuid } from './instants.ts';
@@ -100,7 +100,11 @@ export async function lockKey(
 }
 
 /** One page of the keys that match the filter, newest first. */
-export const keyPage = (pool: DatabasePool, filter: KeyFilter, ask: PageAsk): Promise<Page<StoredKey>> => {
+export const keyPage = (
+  pool: DatabasePool,
+  filter: KeyFilter,
+  ask: PageRequest,
+): Promise<Page<StoredKey>> => {
   const list = {
     rows: sql.fragment`api_keys k where ${all(conditionsOf(filter))}`,
     time: sql.fragment`k.created_at`,

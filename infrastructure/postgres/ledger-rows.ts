@@ -1,5 +1,5 @@
 import type {
-  AdmissionAsk,
+  AdmissionRequest,
   Charge,
   LoggedRequest,
   SettlementRecord,
@@ -26,7 +26,7 @@ export const scopeRow = (caller: Caller) => {
   return { scope: scopeOf(caller), user_id, team_id };
 };
 
-export const askRow = (ask: AdmissionAsk) => ({
+export const askRow = (ask: AdmissionRequest) => ({
   request_log_id: ask.requestLogId,
   request_id: ask.requestId,
   scope: scopeOf(ask.caller),

@@ -4,7 +4,7 @@ import * as t from 'io-ts';
 import { sql } from 'slonik';
 import type {
   Admission,
-  AdmissionAsk,
+  AdmissionRequest,
   Ledger,
   NotRecorded,
   SettlementRecord,
@@ -75,12 +75,12 @@ const scopeOfRecord = ({ charge, logged }: SettlementRecord): string => {
 };
 
 interface Groups {
-  readonly asks?: Required<Pick<CollectorOptions<AdmissionAsk, Admitted>, 'group' | 'turns'>>;
+  readonly asks?: Required<Pick<CollectorOptions<AdmissionRequest, Admitted>, 'group' | 'turns'>>;
   readonly records?: Required<Pick<CollectorOptions<SettlementRecord, Settled>, 'group' | 'turns'>>;
 }
 
 function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records }: Groups): LedgerStore {
-  const placeOfAsk = ([first]: readonly AdmissionAsk[]): LedgerPlace =>
+  const placeOfAsk = ([first]: readonly AdmissionRequest[]): LedgerPlace =>
     placeOf(first === undefined ? '' : scopeOf(first.caller));
   const placeOfRecord = ([first]: readonly SettlementRecord[]): LedgerPlace =>
     placeOf(first === undefined ? '' : scopeOfRecord(first));
@@ -88,7 +88,7 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
     if (why instanceof WaitedTooLong) options.onFault('late', why);
     return E.left(storeUnavailable());
   };
-  const admissions = new Collector<AdmissionAsk, Admitted>({
+  const admissions = new Collector<AdmissionRequest, Admitted>({
     run: (batch) => admitting(batch, options, () => admitBatch(placeOfAsk(batch), batch, options)),
     lane: () => undefined,
     size: sizeOfAsk,
@@ -252,11 +252,11 @@ async function settleOnce(
 
 type Admitted = Either<StoreUnavailable, Admission>;
 
-const sizeOfAsk = ({ requestId }: AdmissionAsk): number => 512 + requestId.length;
+const sizeOfAsk = ({ requestId }: AdmissionRequest): number => 512 + requestId.length;
 
 /** A stuck batch is tried again lane by lane, so that a stuck lock fails only the requests that need it. */
 async function admitting(
-  asks: readonly AdmissionAsk[],
+  asks: readonly AdmissionRequest[],
   options: LedgerOptions,
   run: () => Promise<readonly Admitted[]>,
 ): Promise<readonly (Admitted | typeof putBack)[]> {

@@ -2,16 +2,16 @@ import { type DatabasePool, sql } from 'slonik';
 import type { InvocationLinks, LinkedRequest } from '../../application/ports/mcp-invocations.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
-import { type BehindAnswers, behindAnswers } from './behind-answers.ts';
+import { type WriteBehindQueue, writeBehindQueue } from './write-behind-queue.ts';
 
-export type LinkWriter = InvocationLinks & Pick<BehindAnswers<LinkedRequest>, 'close'>;
+export type LinkWriter = InvocationLinks & Pick<WriteBehindQueue<LinkedRequest>, 'close'>;
 
 /**
  * Links earlier records of tool calls to their request once its row exists. Records written after the row find its id
  * themselves (`gateway_keep_invocations`).
  */
 export function invocationLinks(pool: DatabasePool, onFault: (error: unknown) => void): LinkWriter {
-  const { put, close } = behindAnswers<LinkedRequest>(
+  const { put, close } = writeBehindQueue<LinkedRequest>(
     ({ requestId, scope }) => [requestId, scope],
     (requests) => link(pool, requests),
     onFault,

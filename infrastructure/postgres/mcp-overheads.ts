@@ -10,7 +10,7 @@ import { timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
-import { type BehindAnswers, behindAnswers } from './behind-answers.ts';
+import { type WriteBehindQueue, writeBehindQueue } from './write-behind-queue.ts';
 
 const overheadRow = t.type({
   request_id: t.string,
@@ -23,11 +23,11 @@ const overheadRow = t.type({
   occurred_at: timestamp,
 });
 
-export type OverheadWriter = McpOverheads & Pick<BehindAnswers<TokenOverheadRecord>, 'close'>;
+export type OverheadWriter = McpOverheads & Pick<WriteBehindQueue<TokenOverheadRecord>, 'close'>;
 
 /** Writes summaries behind the answers. */
 export const tokenOverheads = (pool: DatabasePool, onFault: (error: unknown) => void): OverheadWriter =>
-  behindAnswers<TokenOverheadRecord>(
+  writeBehindQueue<TokenOverheadRecord>(
     ({ requestId, requestLogId }) => [requestId, requestLogId],
     (records) => putTokenOverheads(pool, records),
     onFault,

@@ -9,7 +9,7 @@ import type {
   ModelList,
   StoredProvider,
 } from '../../application/ports/model-list.ts';
-import type { PageAsk } from '../../application/ports/page.ts';
+import type { PageRequest } from '../../application/ports/page.ts';
 import { jsonColumn, timestamp } from './codecs.ts';
 import { lastDayOf } from './last-day.ts';
 import { all } from './list-conditions.ts';
@@ -87,7 +87,7 @@ const conditionsOf = ({ modelKey, providerKey, enabled }: ModelFilter): readonly
       ]),
 ];
 
-const onPage = (key: 'm.model_key' | 'p.provider_key', { page, pageSize }: PageAsk): FragmentSqlToken =>
+const onPage = (key: 'm.model_key' | 'p.provider_key', { page, pageSize }: PageRequest): FragmentSqlToken =>
   sql.fragment`
     order by ${sql.identifier(key.split('.'))} offset ${(page - 1) * pageSize} limit ${pageSize}
   `;

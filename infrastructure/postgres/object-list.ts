@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
-import type { Page, PageAsk } from '../../application/ports/page.ts';
+import type { Page, PageRequest } from '../../application/ports/page.ts';
 import { int8, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';
 import { boundedTotal, exactTotal, readAsPlanned, readList } from './time-list.ts';
@@ -23,7 +23,7 @@ export interface ObjectList {
 export async function readObjects<A>(
   pool: DatabasePool,
   list: ObjectList,
-  ask: PageAsk,
+  ask: PageRequest,
   read: (connection: CommonQueryMethods, ids: readonly string[]) => Promise<readonly A[]>,
   idOf: (item: A) => string,
 ): Promise<Page<A>> {
@@ -43,7 +43,7 @@ const foundRow = t.type({
 });
 
 /** Walks the rows once: counts them up to the limit of `total`, and continues from there for a page beyond it. */
-async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, pageSize }: PageAsk) {
+async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, pageSize }: PageRequest) {
   const { rows, time, key } = list;
   const offset = (page - 1) * pageSize;
   const found = await connection.one(sql.type(row(foundRow))`

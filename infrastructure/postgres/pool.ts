@@ -92,7 +92,7 @@ export interface ServicePool extends DatabasePool {
 
 /**
  * The service's pool. A statement without an answer after `answerMs` is abandoned with its connection
- * (`AnswerTooLate`): on a dead network the server's own timeout never arrives, and each would cost the pool a
+ * (`AnswerTimeout`): on a dead network the server's own timeout never arrives, and each would cost the pool a
  * connection. Values arrive as PostgreSQL's text, except those that the driver maps without loss: whole numbers and
  * money are read as text and parsed by each row's codec. No statement leaves anything behind in its session, so
  * connections are reused as they are: a reset would drop the plans of our functions, with which an admission costs the

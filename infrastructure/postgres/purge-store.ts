@@ -149,7 +149,7 @@ export const invocationRecords: Purged = { lock: invocationLock, store: agedInvo
  * Purges over a connection of its own, outside the pool of the requests. Returns `undefined` if another process is
  * already purging: the workers of all replicas start in the same minute, and one of them is enough.
  */
-export async function purgeAlone<A>(
+export async function purgeUnderLock<A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
   withinMs = answerMs,

@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
-import { type Hit, type HitKind, mostHits, type Search } from '../../application/ports/search.ts';
+import { type Hit, type HitKind, maxHits, type Search } from '../../application/ports/search.ts';
 import { nullable } from './codecs.ts';
 import { isUuid } from './instants.ts';
 import { holds } from './object-list.ts';
@@ -65,7 +65,7 @@ const publicIdOf = (text: string): string => /^(?:gwk_)?([A-Za-z0-9]*)/.exec(tex
 const namedBeforeHolding = (id: FragmentSqlToken): FragmentSqlToken => sql.fragment`
   select ${id}, min(first) as first, created_at
   from (select *, 0 as first from named union all select *, 1 from holding) each group by ${id}, created_at
-  order by first, created_at desc, ${id} desc limit ${mostHits}
+  order by first, created_at desc, ${id} desc limit ${maxHits}
 `;
 
 const statements = {
@@ -75,7 +75,7 @@ const statements = {
     ), holding as (
       select user_id, created_at from users
       where ${hasPart(sql.fragment`email_folded`, text)} or ${hasPart(sql.fragment`name_folded`, text)}
-      order by created_at desc, user_id desc limit ${mostHits}
+      order by created_at desc, user_id desc limit ${maxHits}
     ), ranked as (${namedBeforeHolding(sql.fragment`user_id`)})
     select u.user_id::text as id, u.name as title, u.email as detail
     from ranked r join users u on u.user_id = r.user_id order by r.first, r.created_at desc, r.user_id desc
@@ -83,12 +83,12 @@ const statements = {
   team: (text) => sql.fragment`
     select team_id as id, name as title, null as detail from teams
     where ${holds(sql.fragment`lower(team_id)`, text)} or ${holds(sql.fragment`lower(name)`, text)}
-    order by team_id <> ${text}, created_at desc, team_id desc limit ${mostHits}
+    order by team_id <> ${text}, created_at desc, team_id desc limit ${maxHits}
   `,
   service_account: (text) => sql.fragment`
     select service_account_id as id, name as title, team_id as detail from service_accounts
     where ${holds(sql.fragment`lower(service_account_id)`, text)} or ${holds(sql.fragment`lower(name)`, text)}
-    order by service_account_id <> ${text}, created_at desc, service_account_id desc limit ${mostHits}
+    order by service_account_id <> ${text}, created_at desc, service_account_id desc limit ${maxHits}
   `,
   api_key: (text) => sql.fragment`
     with named as (
@@ -96,30 +96,30 @@ const statements = {
       union all
       (select api_key_id, created_at from api_keys
        where public_id >= ${publicIdOf(text)} and starts_with(public_id, ${publicIdOf(text)}) and ${publicIdOf(text) !== ''}
-       order by public_id limit ${mostHits})
+       order by public_id limit ${maxHits})
     ), holding as (
       select api_key_id, created_at from api_keys where ${hasPart(sql.fragment`name_folded`, text)}
-      order by created_at desc, api_key_id desc limit ${mostHits}
+      order by created_at desc, api_key_id desc limit ${maxHits}
     ), ranked as (${namedBeforeHolding(sql.fragment`api_key_id`)})
     select k.api_key_id::text as id, k.name as title, k.public_id as detail
     from ranked r join api_keys k on k.api_key_id = r.api_key_id order by r.first, r.created_at desc, r.api_key_id desc
   `,
   model: (text) => sql.fragment`
     select model_key as id, model_key as title, null as detail from models
-    where ${holds(sql.fragment`lower(model_key)`, text)} order by model_key <> ${text}, model_key limit ${mostHits}
+    where ${holds(sql.fragment`lower(model_key)`, text)} order by model_key <> ${text}, model_key limit ${maxHits}
   `,
   provider: (text) => sql.fragment`
     select provider_key as id, provider_key as title, kind as detail from providers
-    where ${holds(sql.fragment`lower(provider_key)`, text)} order by provider_key <> ${text}, provider_key limit ${mostHits}
+    where ${holds(sql.fragment`lower(provider_key)`, text)} order by provider_key <> ${text}, provider_key limit ${maxHits}
   `,
   request_log: (text) => sql.fragment`
     select request_log_id::text as id, request_id as title, model_key as detail from (
       (select request_log_id, request_id, model_key, occurred_at from request_logs
-       where request_log_id = ${uuidOf(text)}::uuid limit ${mostHits})
+       where request_log_id = ${uuidOf(text)}::uuid limit ${maxHits})
       union
       (select request_log_id, request_id, model_key, occurred_at from request_logs
        where hashtextextended(request_id, 0) = hashtextextended(${text}, 0) and request_id = ${text}
-       order by list_bucket desc limit ${mostHits})
-    ) each order by occurred_at desc, request_log_id desc limit ${mostHits}
+       order by list_bucket desc limit ${maxHits})
+    ) each order by occurred_at desc, request_log_id desc limit ${maxHits}
   `,
 } as const satisfies Record<StoredKind, (text: string) => FragmentSqlToken>;

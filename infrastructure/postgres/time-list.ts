@@ -6,7 +6,7 @@ import {
   sql,
   StatementTimeoutError,
 } from 'slonik';
-import type { PageAsk } from '../../application/ports/page.ts';
+import type { PageRequest } from '../../application/ports/page.ts';
 import { int8 } from './codecs.ts';
 import { instantOf } from './instants.ts';
 import { all } from './list-conditions.ts';
@@ -116,7 +116,11 @@ export const boundedTotal = (counted: bigint) => ({
 });
 
 /** `id` and `occurred_at` of the rows of one page. A query that joins them must sort again: a join keeps no order. */
-export const pageOf = (list: TimeList, range: TimeRange, { page, pageSize }: PageAsk): FragmentSqlToken =>
+export const pageOf = (
+  list: TimeList,
+  range: TimeRange,
+  { page, pageSize }: PageRequest,
+): FragmentSqlToken =>
   list.by === 'time'
     ? pageInOrder(list, range, (page - 1) * pageSize, pageSize)
     : pageInBuckets(list, range, (page - 1) * pageSize, pageSize);

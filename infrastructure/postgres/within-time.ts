@@ -1,5 +1,5 @@
 import type { DatabasePool, DatabasePoolConnection } from 'slonik';
-import { AnswerTooLate } from './database-fault.ts';
+import { AnswerTimeout } from './database-fault.ts';
 
 /** Time limit for an answer, in case the network is dead; longer than the server's own statement timeout. */
 export const giveUpMs = 12_000;
@@ -23,4 +23,4 @@ export const answeredWithin = <A>(answer: Promise<A>, withinMs: number): Promise
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 
-export const tooLate = (): AnswerTooLate => new AnswerTooLate('the database did not answer in time');
+export const tooLate = (): AnswerTimeout => new AnswerTimeout('the database did not answer in time');

@@ -1,6 +1,6 @@
 import { type RedactionRules, redactedError } from '../../domain/payload/redact.ts';
 import { minSecretChars } from '../../domain/payload/secrets.ts';
-import { fitStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
+import { sanitisedStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 
 /** Makes error messages of a provider's upstream safe for callers and logs. */
@@ -9,7 +9,7 @@ export function sanitiser(
   redaction: () => Pick<RedactionRules, 'secrets'>,
 ): (message: string) => string {
   const fixed = secretsOf(config);
-  return (message) => fitStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
+  return (message) => sanitisedStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
 }
 
 /** Keys of `auth` that hold no credentials. */

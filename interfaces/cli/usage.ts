@@ -56,10 +56,10 @@ export type CommandName = keyof typeof usages;
 export const isCommand = (name: string): name is CommandName => Object.hasOwn(usages, name);
 
 /** The calls of a command and what it does, one per line. */
-export const howCalled = (name: CommandName): string => {
+export const commandUsage = (name: CommandName): string => {
   const { calls, does }: Usage = usages[name];
   return [...calls.map((call) => `  gateway ${call}`), `      ${does}`].join('\n');
 };
 
 /** The calls of all commands. */
-export const howAllAreCalled = (): string => Object.keys(usages).filter(isCommand).map(howCalled).join('\n');
+export const allUsages = (): string => Object.keys(usages).filter(isCommand).map(commandUsage).join('\n');

@@ -24,7 +24,7 @@ import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from '.
 import { type Described, openApiDocument } from './openapi/document.ts';
 import { idHeaders, openContext, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
-import { handedOver } from './stalled-caller.ts';
+import { answerFlushed } from './stalled-caller.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
 import { discardRest } from './unread-body.ts';
 
@@ -105,7 +105,7 @@ export const gatewayApp =
           discardRest(context, ports.pace, ofAdmins ? maxLoginBytes : ports.bodyMaxBytes);
       }
       // A client that stops reading its answer is disconnected, whatever the request was.
-      await handedOver(ctx.res);
+      await answerFlushed(ctx.res);
     });
     const models = served === 'admins' ? new Map<string, Answer>() : modelPaths(ports);
     // The router tries every path in turn. Most requests are to one of these, which a map finds at once.

@@ -85,7 +85,7 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
 }
 
 /** A caller that is too slow gets an error, and its connection is closed. */
-export const hangingUp =
+export const closingWhenTooSlow =
   ({ res }: { readonly res: ServerResponse }, arrivals: Arrivals): Arrivals =>
   (stop) =>
     arrivals((why) => {

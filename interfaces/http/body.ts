@@ -9,7 +9,7 @@ import { withoutMark } from '../../domain/shared/byte-order-mark.ts';
 import { type ContentCoding, contentCodingOf, contentCodings } from '../../domain/shared/content-coding.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
-import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import type { Arrivals, Arriving } from './body-pace.ts';
 import type { Lease } from './load-gate.ts';
 import { bodyFault, malformedBody } from './malformed-request.ts';
@@ -59,7 +59,7 @@ export const readJsonBody = async (
 ): Promise<Either<GatewayError, ReadBody>> =>
   pipe(
     await readPieces(req, terms),
-    E.chain((pieces) => (sizeOf(pieces) > maxBodyBytesHere ? sharedBodyOf(pieces) : bodyOf(pieces))),
+    E.chain((pieces) => (sizeOf(pieces) > maxEventLoopBodyBytes ? sharedBodyOf(pieces) : bodyOf(pieces))),
   );
 
 type Pieces = readonly Uint8Array[];

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /** What a connection and its headers say about the origin of a request. */
-export interface Hops {
+export interface ConnectionOrigin {
   /** The other end of the connection. */
   readonly peer: string | undefined;
   /** `X-Forwarded-For`: each proxy appends the address that called it. */
@@ -12,7 +12,10 @@ export interface Hops {
  * The client's address. `X-Forwarded-For` is believed only when a trusted proxy sent it, and the client is its
  * rightmost address that is not a trusted proxy. Anyone can write the addresses to the left of that one.
  */
-export function clientAddress({ peer, forwardedFor }: Hops, trustedProxies: readonly string[]): string {
+export function clientAddress(
+  { peer, forwardedFor }: ConnectionOrigin,
+  trustedProxies: readonly string[],
+): string {
   const trusted = blockListOf(trustedProxies);
   let client = plainAddress(peer ?? '') ?? 'unknown';
   for (const hop of (forwardedFor ?? '').split(',').reverse()) {

@@ -1,5 +1,5 @@
 import { header, idHeaders, type RequestContext } from './request-context.ts';
-import { everyAnswer } from './send-json.ts';
+import { commonHeaders } from './send-json.ts';
 
 /**
  * Headers that known clients send. Any other header that a browser app asks for is allowed too, since it is not
@@ -81,7 +81,7 @@ function answerPreflight(context: RequestContext): void {
   const names = asked.split(',').map((name) => name.trim().toLowerCase());
   const headers = new Set([...allowedHeaders, ...names.filter((name) => token.test(name))]);
   context.res.writeHead(204, {
-    ...everyAnswer,
+    ...commonHeaders,
     ...idHeaders(context),
     vary: 'Origin, Access-Control-Request-Headers',
     'access-control-allow-methods': 'GET, HEAD, POST, DELETE',

@@ -31,7 +31,7 @@ const markOf = (index: number): unknown => (JSON as unknown as RawJson).rawJSON(
 const marks = /"\\\/(\d+)"/g;
 
 /** Serialises like `JSON.stringify`, then puts each stored text in place. */
-export function printedData(data: { readonly [key: string]: AdminData }): string {
+export function serialisedData(data: { readonly [key: string]: AdminData }): string {
   const texts: string[] = [];
   const json = JSON.stringify(data, (_key, value: unknown) =>
     value instanceof JsonText ? markOf(texts.push(value.text) - 1) : value,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { errorHeaders, openAiError } from './error-presenter.ts';
-import { everyAnswer } from './send-json.ts';
+import { commonHeaders } from './send-json.ts';
 
 /**
  * Errors for bytes that are not a valid request or body, by Node's code. Any other code means that they are not HTTP.
@@ -84,7 +84,7 @@ function refusal([status, error]: readonly [string, GatewayError], requestId: st
     `x-request-id: ${requestId}`,
     `request-id: ${requestId}`,
     'content-type: application/json; charset=utf-8',
-    ...Object.entries({ ...errorHeaders(error, Number.parseInt(status, 10)), ...everyAnswer }).map(
+    ...Object.entries({ ...errorHeaders(error, Number.parseInt(status, 10)), ...commonHeaders }).map(
       ([name, value]) => `${name}: ${value}`,
     ),
     `content-length: ${Buffer.byteLength(body)}`,

@@ -42,7 +42,7 @@ const neverCut: Pick<CutOff, 'whenCut'> = { whenCut: () => () => undefined };
 /** The caller is gone when its connection closes before the whole answer was handed over. */
 function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): CallerLink {
   let gone = false;
-  const { link, lose } = losable();
+  const { link, lose } = controllableLink();
   const forget = cutOff.whenCut(() => lose('shutting_down'));
   res.once('close', () => {
     forget();
@@ -54,7 +54,7 @@ function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): Calle
 }
 
 /** A link that is lost at most once, and is gone from then on. */
-export function losable(): { readonly link: CallerLink; readonly lose: (why: CallerLoss) => void } {
+export function controllableLink(): { readonly link: CallerLink; readonly lose: (why: CallerLoss) => void } {
   let lost: CallerLoss | undefined;
   const callbacks: ((why: CallerLoss) => void)[] = [];
   return {

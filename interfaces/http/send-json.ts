@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 /** On every answer: no content sniffing, no caching. */
-export const everyAnswer = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' } as const;
+export const commonHeaders = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' } as const;
 
-const jsonHeaders = { ...everyAnswer, 'content-type': 'application/json; charset=utf-8' } as const;
+const jsonHeaders = { ...commonHeaders, 'content-type': 'application/json; charset=utf-8' } as const;
 
 /**
  * Sends a whole JSON answer. Head and plain ASCII text leave in one write. The encoding must be latin1, because the

@@ -9,7 +9,7 @@ const stalledCallerMs = 60_000;
  * too long is disconnected, because the memory and the settlement of an answer must not wait forever. Every byte that
  * leaves counts.
  */
-export function untilTaken(
+export function untilFlushed(
   res: ServerResponse,
   what: 'drain' | 'finish',
   patienceMs = stalledCallerMs,
@@ -37,5 +37,5 @@ export function untilTaken(
 }
 
 /** An answer is in flight until its last byte has left the process. Only then may the process end. */
-export const handedOver = (res: ServerResponse): Promise<void> | undefined =>
-  res.writableFinished || res.destroyed ? undefined : untilTaken(res, 'finish');
+export const answerFlushed = (res: ServerResponse): Promise<void> | undefined =>
+  res.writableFinished || res.destroyed ? undefined : untilFlushed(res, 'finish');

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { keptPayload } from '../../application/keep-payload.ts';
 import { requestRedaction } from '../../application/request-redaction.ts';
-import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import { aCaller, Pipeline } from '../support/fakes/pipeline.ts';
 
 it('a large request and a large answer that cannot be redacted are one fault of their payload, and end no process', async () => {
@@ -22,7 +22,7 @@ it('a large request and a large answer that cannot be redacted are one fault of 
       body: { redacted: () => failing('request', 1) } as unknown as Parameters<typeof keptPayload>[0]['body'],
     },
     {
-      answer: { kind: 'whole', body: new Uint8Array(maxBodyBytesHere + 1) },
+      answer: { kind: 'whole', body: new Uint8Array(maxEventLoopBodyBytes + 1) },
       failure: undefined,
       usage: undefined,
     },

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
 import { beginSession, exchangeOf, newestRevision, noneYet } from '../../application/mcp/union-servers.ts';
-import type { McpAsk } from '../../application/ports/mcp-upstreams.ts';
+import type { McpExchange } from '../../application/ports/mcp-upstreams.ts';
 
 const server = {
   id: 'own',
@@ -17,10 +17,10 @@ describe('a session of the gateway with a server', () => {
     ['x'.repeat(33), newestRevision],
     [undefined, newestRevision],
   ])('settles on the revision that the server names, where it names one: %s', async (named, settled) => {
-    const told: McpAsk[] = [];
+    const told: McpExchange[] = [];
     const upstreams = {
       servers: () => [server],
-      send: async (_server: unknown, ask: McpAsk) => {
+      send: async (_server: unknown, ask: McpExchange) => {
         told.push(ask);
         const { id } = JSON.parse(ask.text ?? '');
         const text = JSON.stringify({ jsonrpc: '2.0', id, result: { protocolVersion: named } });

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { McpAnswer, McpRequest } from '../../application/mcp/mcp-request.ts';
 import { serveUnion } from '../../application/mcp/serve-union.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
-import type { McpAsk, McpFrame, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
+import type { McpExchange, McpFrame, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { AllowedOwner } from '../../domain/mcp/server-policy.ts';
@@ -64,7 +64,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
   const asked: { readonly server: string; readonly message: JsonObject; readonly withinMs?: number }[] = [];
   let now = 0;
   /** Each answer takes a second. */
-  const reply = (server: string, { text, withinMs }: McpAsk): McpReply => {
+  const reply = (server: string, { text, withinMs }: McpExchange): McpReply => {
     const message = JSON.parse(text ?? '{}');
     asked.push({ server, message, ...(withinMs === undefined ? {} : { withinMs }) });
     now += 1000;

@@ -6,7 +6,7 @@ import type { RateLimit } from '../../domain/limits/rate-limit.ts';
 import type { CaptureMode } from '../../domain/request-log/capture-policy.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { FinishedRequest } from '../../application/ports/telemetry.ts';
-import { maxBodyBytesHere, maxModelKeyChars, maxUserAgentChars } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes, maxModelKeyChars, maxUserAgentChars } from '../../domain/shared/limits.ts';
 import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
 import { aBudget, aCaller, answer, cost, Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 import { chatFinish, chatText, chatUsage, done, failed } from '../support/fakes/stream-chunks.ts';
@@ -379,7 +379,7 @@ describe('a payload', () => {
   });
 
   it('of large bodies is made beside the event loop', async () => {
-    const large = JSON.stringify({ ...answer, pad: `${secret} ${'x'.repeat(maxBodyBytesHere)}` });
+    const large = JSON.stringify({ ...answer, pad: `${secret} ${'x'.repeat(maxEventLoopBodyBytes)}` });
     const reply = { value: answer, text: Buffer.from(large) };
     const body = sharedText([Buffer.from('{"model":"fast","messages":[{"role":"user","content":"Hi"}]}')]);
     const { request, response } = await payloadOf({

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { testModel, type TestModelPorts } from '../../application/models/test-model.ts';
 import { wordsOf } from '../../application/models/tiny-request.ts';
 import type { ModelTest, RecordedTest } from '../../application/ports/model-tests.ts';
-import { testRoom } from '../../composition/model-tests.ts';
+import { testSlot } from '../../composition/model-tests.ts';
 import { overloaded, tooManyRequests } from '../../domain/shared/gateway-error.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { cutOff } from '../../interfaces/http/cut-off.ts';
@@ -38,7 +38,7 @@ function bench(script: Script, maxMs?: number) {
         return found;
       },
     },
-    enter: testRoom(gate, cut, maxMs),
+    enter: testSlot(gate, cut, maxMs),
     telemetry: { begin: () => pipeline.telemetry() },
     digest: textDigest,
   };
@@ -104,7 +104,7 @@ describe('a test of a model', () => {
 
   it('has 60 seconds', () => {
     jest.useFakeTimers();
-    const entered = testRoom(loadGate(limits), cutOff())('team:t:actor:none');
+    const entered = testSlot(loadGate(limits), cutOff())('team:t:actor:none');
     if (E.isLeft(entered)) throw new Error('there is no room');
     const { link } = entered.right;
     jest.advanceTimersByTime(59_999);

@@ -34,7 +34,7 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/providers/wire/json-lines.ts#isJsonLines',
   'infrastructure/providers/wire/json-lines.ts#jsonLineFrames',
   // Bounds that are tried just below and just above.
-  'domain/identity/admin-session.ts#notedEveryMs',
+  'domain/identity/admin-session.ts#lastSeenUpdateMs',
   'domain/identity/admin-session.ts#slidingMs',
   'domain/shared/nearest.ts#maxRankedWords',
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',

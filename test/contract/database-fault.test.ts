@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as t from 'io-ts';
 import { type DatabasePool, type QuerySqlToken, sql } from 'slonik';
 import {
-  AnswerTooLate,
+  AnswerTimeout,
   databaseFault,
   isDatabaseTrouble,
   sqlState,
@@ -130,6 +130,6 @@ describe('what a failed statement means', () => {
   });
 
   it('is "late" for an answer that did not come', () => {
-    expect(databaseFault(new AnswerTooLate('late'))).toBe('late');
+    expect(databaseFault(new AnswerTimeout('late'))).toBe('late');
   });
 });

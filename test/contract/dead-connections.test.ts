@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { accountsStore } from '../../infrastructure/postgres/accounts-store.ts';
-import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
+import { AnswerTimeout } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { timed } from '../support/undisturbed.ts';
@@ -39,13 +39,13 @@ describe('a connection that is dead, and nobody says so', () => {
       const { value, ms } = await timed(() =>
         pool.query(sql.unsafe`select 1`).catch((error: unknown) => error),
       );
-      expect(value).toBeInstanceOf(AnswerTooLate);
+      expect(value).toBeInstanceOf(AnswerTimeout);
       expect(ms).toBeLessThan(answerMs + closeMs);
     }
     const another = () => timed(() => pool.oneFirst(sql.unsafe`select 7`).catch((error: unknown) => error));
     let { value, ms } = await another();
     // A busy machine may be late with the answer itself.
-    for (let tries = 1; tries < 3 && value instanceof AnswerTooLate; tries += 1)
+    for (let tries = 1; tries < 3 && value instanceof AnswerTimeout; tries += 1)
       ({ value, ms } = await another());
     expect(value).toBe(7);
     expect(ms).toBeLessThan(5000);
@@ -57,7 +57,7 @@ describe('a connection that is dead, and nobody says so', () => {
         .transaction((connection) => connection.query(sql.unsafe`select 1`))
         .catch((error: unknown) => error),
     );
-    expect(value).toBeInstanceOf(AnswerTooLate);
+    expect(value).toBeInstanceOf(AnswerTimeout);
     expect(ms).toBeLessThan(2 * answerMs + closeMs);
   });
 
@@ -72,7 +72,7 @@ describe('a connection that is dead, and nobody says so', () => {
       accounts.authenticate({ publicId: 'gwk_00000000000000000000000000000000', secret: 'x'.repeat(64) }),
     );
     expect(value).toEqual(E.left(expect.objectContaining({ code: 'store_unavailable' })));
-    expect(faults).toEqual([expect.any(AnswerTooLate)]);
+    expect(faults).toEqual([expect.any(AnswerTimeout)]);
     expect(ms).toBeLessThan(answerMs + closeMs);
   });
 });

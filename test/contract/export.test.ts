@@ -8,7 +8,7 @@ import type { ExportFormat } from '../../domain/export/manifest.ts';
 import { csvPart } from '../../infrastructure/export/csv-part.ts';
 import { parquetPart } from '../../infrastructure/export/parquet-part.ts';
 import { s3Storage } from '../../infrastructure/export/s3-storage.ts';
-import { exportAlone } from '../../infrastructure/postgres/export-store.ts';
+import { exportUnderLock } from '../../infrastructure/postgres/export-store.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { type ExportedRow, readExport } from '../support/read-export.ts';
@@ -59,7 +59,7 @@ async function run(
     s3.bucket,
   );
   try {
-    return await exportAlone(database.url(), subject, (source) =>
+    return await exportUnderLock(database.url(), subject, (source) =>
       exportRange(
         {
           source: {

@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
 import type {
   Admission,
-  AdmissionAsk,
+  AdmissionRequest,
   Charge,
   Ledger,
   LoggedRequest,
@@ -246,7 +246,7 @@ export function aRecord(
   };
 }
 
-export const anAsk = (caller: Caller, over: Partial<AdmissionAsk> = {}): AdmissionAsk => ({
+export const anAsk = (caller: Caller, over: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
   requestLogId: randomUUID(),
   requestId: randomUUID(),
   callerChoseRequestId: true,
@@ -259,7 +259,7 @@ export const anAsk = (caller: Caller, over: Partial<AdmissionAsk> = {}): Admissi
 export const wordOf = (settled: Either<GatewayError, Verdict>): string =>
   E.isLeft(settled) ? settled.left.code : settled.right.kind;
 
-export async function admitted(ledger: Ledger, ask: AdmissionAsk): Promise<Admission> {
+export async function admitted(ledger: Ledger, ask: AdmissionRequest): Promise<Admission> {
   const admission = await ledger.admit(ask);
   if (E.isLeft(admission)) throw new Error(admission.left.code);
   return admission.right;

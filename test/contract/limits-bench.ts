@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Admission, AdmissionAsk, Ledger, SettlementRecord } from '../../application/ports/ledger.ts';
+import type {
+  Admission,
+  AdmissionRequest,
+  Ledger,
+  SettlementRecord,
+} from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import {
   type LimitTerms,
@@ -38,8 +43,8 @@ export async function setLimit(query: Query, { subject, terms }: RateLimit): Pro
 export const limitedAsk = (
   caller: Caller,
   limits: readonly RateLimit[],
-  over: Partial<AdmissionAsk> = {},
-): AdmissionAsk & { readonly limits: readonly RateLimit[] } => ({
+  over: Partial<AdmissionRequest> = {},
+): AdmissionRequest & { readonly limits: readonly RateLimit[] } => ({
   ...anAsk(caller, { callerChoseRequestId: false, ...over }),
   limits,
 });
@@ -55,12 +60,12 @@ export function wordsOf({ limits }: Admission): string {
 /** Asks all in one turn of the event loop, which makes one batch of those of one owner. */
 export const askTogether = async (
   ledger: Ledger,
-  asks: readonly AdmissionAsk[],
+  asks: readonly AdmissionRequest[],
 ): Promise<readonly string[]> => (await Promise.all(asks.map((ask) => admitted(ledger, ask)))).map(wordsOf);
 
 /** What a limited request leaves behind when it ends. */
 export function endOf(
-  ask: AdmissionAsk & { readonly limits: readonly RateLimit[] },
+  ask: AdmissionRequest & { readonly limits: readonly RateLimit[] },
   tokens: number | undefined,
 ): SettlementRecord {
   const { requestLogId, requestId, caller, limits } = ask;

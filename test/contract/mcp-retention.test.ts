@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { purgeRows } from '../../application/retention/purge-rows.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
-import { invocationRecords, purgeAlone, purgeBatchRows } from '../../infrastructure/postgres/purge-store.ts';
+import {
+  invocationRecords,
+  purgeUnderLock,
+  purgeBatchRows,
+} from '../../infrastructure/postgres/purge-store.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { holder } from './ledger-bench.ts';
@@ -21,7 +25,7 @@ const add = (count: number, ageDays: number) =>
   addAt(count, `gateway_now() - make_interval(days => ${ageDays})`);
 
 const purge = (retention: '7d' | '90d') =>
-  purgeAlone(
+  purgeUnderLock(
     database.url(),
     (rows) =>
       purgeRows({ rows, clock: systemClock(), pause: async () => undefined })({
@@ -49,7 +53,7 @@ describe('records of MCP tool calls', () => {
     await query('truncate mcp_tool_invocations');
     for (const at of ['2028-02-29T23:59:59.999999Z', '2028-03-01T00:00:00Z', '2028-03-01T00:00:00.000001Z'])
       await addAt(1, `timestamptz '${at}'`);
-    const told = await purgeAlone(
+    const told = await purgeUnderLock(
       database.url(),
       async (rows) => {
         const cutoff = new Date('2028-03-01T00:00:00Z');
@@ -80,7 +84,7 @@ describe('records of MCP tool calls', () => {
   });
 
   it('are deleted while partitions of request logs are made: neither waits for the other', async () => {
-    const made = await purgeAlone(
+    const made = await purgeUnderLock(
       database.url(),
       async () =>
         query<{ made: number }>(

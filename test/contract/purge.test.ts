@@ -10,7 +10,11 @@ import { purgeRows } from '../../application/retention/purge-rows.ts';
 import { purgeShards } from '../../infrastructure/postgres/citus/aged-shards.ts';
 import { withAdvisoryLock } from '../../infrastructure/postgres/advisory-lock.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
-import { purgeAlone, purgeBatchRows, agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
+import {
+  purgeUnderLock,
+  purgeBatchRows,
+  agedRequestLogs,
+} from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
 import { onCitus, ownersPlace, testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
@@ -372,16 +376,16 @@ describe('the purge of request logs', () => {
     it('is done by one of them at a time, over a connection of its own', async () => {
       const begun = Promise.withResolvers<void>();
       const end = Promise.withResolvers<void>();
-      const first = purgeAlone(database.url(), async () => {
+      const first = purgeUnderLock(database.url(), async () => {
         begun.resolve();
         await end.promise;
         return 'first';
       });
       await begun.promise;
-      expect(await purgeAlone(database.url(), async () => 'second')).toBeUndefined();
+      expect(await purgeUnderLock(database.url(), async () => 'second')).toBeUndefined();
       end.resolve();
       expect(await first).toBe('first');
-      expect(await purgeAlone(database.url(), async () => 'third')).toBe('third');
+      expect(await purgeUnderLock(database.url(), async () => 'third')).toBe('third');
     });
 
     it('is over for one that loses its connection, whatever it is doing, and can be begun anew', async () => {
@@ -391,7 +395,7 @@ describe('the purge of request logs', () => {
           `select pg_terminate_backend(pid) from pg_locks l where locktype = 'advisory' and granted
            and l.database = (select oid from pg_database where datname = current_database())`,
         );
-      const lost = purgeAlone(database.url(), async (logs) => {
+      const lost = purgeUnderLock(database.url(), async (logs) => {
         await lose();
         return logs.countBefore(hoursAgo(72));
       });
@@ -401,7 +405,7 @@ describe('the purge of request logs', () => {
         return new Promise<never>(() => undefined);
       });
       await expect(working).rejects.toThrow();
-      expect(await purgeAlone(database.url(), (logs) => logs.countBefore(hoursAgo(72)))).toBe(1);
+      expect(await purgeUnderLock(database.url(), (logs) => logs.countBefore(hoursAgo(72)))).toBe(1);
     });
 
     it('goes on where the database ends transactions that stand still', async () => {
@@ -418,7 +422,7 @@ describe('the purge of request logs', () => {
         proxy.freeze();
         return logs.now();
       };
-      await expect(purgeAlone(proxy.to(database.url()), begin, 1000)).rejects.toThrow(
+      await expect(purgeUnderLock(proxy.to(database.url()), begin, 1000)).rejects.toThrow(
         'did not answer in time',
       );
       await proxy.close();

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { type DatabasePool, sql } from 'slonik';
 import type { AdminSessions, LoginAttempts } from '../../application/ports/admin-access.ts';
 import { newSession } from '../../domain/identity/admin-session.ts';
-import { AnswerTooLate, isDatabaseTrouble } from '../../infrastructure/postgres/database-fault.ts';
+import { AnswerTimeout, isDatabaseTrouble } from '../../infrastructure/postgres/database-fault.ts';
 import { ownAccessStore } from '../../infrastructure/postgres/own-access-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
@@ -388,7 +388,7 @@ describe('trouble with the database', () => {
   });
 
   it('is an answer that did not come in time', () => {
-    expect(isDatabaseTrouble(new AnswerTooLate('late'))).toBe(true);
+    expect(isDatabaseTrouble(new AnswerTimeout('late'))).toBe(true);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
-import { untilTaken } from '../../interfaces/http/stalled-caller.ts';
+import { untilFlushed } from '../../interfaces/http/stalled-caller.ts';
 import { aKey, basicConfig, type ConfigFile, startGateway, type TestGateway } from '../support/gateway.ts';
 import { grammarFault } from '../support/messages-grammar.ts';
 import { heldScene } from './held-scene.ts';
@@ -424,7 +424,7 @@ describe('a caller that takes nothing', () => {
       req.resume();
       if (what === 'finish') res.end(Buffer.alloc(64 * 1024 * 1024));
       else res.write(Buffer.alloc(64 * 1024 * 1024));
-      void untilTaken(res, what, patienceMs).then(() => {
+      void untilFlushed(res, what, patienceMs).then(() => {
         ended.push(res.destroyed && !res.writableFinished ? 'hung up' : 'taken');
         res.end();
       });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes, maxEventLoopValues } from '../../domain/shared/limits.ts';
 import { basicConfig } from '../support/gateway.ts';
 import { scene, whole } from './scene.ts';
 import { chat, embeddings, messages, responses } from './talk.ts';
@@ -14,8 +14,8 @@ const { ask, query } = scene((url, key) =>
 const families = { chat, messages, responses, embeddings };
 /** Over what is worked on in the event loop, in bytes and in values. */
 const large = {
-  bytes: { metadata: { padding: 'a'.repeat(maxBodyBytesHere) } },
-  values: { metadata: { padding: Array.from({ length: maxValuesHere + 1 }, () => ({})) } },
+  bytes: { metadata: { padding: 'a'.repeat(maxEventLoopBodyBytes) } },
+  values: { metadata: { padding: Array.from({ length: maxEventLoopValues + 1 }, () => ({})) } },
 } as const;
 
 const payloadOf = async (requestId: string) => {
@@ -67,7 +67,7 @@ describe.each(Object.entries(families))('a large body of %s', (_, talk) => {
   });
 });
 
-const bulk = 'b'.repeat(maxBodyBytesHere);
+const bulk = 'b'.repeat(maxEventLoopBodyBytes);
 
 /** An answer over what is worked on in the event loop, with a secret in it, and what the caller reads of it. */
 const answers = [
@@ -76,12 +76,12 @@ const answers = [
   [responses, responses.upstream.whole.replace('"all"', `"${bulk}"`), `"text":"${bulk}"`],
   [
     embeddings,
-    embeddings.upstream.whole.replace('[0.5]', `[${'0.25,'.repeat(maxBodyBytesHere / 5)}0.5]`),
+    embeddings.upstream.whole.replace('[0.5]', `[${'0.25,'.repeat(maxEventLoopBodyBytes / 5)}0.5]`),
     '0.25,0.5]',
   ],
   [
     embeddings,
-    embeddings.upstream.whole.replace('[0.5]', `[${'0.125,'.repeat(2 * maxValuesHere)}0.5]`),
+    embeddings.upstream.whole.replace('[0.5]', `[${'0.125,'.repeat(2 * maxEventLoopValues)}0.5]`),
     '0.125,0.5]',
   ],
 ] as const;
@@ -102,7 +102,7 @@ describe('a large answer', () => {
   );
 
   it.each([
-    ['is no JSON', 'x'.repeat(2 * maxBodyBytesHere)],
+    ['is no JSON', 'x'.repeat(2 * maxEventLoopBodyBytes)],
     ['is an error', JSON.stringify({ error: { message: `no ${bulk}` } })],
   ])('that %s is an upstream error', async (_what, text) => {
     const answer = await ask(chat, whole(text), { stream: false });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import { onPlatformA, onPlatformB, platformRehearsal } from '../recordings/platforms.ts';
 import type { Answer, RehearsedFamily } from '../recordings/rehearsal.ts';
 
@@ -63,9 +63,9 @@ const request = (model: string, family: RehearsedFamily, body: object): Promise<
 describe.each(models.map(({ id }) => [id]))('manual thinking without its signed thinking, on %s', (model) => {
   it.each([
     ['chat_completions', 'small', 'done'],
-    ['chat_completions', 'large', 'd'.repeat(maxBodyBytesHere)],
+    ['chat_completions', 'large', 'd'.repeat(maxEventLoopBodyBytes)],
     ['messages', 'small', 'done'],
-    ['messages', 'large', 'd'.repeat(maxBodyBytesHere)],
+    ['messages', 'large', 'd'.repeat(maxEventLoopBodyBytes)],
   ] as const)('is left out of one call of %s, and the row says so: %s', async (family, _, result) => {
     const answer = await request(model, family, loops[family](result));
     expect(answer.status).toBe(200);

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { sql } from 'slonik';
 import type { Connection } from '../../infrastructure/postgres/connection.ts';
 import { Connections } from '../../infrastructure/postgres/connections.ts';
-import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
+import { AnswerTimeout } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 
@@ -156,7 +156,7 @@ describe('the connections of a process', () => {
     const { connections, atTheDoor, opened } = underTest(1);
     let begun = false;
     const work = async (): Promise<void> => void (begun = true);
-    await expect(connections.use(work, 1)).rejects.toBeInstanceOf(AnswerTooLate);
+    await expect(connections.use(work, 1)).rejects.toBeInstanceOf(AnswerTimeout);
     atTheDoor.shift()?.enter();
     await settled();
     expect([begun, opened[0]?.isOpen(), connections.counts()]).toEqual([
@@ -203,7 +203,7 @@ describe('what is sent past the library', () => {
         ask(pid, 5000),
       ]);
       expect(together).toEqual([first, first, expect.objectContaining({ _tag: 'Left' }), first]);
-      await expect(ask('select pg_sleep(0.5)', 100)).rejects.toBeInstanceOf(AnswerTooLate);
+      await expect(ask('select pg_sleep(0.5)', 100)).rejects.toBeInstanceOf(AnswerTimeout);
       const next = await ask(pid, 5000);
       expect(next).not.toEqual(first);
       expect(connections.counts()).toEqual({ used: 0, idle: 1, waiting: 0 });

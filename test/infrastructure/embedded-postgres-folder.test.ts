@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { closedFolder } from '../../infrastructure/embedded-postgres/closed-folder.ts';
+import { privateFolder } from '../../infrastructure/embedded-postgres/private-folder.ts';
 import { folderFault } from '../../infrastructure/embedded-postgres/folder-fault.ts';
 import {
   type EmbeddedPostgres,
@@ -38,7 +38,7 @@ describe('the data folder', () => {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
     const everybodys = await makeTestFolder('everybodys');
     await chmod(everybodys, 0o1777);
-    await closedFolder(everybodys);
+    await privateFolder(everybodys);
     expect((await stat(everybodys)).mode & 0o1777).toBe(0o1777);
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import { Deadlines } from '../../infrastructure/providers/deadlines.ts';
 import { Exchange } from '../../infrastructure/providers/exchange.ts';
 import { fanOut } from '../../infrastructure/providers/fan-out.ts';
@@ -143,7 +143,7 @@ describe('a call that is several exchanges', () => {
     const { execution, sent } = aCall(3, () => {
       throw new Error('It is large.');
     });
-    const half = 'x'.repeat(maxBodyBytesHere / 2);
+    const half = 'x'.repeat(maxEventLoopBodyBytes / 2);
     await answer(sent[2], 200, `${half}c`);
     await answer(sent[0], 200, `${half}a`);
     await answer(sent[1], status);

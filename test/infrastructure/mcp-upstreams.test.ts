@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import type { McpAsk, McpFrame } from '../../application/ports/mcp-upstreams.ts';
+import type { McpExchange, McpFrame } from '../../application/ports/mcp-upstreams.ts';
 import { type McpServerPool, mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
 import { sealedSessions } from '../../infrastructure/mcp/sealed-sessions.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 const memory = { hold: () => true, holdUnfinished: () => true };
-const message = (over: Partial<McpAsk> = {}): McpAsk => ({
+const message = (over: Partial<McpExchange> = {}): McpExchange => ({
   method: 'POST',
   text: '{}',
   session: undefined,
@@ -45,7 +45,7 @@ async function poolTo(answer: RequestListener, ids: readonly string[]) {
   running.push({ server, pool });
   return {
     server: server.server,
-    send: async (id: string, ask: McpAsk = message()) => {
+    send: async (id: string, ask: McpExchange = message()) => {
       const reply = await pool.send(configOf(id, server.url), ask);
       // The connection is free for the next one a little later.
       await sleep(20);
@@ -60,7 +60,7 @@ async function poolTo(answer: RequestListener, ids: readonly string[]) {
 
 async function sendingTo(answer: RequestListener) {
   const { send } = await poolTo(answer, ['own']);
-  return (over: Partial<McpAsk> = {}) => send('own', message(over));
+  return (over: Partial<McpExchange> = {}) => send('own', message(over));
 }
 
 it('a reload keeps the connections of a server that says the same, and closes those of others', async () => {

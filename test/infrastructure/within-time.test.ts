@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { DatabasePool } from 'slonik';
-import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
+import { AnswerTimeout } from '../../infrastructure/postgres/database-fault.ts';
 import { withinTime } from '../../infrastructure/postgres/within-time.ts';
 
 describe('a statement', () => {
@@ -19,6 +19,6 @@ describe('a statement', () => {
     expect(fault).toBeUndefined();
     await jest.advanceTimersByTimeAsync(1);
     await ended;
-    expect(fault).toBeInstanceOf(AnswerTooLate);
+    expect(fault).toBeInstanceOf(AnswerTimeout);
   });
 });

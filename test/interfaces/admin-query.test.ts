@@ -10,11 +10,11 @@ import {
   sha256,
   nameParam,
   uuid,
-  wholeIn,
+  integerParam,
 } from '../../interfaces/http/admin/query.ts';
 
 const shape = {
-  days: otherwise(wholeIn(1, 366), 30),
+  days: otherwise(integerParam(1, 366), 30),
   owner_kind: otherwise(choiceInput(['all', 'user', 'team']), 'all'),
   status: optionalInput(choiceInput(['success', 'timeout'])),
   user_id: uuid,

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { invalidRequest } from '../../domain/shared/gateway-error.ts';
-import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
@@ -62,7 +62,7 @@ describe('a body that is read', () => {
 
   it.each([
     ['small', 10],
-    ['large', maxBodyBytesHere + 1],
+    ['large', maxEventLoopBodyBytes + 1],
   ])('is refused where it is no UTF-8: a %s one', async (_, size) => {
     const { req, read } = arriving({}, { maxBytes: size });
     req.end(Buffer.alloc(size, 0xff));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Json } from '../../domain/shared/json.ts';
-import { type AdminData, JsonText, printedData } from '../../interfaces/http/json-text.ts';
+import { type AdminData, JsonText, serialisedData } from '../../interfaces/http/json-text.ts';
 import { aJson, exactJsonText } from '../support/arbitraries/json-text.ts';
 
 describe('what an admin endpoint gives back', () => {
@@ -31,7 +31,7 @@ describe('what an admin endpoint gives back', () => {
     fc.assert(
       fc.property(someData, (data) => {
         const members = Object.entries(data).map(([key, value]) => `${JSON.stringify(key)}:${text(value)}`);
-        expect(printedData(data)).toBe(`{${members.join(',')}}`);
+        expect(serialisedData(data)).toBe(`{${members.join(',')}}`);
       }),
     );
   });

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { handedOver, untilTaken } from '../../interfaces/http/stalled-caller.ts';
+import { answerFlushed, untilFlushed } from '../../interfaces/http/stalled-caller.ts';
 
 const patienceMs = 200;
 let server: Server;
@@ -11,7 +11,7 @@ let server: Server;
 beforeAll(async () => {
   const answer: RequestListener = (req, res) => {
     res.end(req.url, 'latin1');
-    void untilTaken(res, 'finish', patienceMs);
+    void untilFlushed(res, 'finish', patienceMs);
   };
   server = createServer(
     (req, res) =>
@@ -34,7 +34,7 @@ describe('a caller who takes its answers', () => {
   it('whose answer waits for the one before has its time from when its turn comes', async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
     const res = Object.assign(new EventEmitter(), { socket: null as typeof socket | null });
-    const taken = untilTaken(res as unknown as ServerResponse, 'finish');
+    const taken = untilFlushed(res as unknown as ServerResponse, 'finish');
     res.socket = socket;
     res.emit('socket');
     expect(socket.timeout).toBe(60_000);
@@ -47,14 +47,14 @@ describe('a caller who takes its answers', () => {
 
   it.each([{ writableFinished: true }, { destroyed: true }])('is not waited for where it is %j', (over) => {
     const res = Object.assign(new EventEmitter(), { socket: null, ...over });
-    expect(handedOver(res as unknown as ServerResponse)).toBeUndefined();
+    expect(answerFlushed(res as unknown as ServerResponse)).toBeUndefined();
   });
 
   it('leaves nobody behind who listens to its answer, however often there was no room', async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
     const res = Object.assign(new EventEmitter(), { socket }) as unknown as ServerResponse;
     for (let each = 0; each < 20; each += 1) {
-      const taken = untilTaken(res, 'drain', patienceMs);
+      const taken = untilFlushed(res, 'drain', patienceMs);
       expect(socket.timeout).toBe(patienceMs);
       res.emit('drain');
       await taken;

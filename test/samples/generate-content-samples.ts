@@ -62,7 +62,7 @@ const keeps = { chat_completions: [signature], messages: [signature] };
 const tideCall = { name: 'tide_at', args: { port: 'Brüel', hour: 6 } };
 const tide = { name: 'tide_at', input: { port: 'Brüel', hour: 6 } };
 /** Where the upstream gives a call no id, it is named after the answer. */
-const madeUpId = 'call_1_0_0';
+const generatedCallId = 'call_1_0_0';
 
 /** Streams of generate-content events. */
 export const generateContentStreams: readonly Sample[] = [
@@ -86,7 +86,7 @@ export const generateContentStreams: readonly Sample[] = [
   ),
   streamed(
     'a function call with its signature',
-    { text: '', calls: [{ id: madeUpId, ...tide }], finish: 'tool_calls', usage: plain, keeps },
+    { text: '', calls: [{ id: generatedCallId, ...tide }], finish: 'tool_calls', usage: plain, keeps },
     event([{ functionCall: tideCall, thoughtSignature: signature }], counted(6)),
     event([{ text: '' }], counted(6), 'STOP'),
   ),
@@ -126,7 +126,7 @@ export const generateContentAnswers: readonly Sample[] = [
     {
       text: 'I look.',
       reasoning: 'The tide table knows — “always”.',
-      calls: [{ id: madeUpId, ...tide }],
+      calls: [{ id: generatedCallId, ...tide }],
       finish: 'tool_calls',
       usage: thinking,
       keeps,

@@ -1,5 +1,5 @@
 import { type Part, share } from '../../domain/payload/share.ts';
-import { cutMark } from '../../domain/payload/truncate.ts';
+import { truncationMarker } from '../../domain/payload/truncate.ts';
 import {
   Digits,
   isText,
@@ -49,7 +49,7 @@ function fit(value: Written, bytes: number): Written {
 
 /** Character by character, of the decoded text. */
 function fitText(text: string, bytes: number): string {
-  const room = bytes - 2 - cutMark(text.length).length;
+  const room = bytes - 2 - truncationMarker(text.length).length;
   let end = 0;
   let used = 0;
   for (const char of text) {
@@ -57,7 +57,7 @@ function fitText(text: string, bytes: number): string {
     if (used > room) break;
     end += char.length;
   }
-  return text.slice(0, end) + cutMark(text.length - end);
+  return text.slice(0, end) + truncationMarker(text.length - end);
 }
 
 function fitItems({ items }: Items, bytes: number): Items {

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
-import { type McpAsk, mcpAnswer, mcpInitialize, mcpRequest, valueNames } from './worst-messages.ts';
+import { type McpExchange, mcpAnswer, mcpInitialize, mcpRequest, valueNames } from './worst-messages.ts';
 import { bodiesConfig, families, largeAnswers, shapes } from './worst-bodies.ts';
 import { aKey } from '../support/a-key.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
@@ -41,7 +41,7 @@ interface ModelBody {
 }
 interface McpMessage {
   readonly path: '/mcp' | '/mcp/tools';
-  readonly ask: McpAsk;
+  readonly ask: McpExchange;
 }
 interface Sent {
   readonly status: number;

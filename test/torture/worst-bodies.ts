@@ -1,5 +1,5 @@
 import type { ProviderKind } from '../../domain/routing/model.ts';
-import { maxBodyBytesHere, maxMcpRequestBytes, maxValuesHere } from '../../domain/shared/limits.ts';
+import { maxEventLoopBodyBytes, maxMcpRequestBytes, maxEventLoopValues } from '../../domain/shared/limits.ts';
 import type { ConfigFile } from '../support/gateway.ts';
 
 /** Just below `server.body_max_bytes` and `server.body_max_values`, with room for what stands around the worst part. */
@@ -43,8 +43,8 @@ export const shapes = {
   },
   messages: { messages: 300_000 },
   tools: { tools: 140_000 },
-  'here, texts': { metadata: () => often(`"${'a'.repeat(45)}"`, maxValuesHere - 20) },
-  'here, JSON in a text': { text: () => filled('{\\"a\\":1},', maxBodyBytesHere) },
+  'here, texts': { metadata: () => often(`"${'a'.repeat(45)}"`, maxEventLoopValues - 20) },
+  'here, JSON in a text': { text: () => filled('{\\"a\\":1},', maxEventLoopBodyBytes) },
   'here, messages': { messages: 6600 },
   'nothing else': {},
   'empty objects over the bound': { metadata: () => often('{}', 10_000_000) },

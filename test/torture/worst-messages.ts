@@ -32,7 +32,7 @@ export const valueNames = Object.keys(worstValues) as readonly WorstValue[];
 const giver = (value: WorstValue): string => `give_${value.replaceAll(' ', '-')}`;
 
 /** What a caller asks: a call with such arguments, a call that is answered so, or a list of many tools. */
-export type McpAsk =
+export type McpExchange =
   | { readonly kind: 'arguments' | 'result'; readonly value: WorstValue }
   | { readonly kind: 'list' };
 
@@ -42,7 +42,7 @@ export const mcpInitialize = message(
   '"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"drill","version":"1"}}',
 );
 
-export const mcpRequest = (ask: McpAsk): string => {
+export const mcpRequest = (ask: McpExchange): string => {
   if (ask.kind === 'list') return message('"method":"tools/list"');
   const [name, z] = ask.kind === 'arguments' ? ['take', worstValues[ask.value]()] : [giver(ask.value), '1'];
   return message(`"method":"tools/call","params":{"name":"${name}","arguments":{"z":${z}}}`);

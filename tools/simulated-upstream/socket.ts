@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { createGzip, constants, type Gzip } from 'node:zlib';
 
 /** Runs `start` and waits for its `done`, or for a client disconnect. False after a disconnect. */
-function unlessGone(
+function undefinedIfMissing(
   response: ServerResponse,
   start: (done: () => void) => void | (() => void),
 ): Promise<boolean> {
@@ -21,20 +21,20 @@ function unlessGone(
 
 /** Waits some milliseconds. False after a client disconnect. */
 export const pause = (response: ServerResponse, ms: number): Promise<boolean> =>
-  unlessGone(response, (done) => {
+  undefinedIfMissing(response, (done) => {
     const timer = setTimeout(done, ms);
     return () => clearTimeout(timer);
   });
 
 /** Waits one turn of the event loop, so that what was written leaves in a packet of its own. */
 export const nextTurn = (response: ServerResponse): Promise<boolean> =>
-  unlessGone(response, (done) => {
+  undefinedIfMissing(response, (done) => {
     setImmediate(done);
   });
 
 /** Waits for the client to disconnect. */
 export const untilGone = (response: ServerResponse): Promise<boolean> =>
-  unlessGone(response, () => undefined);
+  undefinedIfMissing(response, () => undefined);
 
 /** Writes and waits until the kernel (or the compressor) has accepted it, so that at most one piece is buffered. */
 export const written = (
@@ -42,7 +42,7 @@ export const written = (
   out: ServerResponse | Gzip,
   bytes: string | Buffer,
 ): Promise<boolean> =>
-  unlessGone(response, (done) => {
+  undefinedIfMissing(response, (done) => {
     if (out === response) {
       response.write(bytes, done);
       return;

@@ -33,8 +33,8 @@ async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise
   }
 }
 
-/** Like `purgeAlone`, over shards. */
-export const purgeShardsAlone = <A>(
+/** Like `purgeUnderLock`, over shards. */
+export const purgeShardsUnderLock = <A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
 ): Promise<A | undefined> => withAdvisoryLock(url, requestLogRows.lock, () => withAgedShards(url, purge));

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { sql } from 'slonik';
 import type {
   Admission,
-  AdmissionAsk,
+  AdmissionRequest,
   SettlementRecord,
   StoreUnavailable,
   Verdict,
@@ -95,7 +95,7 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
   return {
     ledger,
     /** Counts a request whose owner was admitted. */
-    admit: async (ask: AdmissionAsk, admission: Admission) => {
+    admit: async (ask: AdmissionRequest, admission: Admission) => {
       const counted = await ledger.admit({ ...ask, claim: false });
       if (E.isLeft(counted)) {
         const { id } = shardOf(cluster.shards(), scopeOf(ask.caller));

@@ -16,7 +16,7 @@ import {
 import {
   disagreement,
   fieldError,
-  foreignType,
+  unsupportedType,
   unavailableField,
 } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -93,7 +93,7 @@ function formatMembers(format: Json | undefined): Members {
     case 'json_schema':
       return schemaMembers(format['json_schema']);
     default:
-      return foreignType(format, 'response_format');
+      return unsupportedType(format, 'response_format');
   }
 }
 

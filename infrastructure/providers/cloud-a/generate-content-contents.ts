@@ -9,7 +9,7 @@ import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../..
 import {
   emptyConversation,
   fieldError,
-  foreignType,
+  unsupportedType,
   stringOf,
   unavailableField,
   unavailableWord,
@@ -114,7 +114,7 @@ function assistantParts(content: Json, path: string): Parts {
     const { type } = block;
     const at = `${path}[${index}]`;
     if (isThinkingPart(block)) continue;
-    if (type !== 'text' && type !== 'refusal') return foreignType(block, at);
+    if (type !== 'text' && type !== 'refusal') return unsupportedType(block, at);
     const text = stringOf(block, type, at);
     if (E.isLeft(text)) return text;
     parts.push(...textParts(text.right));
@@ -126,7 +126,7 @@ function assistantParts(content: Json, path: string): Parts {
 function imageParts(images: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
   const made = objectsOf(images);
   const other = made.findIndex(({ type }) => type !== 'image_url');
-  if (other >= 0) return foreignType(made[other] ?? {}, `${path}[${other}]`);
+  if (other >= 0) return unsupportedType(made[other] ?? {}, `${path}[${other}]`);
   return pipe(
     partsOf(made, path, buckets),
     E.map((parts) =>

@@ -45,7 +45,7 @@ const promptBlocked = 'PROMPT_BLOCKED';
 const inChat: ReadonlySet<string> = new Set(['STOP', 'MAX_TOKENS', promptBlocked]);
 
 /** The platform's own reasons for blocking a prompt, or withholding or truncating an answer, if chat has none. */
-export function ownReasons(candidate: JsonObject): JsonObject {
+export function platformReasons(candidate: JsonObject): JsonObject {
   const reason = reasonOf(candidate);
   return {
     ...(reason === undefined || inChat.has(reason) ? {} : { stop_reason: reason }),
@@ -60,7 +60,7 @@ export interface Block {
 }
 
 /** The candidate that represents a blocked prompt: one that was withheld. */
-export const withheldBy = ({ reason, message }: Block): JsonObject => ({
+export const blockedCandidate = ({ reason, message }: Block): JsonObject => ({
   finishReason: promptBlocked,
   finishMessage: message,
   blockReason: reason,

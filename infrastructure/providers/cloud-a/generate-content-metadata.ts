@@ -1,7 +1,7 @@
 import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { CandidateContent } from './generate-content-candidate.ts';
-import { ownReasons } from './generate-content-finish.ts';
+import { platformReasons } from './generate-content-finish.ts';
 import { namespace } from './generate-content-signatures.ts';
 
 /**
@@ -20,4 +20,4 @@ export function metadataOf(
 
 /** The metadata of the finishing chunk: the platform's own reason, since chat maps a dozen reasons to one. */
 export const finishMetadata = (candidate: JsonObject): JsonObject =>
-  providerMetadata(namespace, ownReasons(candidate));
+  providerMetadata(namespace, platformReasons(candidate));

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { base64DataUrl, isDataUrl, mediaUrl } from '../../../domain/chat/data-url.ts';
 import { partsOfBlocks } from '../../../domain/messages/blocks.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
+import { fieldError, unsupportedType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { mediaTypeOf } from './media-types.ts';
 import { mayRead, type ReadableBuckets } from './readable-buckets.ts';
@@ -35,7 +35,7 @@ function partOf(block: JsonObject, path: string, buckets: ReadableBuckets): Part
     case 'file':
       return alone(filePart(block['file'], `${path}.file`, buckets));
     default:
-      return foreignType(block, path);
+      return unsupportedType(block, path);
   }
 }
 

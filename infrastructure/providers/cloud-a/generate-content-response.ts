@@ -20,9 +20,9 @@ import {
   candidatesOf,
   finishMessageOf,
   finishReason,
-  ownReasons,
+  platformReasons,
   reasonOf,
-  withheldBy,
+  blockedCandidate,
 } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { type CandidateContent, contentOf, isMalformed } from './generate-content-candidate.ts';
@@ -96,7 +96,7 @@ function choiceOf(
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(content.images.length === 0 ? {} : { images: content.images }),
-    ...metadataOf(content, signaturesIn(pieces), ownReasons(candidate)),
+    ...metadataOf(content, signaturesIn(pieces), platformReasons(candidate)),
   };
   return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
 }
@@ -107,7 +107,7 @@ const blockedChoice = (block: Block, sanitise: Sanitise): JsonObject => ({
     role: 'assistant',
     content: '',
     refusal: refusalText(block.message, sanitise),
-    ...finishMetadata(withheldBy(block)),
+    ...finishMetadata(blockedCandidate(block)),
   },
   logprobs: null,
   finish_reason: 'content_filter',

@@ -22,7 +22,7 @@ import {
   candidatesOf,
   finishMessageOf,
   reasonOf,
-  withheldBy,
+  blockedCandidate,
 } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { finishMetadata } from './generate-content-metadata.ts';
@@ -83,7 +83,7 @@ class StreamedAnswer {
   end(ending: Ending): readonly Event[] {
     if (this.over) return [];
     const { block } = this;
-    const withheld = block === undefined || this.hasFinish() ? [] : this.tell([withheldBy(block)]);
+    const withheld = block === undefined || this.hasFinish() ? [] : this.tell([blockedCandidate(block)]);
     if (!this.isFinished()) return this.failed(prematureEnd(ending));
     this.over = true;
     const usage =

@@ -5,8 +5,8 @@ import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url
 import { isThinkingPart } from '../../../domain/chat/reasoning-fields.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
-import { endingMarked } from '../../../domain/messages/cache-marks.ts';
+import { fieldError, unsupportedType, stringOf } from '../../../domain/shared/field-errors.ts';
+import { withMarkOnLastBlock } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { documentFormat, type DocumentNames } from './unified-documents.ts';
@@ -32,7 +32,7 @@ export function contentBlocks(
   const blocks = E.traverseArrayWithIndex((index: number, part: JsonObject) =>
     pipe(
       take(part, `${path}[${index}]`),
-      E.map((made) => endingMarked(made, part)),
+      E.map((made) => withMarkOnLastBlock(made, part)),
     ),
   )(parts.right);
   return pipe(
@@ -53,7 +53,7 @@ export const userPart =
       case 'file':
         return alone(documentBlock(part['file'], `${path}.file`, names));
       default:
-        return foreignType(part, path);
+        return unsupportedType(part, path);
     }
   };
 
@@ -77,7 +77,7 @@ export const assistantPart = (part: JsonObject, path: string): Blocks => {
     case 'refusal':
       return pipe(stringOf(part, 'refusal', path), E.map(textBlocks));
     default:
-      return foreignType(part, path);
+      return unsupportedType(part, path);
   }
 };
 

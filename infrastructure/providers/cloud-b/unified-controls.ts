@@ -13,7 +13,7 @@ import {
   numberOf,
   present,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, unavailableField } from '../../../domain/shared/field-errors.ts';
+import { fieldError, unsupportedType, unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import { omittedSampling, type SamplingField } from '../../../domain/reasoning/sampling-policy.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -45,7 +45,7 @@ export function foreignControl(body: JsonObject): GatewayError | undefined {
   const format = body['response_format'];
   if (!isObject(format) || format['type'] === 'text') return undefined;
   if (format['type'] === 'json_object') return noJsonMode;
-  const foreign = foreignType(format, 'response_format');
+  const foreign = unsupportedType(format, 'response_format');
   return E.isLeft(foreign) ? foreign.left : undefined;
 }
 

@@ -21,7 +21,13 @@ import {
   unavailableField,
   unavailableWord,
 } from '../../../domain/shared/field-errors.ts';
-import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
+import {
+  withMarkOnLastBlock,
+  isMarked,
+  lastMark,
+  markOf,
+  unmarked,
+} from '../../../domain/messages/cache-marks.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { boundedToolId } from '../messages-body/tool-ids.ts';
@@ -135,7 +141,7 @@ function roleBlocksOf(
     (blocks: Blocks): Either<GatewayError, RoleBlocks> =>
       pipe(
         blocks,
-        E.map((own) => ({ role, blocks: endingMarked(own, message) })),
+        E.map((own) => ({ role, blocks: withMarkOnLastBlock(own, message) })),
       );
   switch (isString(role) ? role : '') {
     case 'system':
@@ -155,7 +161,7 @@ function roleBlocksOf(
 /** One text, or a text for each block if any of them has a cache mark. */
 const systemTexts = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
   blocks.some(isMarked)
-    ? blocks.flatMap((block) => endingMarked(textBlocks(textOfSystem([block])), block))
+    ? blocks.flatMap((block) => withMarkOnLastBlock(textBlocks(textOfSystem([block])), block))
     : textBlocks(textOfSystem(blocks));
 
 /** Reasoning that callers send back is dropped, because it is not replayed. */

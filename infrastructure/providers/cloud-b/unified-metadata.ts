@@ -1,5 +1,5 @@
 import { providerMetadata } from '../../../domain/chat/chat-envelope.ts';
-import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
+import { nonChatStopReason } from '../../../domain/messages/stop-reason.ts';
 import { isObject, isString, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** The provider's key in `provider_metadata`, for what chat completions have no field for. */
@@ -38,6 +38,6 @@ export const answerMembers = ({
     additionalModelResponseFields,
     trace,
     performanceConfig,
-    stop_reason: stopBeyondChat(stopReason),
+    stop_reason: nonChatStopReason(stopReason),
   }),
 });

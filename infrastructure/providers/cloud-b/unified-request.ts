@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { cloudBBlock, type EffortPlacement } from '../../../domain/compatibility/cloud-b-style.ts';
-import { endMarked } from '../../../domain/messages/cache-marks.ts';
+import { withMarkOnLastTurn } from '../../../domain/messages/cache-marks.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import { unifiedTier } from '../../../domain/reasoning/route-tier.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
@@ -69,7 +69,7 @@ export function unifiedRequest(
   } = withCachePoints(
     {
       system: turns.right.system,
-      messages: endMarked(turns.right.messages, body),
+      messages: withMarkOnLastTurn(turns.right.messages, body),
       toolConfig: tools.right?.config,
     },
     route,

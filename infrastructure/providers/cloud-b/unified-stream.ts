@@ -14,7 +14,7 @@ import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { codeLabels, upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
-import { holdsTooMuch } from '../wire/bounded-data.ts';
+import { exceedsEventLimits } from '../wire/bounded-data.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
@@ -129,7 +129,7 @@ const known: ReadonlySet<string> = new Set([
 function payloadOf(payload: Buffer): JsonObject | undefined {
   if (!isUtf8(payload)) return undefined;
   const text = payload.toString('utf8');
-  if (holdsTooMuch(text)) return undefined;
+  if (exceedsEventLimits(text)) return undefined;
   const value = parseJson(text);
   if (!isObject(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
   return parseExactObject(text);

@@ -11,8 +11,8 @@ import {
   type Json,
   type JsonObject,
 } from '../../../domain/shared/json.ts';
-import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
-import { endingMarked } from '../../../domain/messages/cache-marks.ts';
+import { fieldError, unsupportedType, stringOf } from '../../../domain/shared/field-errors.ts';
+import { withMarkOnLastBlock } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { BodyRules } from './rules.ts';
 
@@ -36,7 +36,7 @@ export function contentBlocks(content: Json | undefined, path: string, media: Me
     if (!isObject(part)) return E.left(fieldError(at, 'must be a content part.'));
     const made = partBlocks(part, at, media);
     if (E.isLeft(made)) return made;
-    blocks.push(endingMarked(made.right, part));
+    blocks.push(withMarkOnLastBlock(made.right, part));
   }
   return E.right(blocks.flat());
 }
@@ -50,15 +50,15 @@ function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
     case 'refusal':
       return pipe(stringOf(part, 'refusal', path), E.map(textBlocks));
     case 'image_url':
-      return media === 'none' ? foreignType(part, path) : imageBlocks(part, path, media);
+      return media === 'none' ? unsupportedType(part, path) : imageBlocks(part, path, media);
     case 'file':
-      return media === 'any' ? documentBlocks(part['file'], `${path}.file`) : foreignType(part, path);
+      return media === 'any' ? documentBlocks(part['file'], `${path}.file`) : unsupportedType(part, path);
     case 'image': {
       const problem = mediaFault(part, path, media);
       return problem === undefined ? E.right([part]) : E.left(problem);
     }
     default:
-      return foreignType(part, path);
+      return unsupportedType(part, path);
   }
 }
 
@@ -102,7 +102,8 @@ export function mediaFault(
 ): GatewayError | undefined {
   const { type, source, content } = block;
   if (media === 'any' || levels === 0) return undefined;
-  if (media === 'none' && (type === 'image' || type === 'document')) return leftOf(foreignType(block, path));
+  if (media === 'none' && (type === 'image' || type === 'document'))
+    return leftOf(unsupportedType(block, path));
   if (type === 'image' && !(isObject(source) && source['type'] === 'base64'))
     return fieldError(`${path}.source.type`, "must be `base64`: this model's route fetches no images.");
   return (

@@ -1,4 +1,4 @@
-import { stopBeyondChat } from '../../../domain/messages/stop-reason.ts';
+import { nonChatStopReason } from '../../../domain/messages/stop-reason.ts';
 import { isAbsent, isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** Parts of a native answer that chat has no field for. `blocks` are those other than text, thinking and `tool_use`. */
@@ -16,7 +16,7 @@ const ofAnswer = [
 /** Those of them that are present, and the stop reason if chat has no equivalent of it. */
 export const answerParts = (message: JsonObject): JsonObject => {
   const there = ofAnswer.filter((name) => !isAbsent(message[name]));
-  const stop = stopBeyondChat(message['stop_reason']);
+  const stop = nonChatStopReason(message['stop_reason']);
   return {
     ...(stop === undefined ? {} : { stop_reason: stop }),
     ...Object.fromEntries(there.map((name) => [name, message[name]])),

@@ -4,7 +4,7 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
-import { anotherMessage, isAnother } from './beginning.ts';
+import { anotherMessageError, startsAnotherMessage } from './beginning.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 
 /** `new` until `message_start`, then the message of that event. */
@@ -39,8 +39,8 @@ function stepEvent(phase: Exclude<Phase, 'over'>, frame: TextFrame, event: Messa
     case 'event': {
       const begins = event.type === 'message_start' ? membersOf(event.value['message']) : undefined;
       if (begins !== undefined && phase !== 'new')
-        return isAnother(begins, phase.begun)
-          ? over({ kind: 'failed', error: streamFailure(anotherMessage) })
+        return startsAnotherMessage(begins, phase.begun)
+          ? over({ kind: 'failed', error: streamFailure(anotherMessageError) })
           : [phase, []];
       const passed = asCame(frame, event);
       return event.type === 'message_stop'

@@ -1,4 +1,4 @@
-import { endingMarked, unmarked } from '../../../domain/messages/cache-marks.ts';
+import { withMarkOnLastBlock, unmarked } from '../../../domain/messages/cache-marks.ts';
 import {
   isArray,
   isObject,
@@ -37,7 +37,7 @@ function withMarkAtEnd(body: JsonObject): JsonObject {
 function withEndMarked(message: JsonObject, body: JsonObject): JsonObject {
   const { content } = message;
   const blocks = isString(content) ? textBlocks(content) : objectsOf(content);
-  return blocks.length === 0 ? message : { ...message, content: endingMarked(blocks, body) };
+  return blocks.length === 0 ? message : { ...message, content: withMarkOnLastBlock(blocks, body) };
 }
 
 function withUnscoped(holder: JsonObject, field: 'system' | 'tools' | 'content'): JsonObject {

@@ -18,7 +18,7 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
-import { anotherMessage, isAnother } from './beginning.ts';
+import { anotherMessageError, startsAnotherMessage } from './beginning.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 import { finishReason } from './finish.ts';
@@ -117,7 +117,7 @@ class Translation {
   /** A message that continues with calls of earlier code may start complete: its stop reason is read at its end. */
   private readStart(message: JsonObject): void {
     if (this.message !== undefined) {
-      if (isAnother(message, this.message)) this.fail(anotherMessage);
+      if (startsAnotherMessage(message, this.message)) this.fail(anotherMessageError);
       return;
     }
     this.message = message;

@@ -20,8 +20,8 @@ import {
   unavailableField,
 } from '../../../domain/shared/field-errors.ts';
 import {
-  endingMarked,
-  endMarked,
+  withMarkOnLastBlock,
+  withMarkOnLastTurn,
   isMarked,
   lastMark,
   markOf,
@@ -58,17 +58,17 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
     if (message['role'] === 'system' || message['role'] === 'developer') {
       const blocks = systemBlocks(message['content'], `${path}.content`);
       if (E.isLeft(blocks)) return blocks;
-      system.push(...endingMarked(blocks.right, message));
+      system.push(...withMarkOnLastBlock(blocks.right, message));
     } else {
       const turn = turnOf(message, path, rules);
       if (E.isLeft(turn)) return turn;
       const { role, blocks } = turn.right;
-      turns.push({ role, blocks: endingMarked(blocks, message) });
+      turns.push({ role, blocks: withMarkOnLastBlock(blocks, message) });
     }
   }
   const messages = withoutTrailingSpace(merged(turns));
   if (messages.length === 0) return E.left(emptyConversation);
-  return E.right({ system: systemMember(system), messages: endMarked(messages, body) });
+  return E.right({ system: systemMember(system), messages: withMarkOnLastTurn(messages, body) });
 }
 
 /** Blank blocks are left out, because upstreams reject them. */

@@ -14,7 +14,7 @@ const maxEscapedChars = 7 * maxEscapedKeys;
  * `maxEscapedKeys` keys with an escape, which is too much for the event loop. The text is counted to its end whether it
  * is valid JSON or not, because a repeated key or an error ahead of so many values would not save its readers the work.
  */
-export function holdsTooMuch(data: string): boolean {
+export function exceedsEventLimits(data: string): boolean {
   if (data.length <= maxEscapedChars) return false;
   return (data.length > maxPlainChars || data.includes('\\')) && isOver(data);
 }

@@ -2,7 +2,7 @@ import { addFragment } from '../../../domain/shared/fragments.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
-import { holdsTooMuch } from './bounded-data.ts';
+import { exceedsEventLimits } from './bounded-data.ts';
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -30,7 +30,7 @@ interface Scan {
  * Bytes → the objects of a JSON array, each as it becomes complete: the format of a stream that was not requested as
  * server-sent events. A single object without an array is read as its only element. Any unexpected byte outside of an
  * object ends the stream with a frame that is not a JSON object. An object that is incomplete at the end is dropped.
- * Bounded: an element over `maxStreamEventBytes`, or for which `holdsTooMuch` is true, ends the stream with `oversize`.
+ * Bounded: an element over `maxStreamEventBytes`, or for which `exceedsEventLimits` is true, ends the stream with `oversize`.
  */
 export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, TextFrame>({
   start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),
@@ -100,7 +100,7 @@ function giveUp(scan: Scan, frames: TextFrame[], last: TextFrame): void {
 function complete(scan: Scan, frames: TextFrame[]): void {
   if (scan.place === 'over') return;
   const frame = frameOf(Buffer.concat(scan.fragments));
-  if (holdsTooMuch(frame.data)) return giveUp(scan, frames, { kind: 'oversize' });
+  if (exceedsEventLimits(frame.data)) return giveUp(scan, frames, { kind: 'oversize' });
   frames.push(frame);
   scan.fragments.length = 0;
   scan.size = 0;

@@ -2,7 +2,7 @@ import { addFragment } from '../../../domain/shared/fragments.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
-import { holdsTooMuch } from './bounded-data.ts';
+import { exceedsEventLimits } from './bounded-data.ts';
 
 const LF = 0x0a;
 
@@ -16,7 +16,7 @@ interface Pending {
 /**
  * Bytes → lines, each expected to be a JSON value (`application/x-ndjson`). LF and CRLF end lines; blank lines are
  * skipped. An unterminated last line is a frame if the stream ended normally, and is dropped if the connection broke.
- * Bounded: a line over `maxStreamEventBytes`, or for which `holdsTooMuch` is true, ends the stream with `oversize`.
+ * Bounded: a line over `maxStreamEventBytes`, or for which `exceedsEventLimits` is true, ends the stream with `oversize`.
  */
 export const jsonLineFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFrame>({
   start: () => ({ fragments: [], size: 0, over: false }),
@@ -56,7 +56,7 @@ function complete(pending: Pending, frames: TextFrame[]): void {
   const wire = Buffer.concat(pending.fragments);
   empty(pending);
   const data = wire.toString('utf8').trim();
-  if (holdsTooMuch(data)) giveUp(pending, frames);
+  if (exceedsEventLimits(data)) giveUp(pending, frames);
   else if (data !== '') frames.push({ kind: 'frame', event: undefined, data, wire });
 }
 

@@ -18,7 +18,7 @@ import {
 import { type Ending, type Sealed, seal, type StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { upstreamFailure, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
-import { holdsTooMuch } from './bounded-data.ts';
+import { exceedsEventLimits } from './bounded-data.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -169,7 +169,7 @@ function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
 function boundedFrame(wire: Buffer, lines: number): TextFrame | undefined {
   if (lines > maxStreamEventLines) return { kind: 'oversize' };
   const frame = parseFrame(wire, lines);
-  return frame?.kind === 'frame' && holdsTooMuch(frame.data) ? { kind: 'oversize' } : frame;
+  return frame?.kind === 'frame' && exceedsEventLimits(frame.data) ? { kind: 'oversize' } : frame;
 }
 
 function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {

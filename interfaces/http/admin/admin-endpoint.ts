@@ -6,7 +6,7 @@ import type * as t from 'io-ts';
 import { type CurrentSession, platformAdmin } from '../../../application/admin/session.ts';
 import type { EndedAdminCall, Person } from '../../../application/ports/admin-access.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import { mayCall, shownToken, type TokenScope } from '../../../domain/identity/admin-token.ts';
+import { mayCall, presentedToken, type TokenScope } from '../../../domain/identity/admin-token.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
 import {
   type ErrorCode,
@@ -16,19 +16,19 @@ import {
   storeUnavailable,
 } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import { type Arrivals, hangingUp } from '../body-pace.ts';
+import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import { clientAddress, type ClientOrigin, countedOrigin } from '../client-address.ts';
 import { connectionHeaders, errorHeaders, openAiError, sendError } from '../error-presenter.ts';
 import type { AdminGates } from '../gates.ts';
 import type { Lease } from '../load-gate.ts';
 import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { handedOver } from '../stalled-caller.ts';
+import { answerFlushed } from '../stalled-caller.ts';
 import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
 import type { Inputs } from './inputs.ts';
-import { type AdminData, printedData } from '../json-text.ts';
+import { type AdminData, serialisedData } from '../json-text.ts';
 import { Redirect, sendRedirect } from './redirect.ts';
 import { sessionToken } from './session-cookie.ts';
 
@@ -141,7 +141,7 @@ async function adminOf(
   { isRead, sessionOnly = false }: Pick<AdminRoute, 'isRead' | 'sessionOnly'>,
   { context, token, record }: OpenCall,
 ): Promise<Either<GatewayError, Person & { readonly adminTokenId: string | undefined }>> {
-  const shown = shownToken(header(context.req, 'authorization'));
+  const shown = presentedToken(header(context.req, 'authorization'));
   const found =
     shown === undefined
       ? pipe(await ports.currentSession(token), E.map(fromSession))
@@ -165,7 +165,7 @@ const bodyOf = (
   { pace }: AdminEndpointPorts,
   { context, lease }: OpenCall,
 ): Promise<Either<GatewayError, JsonObject | undefined>> =>
-  readAdminBody(context.req, maxAdminBodyBytes, lease, hangingUp(context, pace));
+  readAdminBody(context.req, maxAdminBodyBytes, lease, closingWhenTooSlow(context, pace));
 
 /** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. */
 export const adminEndpoint =
@@ -185,7 +185,7 @@ export const adminEndpoint =
       answer(record, call.meta, result);
       // An answer is in flight until its last byte has left the process: only then may the process end. An error is
       // sent at once and must not keep its place: a client without a session could keep one by not reading.
-      if (E.isRight(result)) await handedOver(context.res);
+      if (E.isRight(result)) await answerFlushed(context.res);
     } finally {
       lease?.release();
     }
@@ -252,7 +252,12 @@ function sendFailure(context: RequestContext, failure: AdminFailure): void {
   if (present === undefined) return sendError(context, 'openai', error, connectionHeaders(error));
   if (context.res.headersSent || context.res.destroyed) return;
   const headers = { ...errorHeaders(error), ...idHeaders(context) };
-  sendJson(context.res, errorStatus(error), headers, printedData({ ...openAiError(error), data: present }));
+  sendJson(
+    context.res,
+    errorStatus(error),
+    headers,
+    serialisedData({ ...openAiError(error), data: present }),
+  );
 }
 
 /** The origin of `public_base_url`, or else of `Host` with the scheme of the call. */
@@ -274,7 +279,7 @@ const answering =
     } else if (!context.res.destroyed) {
       if (result.right instanceof Redirect) return sendRedirect(context, result.right);
       const meta = { generated_at: new Date(clock.now()).toISOString(), ...more };
-      sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
+      sendJson(context.res, 200, idHeaders(context), serialisedData({ data: result.right, meta }));
     }
   };
 

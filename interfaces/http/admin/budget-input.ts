@@ -1,6 +1,14 @@
 import type { BudgetTerms } from '../../../domain/budget/budget-terms.ts';
 import { maxAmount10000 } from '../../../domain/money/money.ts';
-import { choiceInput, flagInput, type Input, input, otherwise, type ValuesOf, wholeInput } from './inputs.ts';
+import {
+  choiceInput,
+  flagInput,
+  type Input,
+  input,
+  otherwise,
+  type ValuesOf,
+  integerInput,
+} from './inputs.ts';
 
 const timezone = (isTimezone: (name: string) => boolean): Input<string> =>
   input(
@@ -13,7 +21,7 @@ const cadences = ['daily', 'weekly', 'monthly'] as const satisfies readonly Budg
 
 const terms = (isTimezone: (name: string) => boolean) => ({
   cadence: choiceInput(cadences),
-  amount_10000: wholeInput(0, Number(maxAmount10000)),
+  amount_10000: integerInput(0, Number(maxAmount10000)),
   timezone: otherwise(timezone(isTimezone), 'UTC'),
 });
 

@@ -19,7 +19,7 @@ import { ownerIds, ownerIdValues, ownerNamed } from './budget-bodies.ts';
 import { dryRunBody } from './budget-input.ts';
 import { budgetsRoot, ownersOf } from './budget-routes.ts';
 import { otherwise } from './inputs.ts';
-import { wholeIn } from './query.ts';
+import { integerParam } from './query.ts';
 
 export interface BudgetSpendRoutePorts {
   readonly budgets: Pick<Budgets, 'spendByDay' | 'dryRun'>;
@@ -28,7 +28,7 @@ export interface BudgetSpendRoutePorts {
 
 /** A quarter of a year. */
 const maxDays = 92;
-const daysShape = { days: otherwise(wholeIn(1, maxDays), 30) };
+const daysShape = { days: otherwise(integerParam(1, maxDays), 30) };
 
 const spendDays = objectOf({
   ...ownerIdValues,

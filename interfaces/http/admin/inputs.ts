@@ -55,7 +55,7 @@ export const otherwise = <A, B extends Json | undefined>(codec: Input<A>, value:
   );
 
 /** The same input, or null, which removes the current value. */
-export const orNullInput = <A>(codec: Input<A>): Input<A | null> =>
+export const nullableInput = <A>(codec: Input<A>): Input<A | null> =>
   new Input<A | null>(
     codec.name,
     (given, context) => (given === null ? t.success(null) : codec.validate(given, context)),
@@ -69,7 +69,7 @@ export const flagInput: Input<boolean> = input('must be a boolean', { type: 'boo
 );
 
 /** A whole number in a range, both ends included. */
-export const wholeInput = (from: number, to: number): Input<number> =>
+export const integerInput = (from: number, to: number): Input<number> =>
   input(
     `must be a whole number from ${from} to ${to}`,
     { type: 'integer', minimum: from, maximum: to },

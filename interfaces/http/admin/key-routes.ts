@@ -7,7 +7,7 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
 import { changedAnswer, unchanged } from './change-answer.ts';
 import { detailRoute } from './detail-route.ts';
-import { choiceInput, optionalInput, orNullInput, otherwise, textInput, wholeInput } from './inputs.ts';
+import { choiceInput, optionalInput, nullableInput, otherwise, textInput, integerInput } from './inputs.ts';
 import { apiKeyBody, presentKey, presentShownKey, shownKeyBody } from './key-bodies.ts';
 import { displayNameInput, modelsInput, versionInput } from './object-inputs.ts';
 import { instantInput, nameParam, uuidIn } from './query.ts';
@@ -66,7 +66,7 @@ const creation = (ports: KeyPorts): AdminRoute =>
         owner_kind: choiceInput(ownerKinds),
         owner_id: textInput(maxOwnerIdChars),
         allowed_models: otherwise(modelsInput, []),
-        expires_at: optionalInput(orNullInput(instantInput)),
+        expires_at: optionalInput(nullableInput(instantInput)),
       },
     },
     answer: shownKeyBody,
@@ -104,7 +104,7 @@ const change = (ports: KeyPorts): AdminRoute =>
       members: {
         name: optionalInput(displayNameInput),
         allowed_models: optionalInput(modelsInput),
-        expires_at: optionalInput(orNullInput(instantInput)),
+        expires_at: optionalInput(nullableInput(instantInput)),
       },
     },
     answer: apiKeyBody,
@@ -145,7 +145,7 @@ const rotation = (ports: KeyPorts): AdminRoute =>
     ifMatch: versionInput,
     body: {
       of: 'a rotation',
-      members: { overlap_secs: otherwise(wholeInput(0, maxOverlapSecs), 0) },
+      members: { overlap_secs: otherwise(integerInput(0, maxOverlapSecs), 0) },
     },
     answer: shownKeyBody,
     errors: ['not_found', 'conflict'],

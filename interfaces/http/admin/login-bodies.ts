@@ -1,4 +1,4 @@
-import { fairRoom } from '../../../application/admin/fair-room.ts';
+import { fairSlots } from '../../../application/admin/fair-slots.ts';
 import { overloaded } from '../../../domain/shared/gateway-error.ts';
 import { type Arrivals, bodyPace } from '../body-pace.ts';
 
@@ -19,7 +19,7 @@ const bounds: LoginBodyBounds = { places: 1024, withinMs: 10_000 };
  * login takes room only from other slow logins. A body that has already arrived in full does not wait.
  */
 export function loginBodies({ places, withinMs }: LoginBodyBounds = bounds) {
-  const room = fairRoom(places);
+  const room = fairSlots(places);
   const arriving = bodyPace({ firstMs: withinMs, bytesPerSec: Infinity, lookMs: Math.min(500, withinMs) });
   return {
     waiting: room.taken,

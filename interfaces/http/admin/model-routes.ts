@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { TestAsk, TestResult } from '../../../application/models/test-model.ts';
+import type { TestRequest, TestResult } from '../../../application/models/test-model.ts';
 import { testedFamilies } from '../../../application/models/tiny-request.ts';
 import type { AdminActor } from '../../../application/ports/admin-events.ts';
 import type { ModelList } from '../../../application/ports/model-list.ts';
@@ -8,7 +8,7 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
 import { ownerNamed } from './budget-bodies.ts';
 import { detailRoute } from './detail-route.ts';
-import { choiceInput, optionalInput, textInput, wholeInput } from './inputs.ts';
+import { choiceInput, optionalInput, textInput, integerInput } from './inputs.ts';
 import {
   modelItem,
   presentModelItem,
@@ -21,7 +21,7 @@ import { anyId, flagParam, nameParam } from './query.ts';
 
 export interface ModelRoutePorts {
   readonly modelList: ModelList;
-  readonly testModel: (ask: TestAsk, actor: AdminActor) => Promise<Either<GatewayError, TestResult>>;
+  readonly testModel: (ask: TestRequest, actor: AdminActor) => Promise<Either<GatewayError, TestResult>>;
 }
 
 const root = '/api/v1/admin/models';
@@ -35,7 +35,7 @@ const maxPosition = 1_000_000;
 const testBody = {
   of: 'a test',
   members: {
-    route_position: optionalInput(wholeInput(0, maxPosition)),
+    route_position: optionalInput(integerInput(0, maxPosition)),
     owner_kind: choiceInput(['user', 'team']),
     owner_id: textInput(maxOwnerIdChars),
     family: optionalInput(choiceInput(testedFamilies)),

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { FactorSetUp, OwnLogin } from '../../../application/admin/second-factor.ts';
 import type { CurrentSession, SignedIn } from '../../../application/admin/session.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { hangingUp } from '../body-pace.ts';
+import { closingWhenTooSlow } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
 import { arrayOf, choiceValue, flagValue, objectOf, textValue } from '../answers.ts';
@@ -138,7 +138,7 @@ const asOneself =
     const current = await sessionOf(call, find);
     if (E.isLeft(current)) return current;
     const { context, lease, origin, token = '', record } = call;
-    const body = await readAdminBody(context.req, maxLoginBytes, lease, hangingUp(context, pace));
+    const body = await readAdminBody(context.req, maxLoginBytes, lease, closingWhenTooSlow(context, pace));
     if (E.isLeft(body)) return body;
     if (body.right === undefined) return E.left(invalidRequest('The body must be a JSON object.', 'body'));
     const given = readInputs(body.right, members, (name) => `This call has no \`${name}\`.`);

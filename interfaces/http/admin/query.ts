@@ -17,7 +17,7 @@ const param = <A>(must: string, schema: JsonObject, read: (text: string) => A | 
   input(must, schema, (given) => (typeof given === 'string' ? read(given) : undefined));
 
 /** A whole number in a range, both ends included. */
-export const wholeIn = (from: number, to: number): Input<number> =>
+export const integerParam = (from: number, to: number): Input<number> =>
   param(
     `must be a whole number from ${from} to ${to}`,
     { type: 'integer', minimum: from, maximum: to },
@@ -29,7 +29,7 @@ export const wholeIn = (from: number, to: number): Input<number> =>
 
 /** The same with a default. */
 const whole = (from: number, to: number, unasked: number): Input<number> =>
-  otherwise(wholeIn(from, to), unasked);
+  otherwise(integerParam(from, to), unasked);
 
 /** Characters in an id or a name to search for: no table holds longer ones. */
 const maxTextChars = 1024;

@@ -5,9 +5,9 @@ import type { StoredLimit } from '../../../application/ports/rate-limits.ts';
 import { type LimitTerms, subjectKinds } from '../../../domain/limits/rate-limit.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { choiceValue, countValue, flagValue, instantValue, objectOf, orNull, textValue } from '../answers.ts';
-import { optionalInput, orNullInput, type ValuesOf, wholeInput } from './inputs.ts';
+import { optionalInput, nullableInput, type ValuesOf, integerInput } from './inputs.ts';
 
-const most = optionalInput(orNullInput(wholeInput(1, Number.MAX_SAFE_INTEGER)));
+const most = optionalInput(nullableInput(integerInput(1, Number.MAX_SAFE_INTEGER)));
 
 /** `{requests_per_minute?, tokens_per_minute?, requests_in_flight?}`: null means the same as a missing member. */
 export const limitBody = {

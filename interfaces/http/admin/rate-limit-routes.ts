@@ -11,7 +11,7 @@ import {
   notFound,
 } from './admin-route.ts';
 import { choiceInput, optionalInput } from './inputs.ts';
-import { anyId, uuidIn, wholeIn } from './query.ts';
+import { anyId, uuidIn, integerParam } from './query.ts';
 import { limitBody, limitTerms, presentLimit, rateLimit, removedLimit } from './rate-limit-bodies.ts';
 
 export interface RateLimitRoutePorts {
@@ -36,7 +36,7 @@ const namedBy: Readonly<Record<SubjectKind, Named>> = {
 };
 
 /** A version in `If-Match`. */
-const version = wholeIn(1, 2_147_483_647);
+const version = integerParam(1, 2_147_483_647);
 
 /** Rate limits with their current use, and their changes. An identical PUT changes nothing. */
 export const rateLimitRoutes = (ports: RateLimitRoutePorts): readonly AdminRoute[] => [

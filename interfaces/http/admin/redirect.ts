@@ -1,5 +1,5 @@
 import { type RequestContext, idHeaders } from '../request-context.ts';
-import { everyAnswer } from '../send-json.ts';
+import { commonHeaders } from '../send-json.ts';
 import { Value } from '../answers.ts';
 
 /** Redirects a browser (302) instead of answering with data. */
@@ -24,7 +24,7 @@ export function sendRedirect(context: RequestContext, { location }: Redirect): v
   const { res } = context;
   res.writeHead(302, {
     ...idHeaders(context),
-    ...everyAnswer,
+    ...commonHeaders,
     location,
     'referrer-policy': 'no-referrer',
     'content-length': 0,

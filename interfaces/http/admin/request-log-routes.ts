@@ -5,7 +5,7 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { detailRoute } from './detail-route.ts';
 import { choiceInput, optionalInput, type ValuesOf } from './inputs.ts';
-import { flagParam, instantParam, nameParam, requestIdText, sha256, uuid, wholeIn } from './query.ts';
+import { flagParam, instantParam, nameParam, requestIdText, sha256, uuid, integerParam } from './query.ts';
 import {
   presentDetail,
   presentLog,
@@ -20,7 +20,7 @@ export interface RequestLogRoutePorts {
 
 const root = '/api/v1/admin/observability/request-logs';
 
-const statusCode = optionalInput(wholeIn(100, 599));
+const statusCode = optionalInput(integerParam(100, 599));
 
 const filters = {
   request_id: requestIdText,

@@ -9,7 +9,7 @@ import type { CurrentSession } from '../../../application/admin/session.ts';
 import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../domain/identity/password.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isString, type JsonObject } from '../../../domain/shared/json.ts';
-import { hangingUp } from '../body-pace.ts';
+import { closingWhenTooSlow } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
@@ -84,7 +84,7 @@ const login =
   (ports: SessionRoutesPorts) =>
   async (call: OpenCall): Promise<Either<GatewayError, t.TypeOf<typeof session>>> => {
     const { context, origin, lease, record: recorded } = call;
-    const arrivals = hangingUp(context, ports.gates.loginBodies.of(origin.network));
+    const arrivals = closingWhenTooSlow(context, ports.gates.loginBodies.of(origin.network));
     const body = await readAdminBody(context.req, maxLoginBytes, lease, arrivals);
     if (E.isLeft(body)) return body;
     recorded.email = loggedEmail(body.right ?? {});

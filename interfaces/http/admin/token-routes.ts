@@ -14,7 +14,7 @@ import {
   textValue,
   uuidValue,
 } from '../answers.ts';
-import { choiceInput, optionalInput, orNullInput } from './inputs.ts';
+import { choiceInput, optionalInput, nullableInput } from './inputs.ts';
 import { creator, presentCreator } from './key-bodies.ts';
 import { displayNameInput } from './object-inputs.ts';
 import { instantInput } from './query.ts';
@@ -59,7 +59,7 @@ export const tokenRoutes = (ports: CreateTokenPorts): readonly AdminRoute[] => [
       members: {
         name: displayNameInput,
         scope: choiceInput(tokenScopes),
-        expires_at: optionalInput(orNullInput(instantInput)),
+        expires_at: optionalInput(nullableInput(instantInput)),
       },
     },
     answer: shownTokenBody,

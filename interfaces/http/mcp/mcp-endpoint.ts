@@ -19,13 +19,13 @@ import type { Secrets } from '../../../domain/payload/secrets.ts';
 import { type GatewayError, tooManyRequests } from '../../../domain/shared/gateway-error.ts';
 import { maxMcpRequestBytes } from '../../../domain/shared/limits.ts';
 import { readJsonText } from '../body.ts';
-import { type Arrivals, hangingUp } from '../body-pace.ts';
+import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
 import { callerKeyOf, traceContext } from '../public/caller-headers.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
-import { everyAnswer, sendJson } from '../send-json.ts';
-import { handedOver, untilTaken } from '../stalled-caller.ts';
+import { commonHeaders, sendJson } from '../send-json.ts';
+import { answerFlushed, untilFlushed } from '../stalled-caller.ts';
 import { StreamedBody } from '../streamed-body.ts';
 import { mcpHeaders } from './mcp-headers.ts';
 
@@ -93,7 +93,7 @@ export const mcpEndpoint =
           ? await served(ports, context, method, service, request, lease)
           : service.refuse(request, refused);
       await answerWith(ports, context, answer);
-      await handedOver(context.res);
+      await answerFlushed(context.res);
     } finally {
       lease.release();
     }
@@ -129,7 +129,7 @@ async function served(
   const text = await readJsonText(context.req, {
     maxBytes: maxMcpRequestBytes,
     lease,
-    arrivals: hangingUp(context, ports.pace),
+    arrivals: closingWhenTooSlow(context, ports.pace),
   });
   return service.post(request, pipe(text, E.mapLeft(ofGateway)));
 }
@@ -198,12 +198,12 @@ async function answerWith(
     const more = error !== undefined && status >= 400 ? errorHeaders(status, error) : {};
     return sendJson(res, status, { ...headers, ...more }, text);
   }
-  res.writeHead(answer.status, { ...everyAnswer, ...headers, 'content-length': 0 });
+  res.writeHead(answer.status, { ...commonHeaders, ...headers, 'content-length': 0 });
   res.end();
 }
 
 const eventHeaders = {
-  ...everyAnswer,
+  ...commonHeaders,
   'content-type': 'text/event-stream',
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
@@ -222,7 +222,7 @@ async function sendEvents(
     for await (const event of events) {
       if (context.link.gone()) break;
       alive.touch();
-      if (!body.write([event])) await untilTaken(context.res, 'drain');
+      if (!body.write([event])) await untilFlushed(context.res, 'drain');
     }
   } finally {
     alive.over();

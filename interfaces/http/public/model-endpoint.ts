@@ -15,12 +15,12 @@ import {
   tooManyRequests,
 } from '../../../domain/shared/gateway-error.ts';
 import { readJsonBody } from '../body.ts';
-import { type Arrivals, hangingUp } from '../body-pace.ts';
+import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
 import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { handedOver } from '../stalled-caller.ts';
+import { answerFlushed } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { callerKeyOf, traceContext } from './caller-headers.ts';
 import { sendStream } from './stream-answer.ts';
@@ -83,7 +83,7 @@ export function modelEndpoint<A extends Ask>(
       if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
         return refuse(context, telemetry, tooManyRequests, caller.right);
       await answered(context, telemetry, caller.right, lease);
-      await handedOver(context.res);
+      await answerFlushed(context.res);
     } catch (error) {
       telemetry.finished(unserved(ports, context, family, defect));
       throw error;
@@ -115,7 +115,7 @@ async function modelRequest(
   const body = await readJsonBody(req, {
     maxBytes: ports.bodyMaxBytes,
     lease,
-    arrivals: hangingUp(context, ports.pace),
+    arrivals: closingWhenTooSlow(context, ports.pace),
     decompress: ports.decompress,
   });
   return {

@@ -3,8 +3,8 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
-import { everyAnswer } from '../send-json.ts';
-import { untilTaken } from '../stalled-caller.ts';
+import { commonHeaders } from '../send-json.ts';
+import { untilFlushed } from '../stalled-caller.ts';
 import { StreamedBody } from '../streamed-body.ts';
 
 /** Encodes the events of one stream for a family. An empty text is not sent. */
@@ -18,7 +18,7 @@ export interface StreamFormat {
 }
 
 const streamHeaders = {
-  ...everyAnswer,
+  ...commonHeaders,
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
@@ -51,4 +51,4 @@ export async function sendStream(
 
 /** Waits until there is room, or nobody left to write to. */
 const room = (context: RequestContext): Promise<void> =>
-  context.link.gone() ? Promise.resolve() : untilTaken(context.res, 'drain');
+  context.link.gone() ? Promise.resolve() : untilFlushed(context.res, 'drain');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { exportDays, readExportDay, safeCut, windowOfDay } from '../../../domain/export/export-day.ts';
+import { exportDays, readExportDay, firstOpenDay, windowOfDay } from '../../../domain/export/export-day.ts';
 
 describe('a day of an export', () => {
   it.each(['2026-02-30', '2026-2-01', '26-02-01', '2026-02-01T00:00:00Z', '2026-13-01', '', '2025-02-29'])(
@@ -11,8 +11,8 @@ describe('a day of an export', () => {
   );
 
   it('is over when the database’s clock is a minute past its end: what is settled then has ended', () => {
-    expect(safeCut(new Date('2026-11-02T00:00:59.999Z'))).toBe('2026-11-01');
-    expect(safeCut(new Date('2026-11-02T00:01:00.000Z'))).toBe('2026-11-02');
+    expect(firstOpenDay(new Date('2026-11-02T00:00:59.999Z'))).toBe('2026-11-01');
+    expect(firstOpenDay(new Date('2026-11-02T00:01:00.000Z'))).toBe('2026-11-02');
   });
 
   it('is one of a half-open range, and every instant of the range is in exactly one', () =>

@@ -4,7 +4,7 @@ import {
   absoluteMs,
   type AdminSession,
   newSession,
-  notedEveryMs,
+  lastSeenUpdateMs,
   sessionAt,
   slidingMs,
 } from '../../../domain/identity/admin-session.ts';
@@ -25,7 +25,7 @@ function afterCalls(gaps: readonly number[]): { session: AdminSession; now: numb
   return { session, now };
 }
 
-const gap = fc.integer({ min: 0, max: slidingMs - notedEveryMs });
+const gap = fc.integer({ min: 0, max: slidingMs - lastSeenUpdateMs });
 
 describe('a session: 12 h sliding up to 7 days', () => {
   it('lasts 12 hours from the login, to the millisecond', () => {
@@ -36,8 +36,8 @@ describe('a session: 12 h sliding up to 7 days', () => {
 
   it('a call moves its end, at most once a minute', () => {
     const session = newSession(start);
-    expect(sessionAt(session, start + notedEveryMs - 1)).toEqual({ kind: 'current', session });
-    const later = start + notedEveryMs;
+    expect(sessionAt(session, start + lastSeenUpdateMs - 1)).toEqual({ kind: 'current', session });
+    const later = start + lastSeenUpdateMs;
     expect(sessionAt(session, later)).toEqual({
       kind: 'moved',
       session: { createdAt: start, lastSeenAt: later, expiresAt: later + 12 * hourMs },

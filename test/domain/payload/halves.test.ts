@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { halfEdits, withoutHalves } from '../../../domain/payload/halves.ts';
+import { partialSecretEdits, withoutPartialSecrets } from '../../../domain/payload/halves.ts';
 import { forCaller, redactedError, redactionRules } from '../../../domain/payload/redact.ts';
 import { secretsOf, withSecrets } from '../../../domain/payload/secrets.ts';
 import { edited } from '../../../domain/text/text-edits.ts';
 import { maxErrorMessageChars, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
-import { boundedMessage, fitStart } from '../../../domain/upstream/upstream-fault.ts';
+import { boundedMessage, sanitisedStart } from '../../../domain/upstream/upstream-fault.ts';
 import { aCredential } from '../../support/arbitraries/payloads.ts';
 import { textOf } from '../../support/arbitraries/text.ts';
 import { costWithin } from '../../support/cost.ts';
@@ -34,7 +34,7 @@ const aCut = fc.record({
 });
 
 const cutOff = (text: string, secrets: ReturnType<typeof secretsOf>): string =>
-  edited(text, halfEdits(text, secrets));
+  edited(text, partialSecretEdits(text, secrets));
 
 describe('a text that was cut off', () => {
   it('ends with no half of a credential, wherever it was cut and however the credential was spelled', () => {
@@ -62,7 +62,7 @@ describe('a text that was cut off', () => {
   it.each(['', 'sk', 'sk-', 'the task', 'ask-me', 'sk-other', 'sk-configured and more', 'configured-0123'])(
     'that ends with anything else stays: %j',
     (text) => {
-      expect(halfEdits(text, secretsOf(['sk-configured-0123456789']))).toEqual([]);
+      expect(partialSecretEdits(text, secretsOf(['sk-configured-0123456789']))).toEqual([]);
     },
   );
 
@@ -71,7 +71,7 @@ describe('a text that was cut off', () => {
       Array.from({ length: 200 }, (_, index) => `aa${index}aaaaaaaaaaaaaaaaaaaaaaaaaaa`),
     );
     const work = (): void => {
-      for (const text of ['a'.repeat(5_000_000), 'aa1'.repeat(1_000_000)]) halfEdits(text, secrets);
+      for (const text of ['a'.repeat(5_000_000), 'aa1'.repeat(1_000_000)]) partialSecretEdits(text, secrets);
     };
     expect(costWithin(1000, work)).toBeLessThan(1000);
   });
@@ -84,7 +84,7 @@ describe('what is quoted and cut off in an error', () => {
         const rules = forCaller(redactionRules([], [credential]), [key]);
         const secret = ofCaller ? key : credential;
         const named = namedKey(`${'k'.repeat(at)}${secret}${'z'.repeat(130)}`);
-        const message = withoutHalves(
+        const message = withoutPartialSecrets(
           boundedMessage(redactedError(`The key \`${named}\` is repeated.`, rules)),
           rules.secrets,
         );
@@ -101,7 +101,7 @@ describe('words that are cut off before they are made fit', () => {
   const secret = 'sk-configured-0123456789';
   const rules = redactionRules([], [secret]);
   const fit = (words: string): string =>
-    boundedMessage(fitStart(words, (text) => redactedError(text, rules)));
+    boundedMessage(sanitisedStart(words, (text) => redactedError(text, rules)));
 
   it('show no half of a secret and no userinfo, wherever these stand', () => {
     const hidden = `https://host/?${'q'.repeat(maxUpstreamErrorBytes - 300)} `;

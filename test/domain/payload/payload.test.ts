@@ -13,7 +13,7 @@ import { withoutBulk } from '../../../domain/payload/truncate.ts';
 import type { PayloadHeaders } from '../../../domain/payload/wrap.ts';
 import { printed } from '../../../domain/text/written.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import { heldEventBytesPerStored, maxJsonDepth, maxPayloadDepth } from '../../../domain/shared/limits.ts';
+import { bufferedCharsPerStoredByte, maxJsonDepth, maxPayloadDepth } from '../../../domain/shared/limits.ts';
 import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
 import {
   aCanaryUrl,
@@ -166,7 +166,7 @@ describe('`stream_max_events`', () => {
     const { events: held, truncated, isCut } = payload.held();
     expect({ truncated, isCut }).toEqual({ truncated: true, isCut: true });
     expect(held).toEqual(all.slice(0, held.length).map((event) => JSON.stringify(event)));
-    expect(held.length).toBe(Math.floor((cap * heldEventBytesPerStored) / 10_022));
+    expect(held.length).toBe(Math.floor((cap * bufferedCharsPerStoredByte) / 10_022));
     expect(all[999]).toEqual(large(999));
   });
 

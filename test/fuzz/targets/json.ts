@@ -6,7 +6,7 @@ import {
   type JsonDocument,
   parseDigits,
   parseDocument,
-  unreadDocument,
+  scannedDocument,
   withMembers,
 } from '../../../domain/shared/json-document.ts';
 import type { Watched } from '../../../domain/shared/json-scan.ts';
@@ -97,7 +97,7 @@ function checkJson(input: Buffer, probe: Probe): string {
     E.isRight(digits) && JSON.stringify(digits.right.value) === exact,
     'two readers that keep digits differ',
   );
-  demand(unreadDocument(text) !== undefined, 'a document that is only edited is refused');
+  demand(scannedDocument(text) !== undefined, 'a document that is only edited is refused');
   checkEdits(read.right, probe);
   const { members, valueCount, hasEscapedKeys, hasInexactNumbers } = read.right;
   return `${Math.min(8, members.length)} ${Math.floor(Math.log2(valueCount))} ${hasEscapedKeys} ${hasInexactNumbers}`;

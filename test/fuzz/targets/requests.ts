@@ -12,7 +12,7 @@ import { redactedRequest } from '../../../domain/payload/payload.ts';
 import { redactionRules } from '../../../domain/payload/redact.ts';
 import { type GatewayError, invalidRequest, statusOf } from '../../../domain/shared/gateway-error.ts';
 import { isObject, parseJson } from '../../../domain/shared/json.ts';
-import { maxValuesHere } from '../../../domain/shared/limits.ts';
+import { maxEventLoopValues } from '../../../domain/shared/limits.ts';
 import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 import { knownFields } from '../../support/fields/families.ts';
@@ -66,7 +66,7 @@ function checkRequest<A extends Ask>(
   probe: Probe,
 ): string {
   const text = input.toString('utf8');
-  const read = probe.step(() => family.read(text, maxValuesHere));
+  const read = probe.step(() => family.read(text, maxEventLoopValues));
   checkKept(text, E.isRight(read), probe);
   if (E.isLeft(read)) {
     demandTellable(read.left);

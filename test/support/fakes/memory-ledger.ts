@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type {
   ActiveBudget,
-  AdmissionAsk,
+  AdmissionRequest,
   Charge,
   Ledger,
   LimitVerdict,
@@ -95,7 +95,7 @@ export class MemoryLedger implements Ledger {
       .reduce((sum, { charge }) => sum + countedCost(charge), 0n);
   }
 
-  private claim(idOf: string, { requestLogId }: AdmissionAsk): boolean {
+  private claim(idOf: string, { requestLogId }: AdmissionRequest): boolean {
     const holder = this.claims.get(idOf) ?? requestLogId;
     this.claims.set(idOf, holder);
     return holder === requestLogId;

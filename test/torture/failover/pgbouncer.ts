@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../../infrastructure/embedded-postgres/start.ts';
-import { purgeAlone } from '../../../infrastructure/postgres/purge-store.ts';
+import { purgeUnderLock } from '../../../infrastructure/postgres/purge-store.ts';
 import { startSimulatedUpstream } from '../../../tools/simulated-upstream/server.ts';
 import { checkTables, readTables } from './checks.ts';
 import { anOwner, configOf, limitsOf } from './config.ts';
@@ -148,10 +148,10 @@ async function loaded(gateways: readonly Gateway[]): Promise<readonly Try[]> {
 /** Purges are done by one at a time, and neither they nor migrations leave a lock in a session of the pooler. */
 async function locksLeft(url: string, direct: string, folder: string): Promise<readonly string[]> {
   const [first, second] = await Promise.all([
-    purgeAlone(url, () => sleep(500, 'purged')),
-    sleep(250).then(() => purgeAlone(url, async () => 'purged, too')),
+    purgeUnderLock(url, () => sleep(500, 'purged')),
+    sleep(250).then(() => purgeUnderLock(url, async () => 'purged, too')),
   ]);
-  const third = await purgeAlone(url, async () => 'purged again');
+  const third = await purgeUnderLock(url, async () => 'purged again');
   const migrated = await runCommand(path.join(folder, 'gateway-1'), ['migrate'], url);
   const held = await rowsOf(
     direct,

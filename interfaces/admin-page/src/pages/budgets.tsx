@@ -11,7 +11,7 @@ import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Badge, Count, Dash, Money, Time } from '../ui/values.tsx';
 import { EndBudget, OwnerDrawer } from './budgets/drawer.tsx';
-import { isNear, keyOf, metBlock, type Owner, rowsOf, shareOf, useOwners } from './budgets/owners.ts';
+import { isNear, keyOf, wasBlocked, type Owner, rowsOf, shareOf, useOwners } from './budgets/owners.ts';
 import { SetBudget } from './budgets/set-budget.tsx';
 
 /** Rows that are shown at once. The API returns all owners in one answer. */
@@ -23,7 +23,7 @@ const states = {
   set: { label: 'With a budget', holds: ({ budget }: Owner) => budget !== null },
   none: { label: 'Without a budget', holds: ({ budget }: Owner) => budget === null },
   near: { label: '80 % spent or more', holds: isNear },
-  blocked: { label: 'Met a block', holds: metBlock },
+  blocked: { label: 'Met a block', holds: wasBlocked },
 } as const;
 
 const isState = (name: string): name is keyof typeof states => Object.hasOwn(states, name);

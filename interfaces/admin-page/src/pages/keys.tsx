@@ -10,7 +10,7 @@ import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Id, Time } from '../ui/values.tsx';
-import { CreateKey, type OwnerWish } from './keys/create-key.tsx';
+import { CreateKey, type OwnerDraft } from './keys/create-key.tsx';
 import { KeyDrawer } from './keys/key-drawer.tsx';
 import { KeyBadge, keyState, modelsText } from './keys/key-state.tsx';
 import { nameColumn, NoOwners, Total } from './owners/list-parts.tsx';
@@ -93,7 +93,7 @@ function askedBy({ owner_kind: kind, status, ...texts }: Filters): QueryOf<'/api
 }
 
 /** In a list of one owner's keys, a new key is for that owner. */
-function ownerIn(filters: Filters): OwnerWish {
+function ownerIn(filters: Filters): OwnerDraft {
   const kind = ownerKinds.find((each) => each === filters['owner_kind']) ?? 'user';
   const id = filters['owner_id'];
   return {

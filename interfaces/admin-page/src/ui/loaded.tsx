@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
-import { Failed, StaleSign, Waiting } from './states.tsx';
+import { Failed, StaleNotice, Waiting } from './states.tsx';
 
 /** Data in any state of loading. When loading it again failed, the error is shown above it. */
 export function Loaded<D>({
@@ -23,7 +23,7 @@ export function Loaded<D>({
   return (
     <>
       {error === null ? null : <Failed error={error} again={() => void query.refetch()} />}
-      {isStale ? <StaleSign what={what} /> : null}
+      {isStale ? <StaleNotice what={what} /> : null}
       {data !== undefined ? (
         <div className={isStale ? 'loaded stale' : 'loaded'}>{children(data)}</div>
       ) : error === null ? (

@@ -17,7 +17,7 @@ export function Waiting({ for: what }: { readonly for: string }) {
 }
 
 /** Shown beside earlier data while the current query loads. */
-export const StaleSign = ({ what }: { readonly what: string }) => (
+export const StaleNotice = ({ what }: { readonly what: string }) => (
   <Waiting for={`${what}; what stands here is from before`} />
 );
 

@@ -3,7 +3,7 @@ import { csvOf } from './csv.ts';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
 import { Menu } from './menu.tsx';
-import { Failed, StaleSign, Waiting } from './states.tsx';
+import { Failed, StaleNotice, Waiting } from './states.tsx';
 
 export interface Column<R> {
   readonly key: string;
@@ -54,7 +54,7 @@ export function Table<R>(props: TableProps<R>) {
     <section aria-label={caption} className="table-frame">
       <div className="table-tools">
         {tools}
-        {isStale ? <StaleSign what={caption} /> : null}
+        {isStale ? <StaleNotice what={caption} /> : null}
         <span className="spring" />
         <Columns columns={columns} hidden={hidden} choose={setHidden} />
         <button

@@ -69,7 +69,7 @@ const hasSpent = (owner: Owner, share: number): boolean =>
 export const isNear = (owner: Owner): boolean => hasSpent(owner, 8_000);
 
 /** An answer was blocked in the window, or the hard limit is reached: counted as in the overview. */
-export const metBlock = (owner: Owner): boolean =>
+export const wasBlocked = (owner: Owner): boolean =>
   owner.budget !== null &&
   (owner.current_window.blocked_answers.count > 0 || (owner.budget.hard_limit && hasSpent(owner, 10_000)));
 

@@ -14,7 +14,7 @@ import { ModelsField } from './models-field.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
 /** The changed fields of a key. Omitted ones stay as they are. */
-interface KeyWish {
+interface KeyInput {
   readonly name?: string;
   readonly allowed_models?: string[];
   readonly expires_at?: string | null;
@@ -26,7 +26,11 @@ interface Props {
 }
 
 /** Both states of a key: theirs, and theirs with `wish` applied. */
-const rowsOf = (theirs: ApiKey, wish: KeyWish, mineIs: string = keyState(theirs)): readonly ConflictRow[] => {
+const rowsOf = (
+  theirs: ApiKey,
+  wish: KeyInput,
+  mineIs: string = keyState(theirs),
+): readonly ConflictRow[] => {
   const mine = { ...theirs, ...wish };
   return [
     { title: 'Name', theirs: theirs.name, mine: mine.name },
@@ -48,9 +52,9 @@ export function ChangeKey({ of: key, onClose }: Props) {
   const [name, setName] = useState(key.name);
   const [allowed, setAllowed] = useState<readonly string[] | undefined>(key.allowed_models);
   const [expires, setExpires] = useState(fieldOf(key.expires_at));
-  const change: VersionedChange<ApiKey, KeyWish> = useVersionedChange({
+  const change: VersionedChange<ApiKey, KeyInput> = useVersionedChange({
     from: key,
-    change: (body: KeyWish, ifMatch) =>
+    change: (body: KeyInput, ifMatch) =>
       read(api.PATCH('/api/v1/admin/api-keys/{api_key_id}', { params: target(key, ifMatch), body })),
     present: () => readKey(key.api_key_id),
     onDone: (changed) => {
@@ -111,9 +115,9 @@ export function ChangeKey({ of: key, onClose }: Props) {
 /** Revokes a key for good. */
 export function RevokeKey({ of: key, onClose }: Props) {
   const client = useQueryClient();
-  const change: VersionedChange<ApiKey, KeyWish> = useVersionedChange({
+  const change: VersionedChange<ApiKey, KeyInput> = useVersionedChange({
     from: key,
-    change: (_wish: KeyWish, ifMatch) =>
+    change: (_wish: KeyInput, ifMatch) =>
       read(api.DELETE('/api/v1/admin/api-keys/{api_key_id}', { params: target(key, ifMatch) })),
     present: () => readKey(key.api_key_id),
     onDone: () => {

@@ -9,7 +9,7 @@ import { Pick } from '../../ui/pick.tsx';
 import { ModelsField } from './models-field.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
-export interface OwnerWish {
+export interface OwnerDraft {
   readonly kind: OwnerKind;
   readonly chosen: OwnerChoice | undefined;
 }
@@ -23,7 +23,7 @@ export function CreateKey({
   onClose,
 }: {
   /** The owner whose keys the list shows. */
-  readonly owner: OwnerWish;
+  readonly owner: OwnerDraft;
   readonly onMade: (made: ShownKey) => void;
   readonly onClose: () => void;
 }) {

@@ -3,7 +3,7 @@ import { api, read } from '../../api/client.ts';
 import type { Filters } from '../../app/address.ts';
 import type { Point, Series } from '../../ui/series.ts';
 import { Stacked } from '../../ui/stacked.tsx';
-import { Empty, Failed, StaleSign, Waiting } from '../../ui/states.tsx';
+import { Empty, Failed, StaleNotice, Waiting } from '../../ui/states.tsx';
 import { inLedger, RequestsLink } from '../../ui/things.tsx';
 import { ofDay, ofOwners, spendQuery } from './window.ts';
 
@@ -57,7 +57,7 @@ export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'o
   });
   return (
     <>
-      {isStale ? <StaleSign what="the spend of each day" /> : null}
+      {isStale ? <StaleNotice what="the spend of each day" /> : null}
       <div className={isStale ? 'loaded stale' : 'loaded'}>
         <Stacked
           label={by === 'owner' ? 'Spend per day by owner' : 'Spend per day by model'}

@@ -4,7 +4,7 @@ import { chmod, mkdir, stat } from 'node:fs/promises';
  * Makes the data folder, which holds keys, passwords, journal and database, inaccessible to other users. A folder that
  * others may enter is closed, unless it belongs to somebody else or is shared (`/tmp`).
  */
-export async function closedFolder(folder: string): Promise<void> {
+export async function privateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (process.platform === 'win32') return;
   const { mode, uid } = await stat(folder);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { behindAnswers } from '../../infrastructure/postgres/behind-answers.ts';
+import { writeBehindQueue } from '../../infrastructure/postgres/write-behind-queue.ts';
 
 interface Item {
   readonly key: string;
@@ -10,7 +10,7 @@ interface Item {
 function aQueue(writeAll: (items: readonly Item[]) => Promise<void> = async () => undefined) {
   const written: (readonly Item[])[] = [];
   const faults: unknown[] = [];
-  const queue = behindAnswers<Item>(
+  const queue = writeBehindQueue<Item>(
     ({ key }) => [key],
     async (items) => {
       written.push(items);

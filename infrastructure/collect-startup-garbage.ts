@@ -4,6 +4,6 @@
  * until its first busy minute. Runs only where the process was started with `--expose-gc`, as the supervisor does.
  * Takes about 0.1 s, before any request is accepted.
  */
-export function collectStart(): void {
+export function collectStartupGarbage(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

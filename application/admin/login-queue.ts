@@ -1,4 +1,4 @@
-import { fairRoom } from './fair-room.ts';
+import { fairSlots } from './fair-slots.ts';
 import { fairTurns, type Origin } from './fair-turns.ts';
 
 /** The most logins under way in a process: each takes a connection and a few kilobytes. */
@@ -13,7 +13,7 @@ const maxLoginsOfAddress = 16;
 const turnsAtOnce = 2;
 
 /** A login that waits in line. */
-export interface LoginInLine extends Origin {
+export interface QueuedLogin extends Origin {
   readonly account: string;
   /** Calls back when nobody waits for the login any more. */
   readonly whenGone: (callback: () => void) => void;
@@ -32,15 +32,15 @@ type Steps<A> = (turns: LoginTurns) => Promise<A | undefined>;
  * The line in which logins wait. Logins to one account from one address run one after the other, so that each sees the
  * outcome of the previous one; all others take turns by network. `undefined` for a login that there is no room for.
  */
-export function loginLine(): <A>(login: LoginInLine, steps: Steps<A>) => Promise<A | undefined> {
-  const room = fairRoom(maxLogins);
+export function loginQueue(): <A>(login: QueuedLogin, steps: Steps<A>) => Promise<A | undefined> {
+  const room = fairSlots(maxLogins);
   const counting = fairTurns(turnsAtOnce);
   const hashing = fairTurns(turnsAtOnce);
   const lines = new Map<string, ReturnType<typeof fairTurns>>();
   const ofAddress = new Map<string, number>();
 
   const inLine = async <A>(
-    login: LoginInLine,
+    login: QueuedLogin,
     givenUp: AbortSignal,
     steps: Steps<A>,
   ): Promise<A | undefined> => {

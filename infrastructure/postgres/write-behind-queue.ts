@@ -5,7 +5,7 @@ const maxWaiting = 10_000;
 /** How long an item waits for others to share its statement. */
 const gatherMs = 20;
 
-export interface BehindAnswers<A> {
+export interface WriteBehindQueue<A> {
   /** Queues the item; never blocks. */
   readonly put: (item: A) => void;
   /** Waits until everything queued is written, at most this many milliseconds. */
@@ -16,11 +16,11 @@ export interface BehindAnswers<A> {
  * A bounded write-behind queue of small items, one statement at a time. Of items with the same key only the last one is
  * written. When a statement fails, its items are lost.
  */
-export function behindAnswers<A>(
+export function writeBehindQueue<A>(
   keyOf: (item: A) => readonly (string | undefined)[],
   writeAll: (items: readonly A[]) => Promise<void>,
   onFault: (error: unknown) => void,
-): BehindAnswers<A> {
+): WriteBehindQueue<A> {
   let waiting = new Map<string, A>();
   let writing: Promise<void> | undefined;
   const write = async (): Promise<void> => {

@@ -2,7 +2,7 @@
  * A bounded number of waiting places. A newcomer always gets one: when all are taken, the longest waiting of the
  * network that has the most is evicted. So no number of slow callers keeps a quick one out.
  */
-export function fairRoom(places: number) {
+export function fairSlots(places: number) {
   const networks = new Map<string, Set<() => void>>();
   let taken = 0;
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { fairTurns } from '../../application/admin/fair-turns.ts';
-import { loginLine, type LoginTurns } from '../../application/admin/login-line.ts';
+import { loginQueue, type LoginTurns } from '../../application/admin/login-queue.ts';
 
 /** Work that ends when it is told to. */
 function held() {
@@ -35,7 +35,7 @@ const hashing =
 describe('logins under way', () => {
   it('those for one account from one address go one after the other, all others beside them', async () => {
     const { begun, work, endAll } = held();
-    const line = loginLine();
+    const line = loginQueue();
     const all = [
       line(from('a', '1'), work('a1')),
       line(from('a', '1'), work('a1 again')),
@@ -52,7 +52,7 @@ describe('logins under way', () => {
   });
 
   it('one that fails does not stop the next', async () => {
-    const line = loginLine();
+    const line = loginQueue();
     const failing = line(from('a', '1'), async () => {
       throw new Error('the database is away');
     });
@@ -62,7 +62,7 @@ describe('logins under way', () => {
   });
 
   it('a turn that fails is given on', async () => {
-    const line = loginLine();
+    const line = loginQueue();
     const all = Array.from({ length: 8 }, (_, n) =>
       line(
         from('a', `1.${n}`),
@@ -82,7 +82,7 @@ describe('logins under way', () => {
 
   it('sixteen of one address are the most, and a place is free again after each', async () => {
     const { begun, work, endAll } = held();
-    const line = loginLine();
+    const line = loginQueue();
     const ofOne = Array.from({ length: 17 }, (_, n) => line(from(`a${n}`, '1'), work('one')));
     expect(await ofOne[16]).toBeUndefined();
     const other = line(from('a', '2'), work('other'));
@@ -95,7 +95,7 @@ describe('logins under way', () => {
 
   it('two hash at once, and the networks take turns, in them their addresses', async () => {
     const { begun, work, end } = held();
-    const line = loginLine();
+    const line = loginQueue();
     const logins = ['1.1', '1.1', '1.1', '1.1', '1.2', '2.1', '2.1', '3.1'];
     const all = logins.map((address, n) => line(from(`${n}`, address), hashing(work(address))));
     for (let n = 0; n < logins.length; n += 1) {
@@ -110,7 +110,7 @@ describe('logins under way', () => {
 
   it('the network whose last turn is longest ago goes first, though others wait longer', async () => {
     const { begun, work, end } = held();
-    const line = loginLine();
+    const line = loginQueue();
     const enter = (address: string, n: number) => line(from(`${n}`, address), hashing(work(address)));
     const flood = Array.from({ length: 30 }, (_, n) => enter(`${n % 3}.1`, n));
     await nextTurn();
@@ -134,7 +134,7 @@ describe('logins under way', () => {
 
   it('whose caller leaves before its turn has none, and takes no place', async () => {
     const { begun, work, endAll } = held();
-    const line = loginLine();
+    const line = loginQueue();
     const running = ['1.1', '2.1'].map((address) => line(from('a', address), hashing(work(address))));
     const leave: (() => void)[] = [];
     const left = Array.from({ length: 16 }, (_, n) =>
@@ -156,7 +156,7 @@ describe('logins under way', () => {
 
   it('of more than there is room for, those leave who wait longest of the largest network', async () => {
     const { work, endAll } = held();
-    const line = loginLine();
+    const line = loginQueue();
     const sentAway: string[] = [];
     const enter = (address: string, name: string) =>
       line(from(name, address), hashing(work(name))).then((result) => {
