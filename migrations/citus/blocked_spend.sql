@@ -1,4 +1,4 @@
--- As the usual function, which Citus plans no statements of.
+-- As in `functions/`, but in PL/pgSQL: Citus does not plan the statements of a function in SQL.
 create or replace function blocked_spend(
   scope text, from_time timestamptz, until_time timestamptz, out answers bigint, out cost_picousd numeric
 )

@@ -1,5 +1,5 @@
--- Each node ends what is there: claims in the shards that it has, holds on the coordinator. A shard that moves meanwhile
--- keeps claims, which expire.
+-- Each node ends what is on it: claims in its own shards, and holds on the coordinator. A shard that moves meanwhile
+-- keeps claims, which then expire.
 create or replace function end_left_requests(releases uuid[] default null) returns void
 language plpgsql volatile as $$
 declare

@@ -1,5 +1,5 @@
--- For `gateway_admit_limited`, which is asked on the coordinator for rate limits alone: owners and claims are admitted on
--- their shards, by copies of the usual function.
+-- Called by `gateway_admit_limited`, which on the coordinator is asked about rate limits alone. Owners and claims are
+-- admitted on their shards, by copies of the function in `functions/`.
 create or replace function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid default null) returns json
 language plpgsql volatile as $$
 begin

@@ -1,6 +1,6 @@
--- Whether the shard is on this node, where it then stays to the end of the transaction: whoever moves shards takes the
--- same lock for himself before he switches from the old place to the new one. Rows that were written into the old place
--- after that would be lost. The lock is taken first, for only then what is read of the place holds.
+-- Whether the shard is on this node. If it is, it stays there to the end of the transaction: a shard move takes the
+-- same lock exclusively before it switches from the old placement to the new one, and rows written into the old one
+-- after that would be lost. The lock is taken first, because only then does the placement that is read stay valid.
 create or replace function gateway_hold_shard(shard bigint) returns boolean
 language plpgsql volatile as $$
 declare

@@ -1,5 +1,5 @@
--- In the place of `end_rate_limit_holds` on shards: subjects of rate limits are of many owners, so that their windows and
--- holds are on the coordinator. Whoever settles there ends what the request holds after it has settled here.
+-- Replaces `end_rate_limit_holds` on shards. A subject of rate limits may have many owners, so windows and holds are on
+-- the coordinator. After a request is settled here, the gateway ends its holds there.
 create or replace function gateway_holds_elsewhere(items settlement_record[], releases uuid[], t timestamptz) returns void
 language plpgsql volatile as $$
 begin

@@ -1,5 +1,5 @@
--- Runs on the node that has the scope. A shard that moves waits for the end of the transaction: whoever sent the call has
--- its metadata locked.
+-- Runs on the node that has the scope. A shard move waits for the end of the transaction, because the sender of the
+-- call holds the lock of the shard's metadata.
 create or replace function gateway_lock_scope(scope text) returns boolean
 language plpgsql volatile as $$
 begin

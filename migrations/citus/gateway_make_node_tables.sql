@@ -1,4 +1,4 @@
--- As the migrations make them on the coordinator.
+-- The same tables as the migrations make on the coordinator.
 create or replace function gateway_make_node_tables() returns void
 language plpgsql volatile as $$
 begin

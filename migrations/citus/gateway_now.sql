@@ -1,6 +1,6 @@
--- Stable, as Citus wants functions of statements that change rows: within one of them it may be read once. It is read
--- after a scope's lock is held by an expression of its own, which calls it each time. In PL/pgSQL, which evaluates a
--- lone expression without a plan of its own: as SQL each call would begin and end a query.
+-- Stable, because Citus requires that of functions in statements that change rows: within one statement it may be
+-- evaluated once. After a scope's lock is taken it is read by an expression of its own, which calls it each time. In
+-- PL/pgSQL, because that evaluates a lone expression without a query: as SQL, each call would start and end one.
 create or replace function gateway_now() returns timestamptz
 language plpgsql stable as $$
 begin

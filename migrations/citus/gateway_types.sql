@@ -1,4 +1,5 @@
--- Types go to the workers with the functions that have them as arguments; within bodies nobody sees them.
+-- Citus brings types to the workers with functions that take them as arguments, but does not see types within function
+-- bodies.
 create or replace function gateway_types(settlement_record, budget_standing) returns void
 language plpgsql immutable as $$
 begin

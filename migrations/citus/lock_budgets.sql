@@ -1,5 +1,6 @@
--- Each lock is taken on the node that has the scope, in this transaction: there everybody takes it who judges by the
--- budget. In the order of all others. A statement is made for each, since Citus sends a call on for a constant alone.
+-- Each lock is taken within this transaction on the node that has the scope, because everyone who judges by the budget
+-- takes it there. The order is the same as everywhere. There is one statement per scope, because Citus forwards a call
+-- only if its argument is a constant.
 create or replace function lock_budgets(scopes text[]) returns void
 language plpgsql volatile as $$
 declare

@@ -1,4 +1,4 @@
--- As the usual function, in two readings: each is counted on the shards.
+-- As in `functions/`, but the rows are read twice: each reading is counted on the shards.
 create or replace function log_hour(starts timestamptz)
 returns table (
   ends json, latencies integer[], latency_counts integer[], first_tokens integer[], first_token_counts integer[]

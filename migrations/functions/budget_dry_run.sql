@@ -1,7 +1,7 @@
--- What a hard budget of this amount would have blocked in a window: the answers of the scope, those that its own budget
--- blocked among them, one after the other as `gateway_settle` judges them, each against the total of those that fitted.
--- Days that fit as a whole need not be walked: the walk begins in the first one that does not, and reads the ledger's
--- pages from then on, other scopes' rows among them.
+-- What a hard budget of this amount would have blocked in a window. The answers of the scope, including those that its
+-- own budget blocked, are judged in the order of their times, as `gateway_settle` judges them: each against the total
+-- of those that fitted before it. Days that fit as a whole are not walked. The walk starts in the first day that does
+-- not, and reads the ledger's pages from then on, with the rows of other scopes in them.
 create or replace function budget_dry_run(
   scope text, amount_10000 bigint, from_time timestamptz, until_time timestamptz,
   out spent numeric, out blocks_from timestamptz, out blocked_count bigint, out blocked_cost numeric

@@ -1,4 +1,5 @@
--- A statement that has it in its `from` takes it in, with all that it is made of: nothing is called.
+-- The planner inlines it, and the functions it uses, into a statement that calls it in its `from`: none of them is
+-- called.
 create or replace function budget_in_force(scope text, owner_user uuid, owner_team text, t timestamptz)
 returns table (
   budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamptz,

@@ -1,4 +1,5 @@
--- A statement that has it in its `from` takes it in, with all that it is made of: nothing is called.
+-- The planner inlines it, and the functions it uses, into a statement that calls it in its `from`: none of them is
+-- called.
 create or replace function budgets_in_force(scopes text[], users uuid[], teams text[], t timestamptz)
 returns table (
   scope text, budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamptz,

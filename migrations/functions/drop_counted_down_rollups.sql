@@ -1,6 +1,6 @@
--- Buckets that lie behind have been counted down to nothing, and nothing needs no rows. Whatever is added up here is
--- locked, so what goes is nothing in all, whoever counts meanwhile.
--- The planner may not choose, as in `gateway_purge_request_logs`.
+-- Buckets that a purge has passed have been counted down to zero, and a count of zero needs no rows. Only rows that it
+-- has locked are added up and deleted, so the deleted rows add up to zero even while others count.
+-- Plan types that read whole tables are disabled, as in `gateway_purge_request_logs`.
 create or replace function drop_counted_down_rollups(behind_from timestamptz, behind_until timestamptz) returns void
 language plpgsql volatile
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off

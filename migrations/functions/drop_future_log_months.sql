@@ -1,4 +1,5 @@
--- Those that were made ahead give way to days, of all tables of the log or of none, as long as nothing is in them.
+-- Month partitions that were made ahead of time give way to day partitions: those of all log tables or of none, and
+-- only while they are empty.
 create or replace function drop_future_log_months(since timestamptz) returns void
 language plpgsql volatile as $$
 declare

@@ -1,5 +1,5 @@
--- Claims and holds that did not end with their requests: those of `releases`, or without them those of processes that
--- are no longer there.
+-- Ends claims and holds that did not end with their requests: those of `releases` or, without it, those of processes
+-- that are gone.
 create or replace function end_left_requests(releases uuid[] default null) returns void
 language plpgsql volatile as $$
 begin

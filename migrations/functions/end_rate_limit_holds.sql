@@ -1,12 +1,12 @@
--- The last thing of a settlement: whoever has the lock of a window waits for nobody any more. Where nothing counts tokens,
--- it takes none.
+-- The last step of a settlement: once it has locked the windows, in sorted order, it waits for nothing else. If no
+-- token limit applies, it locks none.
 create or replace function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamptz) returns void
 language plpgsql volatile set plan_cache_mode = force_generic_plan as $$
 declare
   used_subjects text[];
   used_tokens numeric[];
 begin
-  -- Each record finds its own holds: a join in the other order would go through all records for each hold.
+  -- Each record looks up its own holds: a join in the other order would scan all records for each hold.
   with ended as (
     delete from rate_limit_holds h using unnest(items) i
     where h.request_log_id = i.request_log_id and i.limited_tokens > 0

@@ -1,6 +1,6 @@
--- `gateway_admit_scopes` for a batch in which callers chose request ids: `asks` hold only those requests. Is such an id
--- in the ledger already, is its claim to be had? A claim is had by one request, and ends with it, with its process, or
--- when it expires.
+-- `gateway_admit_scopes`, and two questions about the requests whose ids their callers chose (`asks` holds only those):
+-- is the id already in the ledger, and did the request get the claim that it asked for? A claim belongs to one request,
+-- and ends with it, with its process, or when it expires.
 create or replace function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid default null) returns json
 language plpgsql volatile set lock_timeout = '2s' as $$
 declare

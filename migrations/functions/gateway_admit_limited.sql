@@ -1,9 +1,9 @@
--- `gateway_admit` for requests that have rate limits. `subjects` are those of the batch; of each of `limited` (in arrival
--- order, `ord`) `at` are the places of its own ones in there, from 1.
--- Each request is judged beside those before it, and counts for all of its subjects or for none of them. Where there is
--- room for all of the batch, they need not be gone through. The answer has what each limit stood at before the batch,
--- and the places (`ord`) of the requests that were refused.
--- The planner may not choose here: planning anew at each call takes longer than the statements themselves.
+-- `gateway_admit` for requests that have rate limits. `subjects` are those of the whole batch. `limited` has the
+-- requests in arrival order (`ord`); `at` of each has the positions of its own subjects in `subjects`, from 1.
+-- Each request is judged after those before it, and counts for all of its subjects or for none. If the whole batch
+-- fits, the loop over its requests is skipped. The result has the standing of each limit before the batch, and the
+-- `ord` of each refused request.
+-- Plans are generic and their types fixed, because planning each call would take longer than the statements themselves.
 create or replace function gateway_admit_limited(
   scopes json, asks json, claim_seconds integer, process uuid, subjects text[], limited json
 ) returns jsonb
@@ -28,7 +28,7 @@ declare
   refused integer[] := '{}';
 begin
   perform from rate_limit_windows w where w.subject = any (subjects) order by w.subject for update;
-  -- Those who had the locks before have committed: what follows sees what they counted.
+  -- The transactions that held these locks before have ended, so the statements below see what they counted.
   t := gateway_now();
   select array_agg(case when p.counts then w.window_start else m.starts end order by i.ord),
          array_agg(case when p.counts then w.requests else 0 end order by i.ord),
@@ -40,7 +40,7 @@ begin
   cross join lateral (select date_trunc('minute', t, 'UTC') as starts) m
   left join rate_limits l on l.subject = i.subject
   left join rate_limit_windows w on w.subject = i.subject
-  -- A minute after the next is of a clock that was wrong.
+  -- A window that starts later than the next minute was written by a wrong clock, and does not count.
   cross join lateral (
     select w.window_start between m.starts and m.starts + interval '1 minute' as counts
   ) p;

@@ -1,8 +1,8 @@
--- Before the provider, for a batch: which budget is in force for each scope, and what is spent of it. The owner of
--- `scopes[n]` is `users[n]`, or else `teams[n]`.
--- One scope is read by small statements: to begin the one that reads many takes longer than all of them.
--- The planner may not choose here: planning anew at each call takes longer than the statements themselves, and a plan
--- that is kept may be of a time when the tables were small.
+-- Admission of a batch, before the provider is called: which budget is in force for each scope, and how much of it is
+-- spent. The owner of `scopes[n]` is `users[n]`, or else `teams[n]`.
+-- A single scope is read by small statements: starting the one that reads many takes longer than all of these.
+-- Plans are generic, because planning each call would take longer than the statements themselves. Plan types that read
+-- whole tables are disabled, because a cached plan may date from a time when the tables were small.
 create or replace function gateway_admit_scopes(scopes text[], users uuid[], teams text[]) returns json
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off

@@ -1,5 +1,4 @@
--- What a process says of itself once a second. `releases` are requests whose claims and holds
--- did not end with them.
+-- Called once a second by each gateway process. `releases` are requests whose claims and holds did not end with them.
 create or replace function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 language plpgsql volatile set lock_timeout = '2s' as $$
 begin

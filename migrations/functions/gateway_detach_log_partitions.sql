@@ -1,9 +1,10 @@
--- One span of time whose rows are all from before the cutoff is taken out of the tables as a whole, with its children:
--- `gateway_purge_detached_logs` then does what takes long, where nobody waits for it. `behind` is the end of the last span
--- that was looked at; `reached` is that of this one, or null where there is none left. A span that still has later rows,
--- such as those of requests that went on past its end, stays, and its rows go one by one; so do all of them while the
--- tables are in use for too long. Whether there are such rows is read by the index of times alone, for it is asked while everybody waits.
--- What comes for a span that is gone finds its place in the default partition.
+-- Detaches one span of time, whose rows are all from before the cutoff, from all log tables at once.
+-- `gateway_purge_detached_logs` then does the slow part, where nobody waits for it.
+-- `behind` is the end of the span that was looked at last. `reached` is the end of this one; it is null if no span is
+-- left, or if the tables were in use for too long. The rows of all spans that are left then go one by one. So do those
+-- of a span that has later rows, for example of requests that ended after it: it stays attached.
+-- Later rows are looked for in the time index alone, because the check is repeated while everybody waits. Rows that
+-- arrive for a detached span go into the default partition.
 create or replace function gateway_detach_log_partitions(cutoff timestamptz, behind uuid, out reached uuid)
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare

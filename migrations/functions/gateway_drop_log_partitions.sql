@@ -1,5 +1,5 @@
--- What a purge has emptied goes, and its room with it: partitions that lie before the cutoff. A table that is in use is
--- left to the next purge. Returned is how many went.
+-- Drops partitions before the cutoff that a purge has emptied, which frees their disk space. A partition that is in use
+-- is left to the next purge. Returns how many were dropped.
 create or replace function gateway_drop_log_partitions(cutoff timestamptz) returns integer
 language plpgsql volatile as $$
 declare

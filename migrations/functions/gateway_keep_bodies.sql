@@ -1,8 +1,11 @@
--- A payload without its summary row (it waits in a journal, or was purged) is left out; one that is there already stays.
--- Returned is how many were kept. `has_payload` becomes true in the payload's own transaction.
--- One payload by itself is kept by statements without a set in them: to begin one that has takes longer than both.
--- The planner may not choose here: its plans may be kept, and one made while the tables were small would read them whole.
--- What it may not choose costs 10^10 before PostgreSQL 18, for which each call would be compiled.
+-- A payload without its summary row is skipped: the row still waits in a journal, or was purged. A payload that is
+-- already there stays as it is. Returns how many were kept. `has_payload` becomes true in the transaction that writes
+-- the payload.
+-- A single payload is kept by statements without a set in them: starting one with a set takes longer than both.
+-- Plan types that read whole tables are disabled: a plan may be cached while the tables are small, and used when they
+-- are large.
+-- Before PostgreSQL 18, a disabled plan type that is used for want of another adds 10^10 to the cost, so that every
+-- call would be JIT-compiled: hence `jit = off`.
 create or replace function gateway_keep_bodies(
   ids uuid[], requests json[], responses json[], requests_truncated boolean[], responses_truncated boolean[]
 ) returns bigint

@@ -1,8 +1,9 @@
--- Statements may run twice: what is there already stays. Arguments and results come as arrays of one: a `null` that a
--- tool answered is not the same as no answer.
--- A record without a request log gets the newest one of the last day that has its request id and its owner. Those who link
--- from the other side (`gateway_link_invocations`) wait for the lock.
--- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
+-- May run twice: a record that is already there stays as it is. Arguments and results come as arrays of one element, so
+-- that a `null` that a tool returned differs from no result.
+-- A record without a request log gets the newest one of the last day with its request id and owner.
+-- `gateway_link_invocations`, which links from the other side, waits for the lock that is taken here.
+-- Plan types that read whole tables are disabled: a plan may be cached while the tables are small, and used when they
+-- are large.
 create or replace function gateway_keep_invocations(items json) returns bigint language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$

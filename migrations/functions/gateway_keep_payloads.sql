@@ -1,4 +1,4 @@
--- For replicas of the release before, whose batches are JSON: `gateway_keep_bodies` is in its place.
+-- For replicas of the previous release, whose batches are JSON. `gateway_keep_bodies` replaces it.
 create or replace function gateway_keep_payloads(items json) returns bigint
 language plpgsql volatile as $$
 begin

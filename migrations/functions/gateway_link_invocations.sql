@@ -1,7 +1,9 @@
--- Records of tool calls that were there before the log row of their request: of the same request id and owner, without a
--- request log so far, of the last day. Records that are being written meanwhile are waited for, and those that come later
--- see the log row: so none is missed by both. Of an id that a great many calls have, the newest 1,000 are looked at.
--- The planner may not choose here: its plans are kept, and one made while the table was small would read it whole.
+-- Links records of tool calls that were written before the log row of their request: those of the last day with the
+-- same request id and owner, and without a request log. It waits for records that are being written, and records that
+-- are written later see the log row, so that none is missed by both sides. If very many calls share an id, only the
+-- newest 1,000 are considered.
+-- Plan types that read whole tables are disabled: a plan may be cached while the table is small, and used when it is
+-- large.
 create or replace function gateway_link_invocations(items json) returns void language plpgsql volatile
 set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off

@@ -1,5 +1,5 @@
--- As gateway_log_one, for any number of records. A blocked cost makes a failure of an answer alone: of a request that its
--- caller had left the row says so, whatever became of its cost.
+-- As `gateway_log_one`, for any number of records. A blocked cost sets the status and error code only of a record
+-- without an error of its own: the row of a client disconnect keeps saying so, whatever became of the cost.
 create or replace function gateway_log(items settlement_record[], verdicts text[], t timestamptz) returns void
 language plpgsql volatile as $$
 declare

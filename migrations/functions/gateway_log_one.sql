@@ -1,4 +1,4 @@
--- As gateway_log, for one record: its fields are parameters, which are cheaper than a set of one row.
+-- As `gateway_log`, for one record: its fields are parameters, which cost less than a set of one row.
 create or replace function gateway_log_one(item settlement_record, verdict text, t timestamptz) returns void
 language plpgsql volatile as $$
 begin

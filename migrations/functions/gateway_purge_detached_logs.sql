@@ -1,7 +1,7 @@
--- Partitions that were taken out go, with their part of the rollups: their rows are read once, and none of them is deleted
--- by itself. It is one span a call, and it can be called again by whoever finds one that was left, after a crash. The
--- counts are written as `gateway_purge_request_logs` writes them. Returned is how many request logs went; null where none
--- is left, or another purge has it.
+-- Drops the partitions of one detached span and subtracts their rows from the rollups: the rows are read once, and none
+-- is deleted by itself. Each call handles one span; one that a crashed purge left is found by a later call. The counts
+-- are written as in `gateway_purge_request_logs`. Returns how many request logs were dropped; null if no span is left,
+-- or if its tables are locked, for example by another purge.
 create or replace function gateway_purge_detached_logs() returns bigint
 language plpgsql volatile as $$
 declare

@@ -1,5 +1,6 @@
--- One bounded batch of the oldest records before the cutoff; rows that somebody else has locked are left to them.
--- The planner may not choose here: its plans are kept, and one made while the table was small would read it whole.
+-- One bounded batch of the oldest records before the cutoff; rows that others have locked are skipped.
+-- Plan types that read whole tables are disabled: a plan may be cached while the table is small, and used when it is
+-- large.
 create or replace function gateway_purge_invocations(cutoff timestamptz, at_most integer) returns bigint
 language sql volatile
 set lock_timeout = '2s'

@@ -1,11 +1,13 @@
--- One bounded batch: the oldest rows before the cutoff with what they counted in the rollups, and then their payloads,
--- tags and attempts, by statements that see what was kept of these rows until they were locked. The purge writes negative
--- counts into rows of its own session, as settlement writes its positive ones, so that neither waits for the other.
--- Rows that somebody else has locked are left to them: several purges at once share the work.
--- `since` is where to begin to look: behind it lie index entries of rows that are gone, in their millions, until vacuum
--- has been there. `reached` is where this batch ended.
--- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
--- What it may not choose costs 10^10 before PostgreSQL 18, for which each call would be compiled.
+-- One bounded batch. The oldest rows before the cutoff are deleted and subtracted from the rollups. Then their
+-- payloads, tags and attempts are deleted by statements that see everything that was stored for these rows before they
+-- were locked. The negative counts go into rollup rows of the purge's own session, so that purge and settlement do not
+-- wait for each other. Rows that others have locked are skipped: concurrent purges share the work.
+-- `since` is where the search starts: before it are index entries of deleted rows, perhaps millions, until vacuum has
+-- removed them. `reached` is where this batch ended.
+-- Plan types that read whole tables are disabled: a plan may be cached while the tables are small, and used when they
+-- are large.
+-- Before PostgreSQL 18, a disabled plan type that is used for want of another adds 10^10 to the cost, so that every
+-- call would be JIT-compiled: hence `jit = off`.
 create or replace function gateway_purge_request_logs(
   cutoff timestamptz, since timestamptz, at_most integer, out deleted bigint, out reached timestamptz
 ) language plpgsql volatile

@@ -1,7 +1,8 @@
--- Any changed field closes the old row into history and opens a new one; identical terms change nothing, but what the
--- file has goes with the file from then on. Without terms (`cadence` null) the budget is deactivated. A change that is
--- not the file's is an admin's, `actor` from `address`, perhaps by `token`, and leaves its event. True when something
--- changed.
+-- Any changed field closes the old row, which is history from then on, and opens a new one. Identical terms change
+-- nothing, except that a budget set by the configuration file becomes the file's (`from_config`), and ends when its
+-- block goes from there. Without terms (`new_cadence` null) the budget is deactivated. A change that does not come from
+-- the file is an admin's (`actor`, from `address`, perhaps with `token`) and writes an event. Returns true if the terms
+-- changed or the budget was deactivated.
 create or replace function gateway_set_budget(
   owner_user uuid, owner_team text, new_cadence text, new_amount_10000 bigint, new_hard_limit boolean,
   new_timezone text, by_config boolean, mail_ready boolean, actor uuid default null, address text default null,

@@ -1,15 +1,20 @@
--- After the provider: one transaction for the ledger rows, their day totals and the log rows of a batch. Locks first,
--- then judges, then writes.
--- The records are judged one after the other in arrival order (`ord`, from 1 without gaps), each against the total
--- with those accepted before it; one that does not fit is blocked alone. `releases` are requests whose claims and holds
--- end. `records` are an array, or one record by itself that was never judged before.
--- `at` is the time of records that come late, out of a journal; `again` says that they may have been judged before: of
--- what a try whose answer was lost has written nothing is written twice. Without it such a row is a unique violation.
--- Returned are the verdicts other than 'recorded'.
--- To begin a statement costs as much as several rows: there is one for a table, whatever the size of the batch, and what
--- is rare has its own behind a condition. One record by itself is written by statements without a set in them.
--- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
--- What it may not choose costs 10^10 before PostgreSQL 18, for which each call would be compiled.
+-- Settlement, after the provider has answered: one transaction for the ledger rows of a batch, their day totals and
+-- rollups, and the log rows. It takes the locks first, then judges, then writes; blocked answers, window closures and
+-- alerts are written while it judges.
+-- The records of a scope are judged in arrival order (`ord`, from 1 without gaps), each against the spend including
+-- those accepted before it. A record that does not fit is blocked alone. `records` is an array, or a single object that
+-- has never been judged before. `releases` are requests whose claims and holds end.
+-- `at` is the time of late records, which come out of a journal. `again` says that the records may have been judged
+-- before, by a try whose answer was lost: nothing that it wrote is written twice. Without `again`, inserting a ledger
+-- or log row that is already there is a unique violation.
+-- Returns a row for each verdict other than 'recorded'.
+-- Starting a statement costs as much as several rows. So there is one per table, whatever the size of the batch, and
+-- rare work has a statement of its own behind a condition. A single record is written by statements without a set in
+-- them.
+-- Plan types that read whole tables are disabled: a plan may be cached while the tables are small, and used when they
+-- are large.
+-- Before PostgreSQL 18, a disabled plan type that is used for want of another adds 10^10 to the cost, so that every
+-- call would be JIT-compiled: hence `jit = off`.
 create or replace function gateway_settle(
   records json, releases uuid[], close_on_block boolean, mail_ready boolean, at timestamptz default null,
   again boolean default false
@@ -46,7 +51,8 @@ declare
   accepted_twins text[];
   verdicts text[];
 begin
-  -- Locks are taken by expressions: a statement takes longer to begin than the lock to take.
+  -- Locks are taken in expressions, because starting a statement takes longer than taking a lock. The statements that
+  -- read budgets, spend and the ledger start when the locks are held (rule 37.3).
   if is_lone then
     item := json_populate_record(null::settlement_record, records);
     items[1] := item;
@@ -56,7 +62,7 @@ begin
     end if;
     t := coalesce(at, gateway_now());
   else
-    -- Those with a charge first, scope by scope, each scope's in arrival order.
+    -- Charged records first, scope by scope, and in arrival order within each scope.
     items := array(
       select i from json_populate_recordset(null::settlement_record, records) i
       order by i.charged is true desc, i.scope collate "C", i.ord);
@@ -82,7 +88,8 @@ begin
     scope_place := 0;
   end if;
 
-  -- The gateway gives a request the id of its log row, which is new; one that the caller chose may be in the ledger.
+  -- A request id that the gateway made is the id of the log row, which is new. One that the caller chose may already be
+  -- in the ledger.
   if is_any_known then
     if is_lone then
       select array[e.request_log_id] into accounted from usage_cost_events e
@@ -105,7 +112,8 @@ begin
       scope_place := scope_place + 1;
       additions[scope_place] := 0::numeric;
       if is_lone then
-        -- Two small statements: to begin the one that reads both takes as long, and an owner without a budget needs one.
+        -- Two small statements: starting the one that reads both takes as long, and an owner without a budget needs
+        -- only the first.
         select b.budget_id, b.cadence, b.amount_10000, b.hard_limit into budget
         from active_budget(item.user_id, item.team_id) b;
         if budget.budget_id is not null then
@@ -120,7 +128,7 @@ begin
       alerted := budget.budget_id is null;
     end if;
 
-    -- Its own row, from a try whose answer was lost, is no duplicate.
+    -- Its own row, written by a try whose answer was lost, is not a duplicate.
     continue when accounted[place] = item.request_log_id;
     counted := counts_toward_spend(item.pricing_status);
     if accounted[place] is not null or item.request_id = any (accepted_twins) then
@@ -170,7 +178,7 @@ begin
         item.completion_tokens, item.total_tokens, item.pricing_status, item.unpriced_reason,
         item.input_picousd_per_token, item.output_picousd_per_token, item.pricing_source, item.cost_picousd, t
       );
-      -- The day's total stays the sum of its rows: it is added to under the lock of its scope.
+      -- The day's total stays the sum of its rows, because it is added to under the lock of its scope.
       if additions[1] > 0 then
         insert into usage_daily_totals as d values (item.scope, (t at time zone 'UTC')::date, additions[1])
         on conflict on constraint usage_daily_totals_pkey
@@ -210,7 +218,8 @@ begin
                     counted_picousd = r.counted_picousd + excluded.counted_picousd;
     end if;
     if again then
-      -- Who was blocked by a try whose answer was lost, and is not now, was never told so: neither do the rows say it.
+      -- An earlier try, whose answer was lost, may have blocked records that are not blocked this time. Their callers
+      -- never heard of it, so the rows must not say it either.
       delete from blocked_answers b using unnest(items) i
       where i.charged and b.request_log_id = i.request_log_id and b.ownership_scope_key = i.scope
         and verdicts[i.ord] is distinct from 'blocked';
@@ -225,7 +234,7 @@ begin
       join request_logs l on l.request_log_id = i.request_log_id and l.ownership_scope_key = i.scope
       where i.logged and i.charged and g.request_log_id = i.request_log_id and g.ownership_scope_key = i.scope
         and g.status_code <> l.status_code;
-      -- A row that is there already is left as it is.
+      -- Log rows that are already there are not written again.
       perform gateway_log(
         array(select i from unnest(items) i
               where not exists (select from request_logs l
@@ -237,7 +246,7 @@ begin
   end if;
   if cardinality(releases) > 0 then
     delete from request_claims c where c.request_log_id = any (releases);
-    -- Tokens count now, also those of a record that comes late: the minute of its time is over.
+    -- Tokens count in the current minute, even those of a late record, whose own minute is over.
     perform end_rate_limit_holds(items, releases, case when at is null then t else gateway_now() end);
   end if;
 end $$;

@@ -1,5 +1,5 @@
--- For who changes budgets: of several scopes at once before the first of them is changed, so that two writers do not
--- wait for each other in a circle.
+-- For transactions that change budgets: all their scopes are locked before the first change, so that two writers cannot
+-- deadlock.
 create or replace function lock_budgets(scopes text[]) returns void
 language plpgsql volatile as $$
 begin

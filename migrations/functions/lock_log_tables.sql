@@ -1,6 +1,6 @@
--- What is changed of a partitioned table takes the table for a moment from everybody, and whoever comes while that is
--- waited for waits, too: so it waits a fiftieth of a second at most for each, and then lets everybody through before it tries
--- again. What was asked for is held to the end of the transaction.
+-- Altering a partitioned table needs an exclusive lock on it, and everybody who comes while that lock is waited for
+-- waits as well. So each try waits at most 20 ms for a table, and lets everybody through for half a second before the
+-- next try. The locks are held to the end of the transaction.
 create or replace function lock_log_tables(names text[], tries integer) returns boolean
 language plpgsql volatile set lock_timeout = '20ms' as $$
 declare

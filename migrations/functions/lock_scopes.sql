@@ -1,4 +1,4 @@
--- A lock is taken by an expression: to begin a statement for it takes longer than the lock.
+-- Locks are taken in expressions, because starting a statement takes longer than taking a lock.
 create or replace function lock_scopes(scopes text[]) returns void
 language plpgsql volatile as $$
 declare

@@ -1,6 +1,6 @@
--- Rows are read once, and counted by how they ended, which has a latency, and by their first token, which has none.
--- Aggregates of one query see rows in one order: each count is that of the time in its place. A statement that has it in
--- its `from` takes it in.
+-- Rows are read once and counted in two ways: by how they ended, in groups that have a latency, and by their first
+-- token, in groups that have none. The aggregates of one query see its rows in the same order, so each count has the
+-- position of its time. The planner inlines it into a statement that calls it in its `from`.
 create or replace function log_hour(starts timestamptz)
 returns table (
   ends json, latencies integer[], latency_counts integer[], first_tokens integer[], first_token_counts integer[]

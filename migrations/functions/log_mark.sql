@@ -1,4 +1,4 @@
--- A statement that has it in its `from` takes it in.
+-- The planner inlines it into a statement that calls it in its `from`.
 create or replace function log_mark(starts timestamptz) returns table (mark text)
 language sql stable as $$
   select count(*) || ' ' || coalesce(sum(l.status_code), 0) from request_logs l

@@ -1,5 +1,5 @@
--- Of an id that a great many requests have, the newest 100 are looked at. A statement that has it in its `from` takes it
--- in.
+-- If very many requests share an id, only the newest 100 are considered. The planner inlines it into a statement that
+-- calls it in its `from`.
 create or replace function log_of_request(request_id text, scope text) returns table (request_log_id uuid)
 language sql stable as $$
   select l.request_log_id from (

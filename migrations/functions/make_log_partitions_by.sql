@@ -1,7 +1,9 @@
--- What of a time is in no partition yet gets some: a UTC month each, or a UTC day each. A month that has days already is
--- made whole by days. A partition is made beside its table and then attached, which stops neither reading nor writing;
--- rows of its time that lie in the default partition already move into it. A table that is in use for too long keeps the
--- default partition for this time until the next call. Returned is how many were made.
+-- Makes partitions for the parts of a time range that have none: one per UTC month, or one per UTC day. A month that
+-- already has days is completed by days. A partition is made beside its table and then attached, so that the table can
+-- be read and written meanwhile, except for the default partition: attaching locks it to the end of the transaction.
+-- Rows that belong into the new partition are moved there from the default one. If a lock is not available within a
+-- second, or such a row still arrives in the default partition, these rows stay there until the next call. Returns how
+-- many were made.
 create or replace function make_log_partitions_by(by_day boolean, since timestamptz, until_time timestamptz) returns integer
 language plpgsql volatile set lock_timeout = '1s' set timezone = 'UTC' as $$
 declare

@@ -1,4 +1,5 @@
--- From the index alone, which holds the status behind the quarter. A statement that has it in its `from` takes it in.
+-- Answered from the index alone, which has `status_code` after `list_bucket`. The planner inlines it into a statement
+-- that calls it in its `from`.
 create or replace function newest_of_model(key text, since timestamptz, at_most integer)
 returns table (requests integer, errors integer)
 language sql stable as $$

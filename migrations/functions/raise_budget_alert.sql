@@ -1,4 +1,4 @@
--- To be called under the scope's lock.
+-- Must be called with the scope's lock held.
 create or replace function raise_budget_alert(
   budget uuid, owner_user uuid, owner_team text, cadence text, amount_10000 bigint, starts timestamptz, ends timestamptz,
   spent_before numeric, spent_after numeric, t timestamptz, mail_ready boolean

@@ -1,4 +1,5 @@
--- `asked` more may come to each. Where that is too many, those of processes that are gone are taken away first.
+-- At most `asked` more requests may come to each subject. If that could be too many, holds that have expired or whose
+-- process is gone are deleted first.
 create or replace function rate_limit_flights(
   subjects text[], max_flights bigint[], asked integer, t timestamptz, process uuid
 ) returns bigint[]
@@ -16,7 +17,7 @@ begin
     exit when tidied or not exists (
       select from unnest(flights, max_flights) f(flight, max_flight) where f.flight + asked > f.max_flight);
     tidied := true;
-    -- Whoever settles one of them has its lock, and takes it away itself.
+    -- A locked hold is skipped: the transaction that has the lock, such as its settlement, deletes it.
     delete from rate_limit_holds h using (
       select g.subject, g.request_log_id from rate_limit_holds g
       where g.subject = any (subjects) and (g.expires_at <= t or g.process_id in (

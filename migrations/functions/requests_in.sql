@@ -1,4 +1,4 @@
--- A statement that has it in its `from` takes it in.
+-- The planner inlines it into a statement that calls it in its `from`.
 create or replace function requests_in(scope text, from_time timestamptz, until_time timestamptz)
 returns table (request_count numeric)
 language sql stable as $$
