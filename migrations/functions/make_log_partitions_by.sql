@@ -1,9 +1,9 @@
 -- Makes partitions for the parts of a time range that have none: one per UTC month, or one per UTC day. A month that
--- already has days is completed by days. A partition is made beside its table and then attached, so that the table can
--- be read and written meanwhile, except for the default partition: attaching locks it to the end of the transaction.
--- Rows that belong into the new partition are moved there from the default one. If a lock is not available within a
--- second, or such a row still arrives in the default partition, these rows stay there until the next call. Returns how
--- many were made.
+-- already has days is completed by days. A partition is made beside its table and then attached. Attaching locks the
+-- default partition to the end of the transaction: statements that read it wait, inserts into other partitions do not.
+-- Rows of the new partition's time are first moved there from the default one. If a lock is not available within a
+-- second, or such a row still arrives in the default partition, rows of this time go on to the default one until the
+-- next call. Returns how many were made.
 create or replace function make_log_partitions_by(by_day boolean, since timestamptz, until_time timestamptz) returns integer
 language plpgsql volatile set lock_timeout = '1s' set timezone = 'UTC' as $$
 declare
