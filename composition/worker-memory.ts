@@ -2,8 +2,8 @@ import { processVariables } from '../infrastructure/config/process-variables.ts'
 
 /**
  * Each half of the young generation, in MB. Requests live for milliseconds to seconds, and each collection costs a
- * millisecond or two however little survives it. Twice as much saves up to a tenth of the CPU of a process that is
- * always busy, and takes 60 to 180 MiB more.
+ * millisecond or two however little survives it. Halves of 64 MB save up to a tenth of the CPU of a process that is
+ * always busy, and take 60 to 180 MiB more.
  */
 const youngHalfMb = 32;
 
