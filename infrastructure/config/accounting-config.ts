@@ -9,7 +9,7 @@ const retentions = ['1d', '3d', '7d'] as const;
 
 /** `*` is a wildcard only as a whole segment. Inside a segment it would not match what its author meant. */
 const redactionPath = text({
-  what: 'object keys with dots between them; * stands for one whole key',
+  what: 'object keys separated by dots; * stands for one whole key',
   maxLength: 512,
   pattern: /^(\*|[^.*]+)(\.(\*|[^.*]+))*$/,
 });
@@ -21,19 +21,19 @@ const payloadsCodec = object({
   capture_mode: withDefault(
     choice(captureModes),
     'redacted_payloads',
-    'What is kept of a request: nothing, its summary row, or also its redacted bodies. Records of MCP calls, which are kept whatever it says, hold arguments and results with the last alone.',
+    'What is stored of a request: nothing, its summary row, or also its redacted bodies. Records of MCP calls are always stored, but contain arguments and results only with redacted_payloads.',
   ),
   request_max_bytes: withDefault(payloadBytes, 65_536, 'Stored bytes of a request, after redaction.'),
   response_max_bytes: withDefault(payloadBytes, 65_536, 'Stored bytes of a response, after redaction.'),
   stream_max_events: withDefault(
     integer({ min: 1, max: 100_000 }),
     128,
-    'Stored events of a stream; all of them are still read for usage and errors.',
+    'Stored events of a stream; the others are still read for usage and errors.',
   ),
   redaction_paths: withDefault(
     list(redactionPath, 1000),
     [],
-    'More places to redact, from the root of the wrapped payload, such as body.metadata.*.',
+    'Additional paths to redact, from the root of the wrapped payload, such as body.metadata.*.',
   ),
 });
 
@@ -48,7 +48,7 @@ const purgeCodec = object({
 });
 
 export const requestLoggingCodec = object({
-  payloads: withDefault(payloadsCodec, {}, 'What request logs hold.'),
+  payloads: withDefault(payloadsCodec, {}, 'What request logs contain.'),
   purge: withDefault(purgeCodec, {}, 'How long request logs are kept.'),
 });
 
@@ -56,24 +56,24 @@ export const accountingCodec = object({
   duplicate_request_ids: withDefault(
     choice(['allow', 'reject']),
     'allow',
-    'A request id seen before: allow serves it without a second ledger row; reject answers 409 before the provider.',
+    'For a request id seen before: allow serves the request without a second ledger row; reject answers 409 without calling the provider.',
   ),
   after_block: withDefault(
     choice(['as_specified', 'close_window']),
     'as_specified',
-    'After a cost that did not fit its hard budget: close_window shuts the owner out until the window ends.',
+    'After a cost that did not fit its hard budget: close_window refuses further requests of the owner until the window ends.',
   ),
   drain_on_disconnect: withDefault(
     choice(['never', 'hard_budget', 'always']),
     'hard_budget',
-    'Whether the upstream stream is read on after the caller left, so that its usage is known.',
+    'Whether an upstream stream is drained after the caller disconnected, so that its usage is known.',
   ),
   drain_timeout_secs: withDefault(
     integer({ min: 1, max: 3600, unit: 'seconds' }),
     30,
-    'Longest reading on after the caller left, in seconds.',
+    'Longest drain after the caller disconnected, in seconds.',
   ),
-  max_drains: withDefault(integer({ min: 0, max: 100_000 }), 200, 'Such readings at once.'),
+  max_drains: withDefault(integer({ min: 0, max: 100_000 }), 200, 'Concurrent drains.'),
 });
 
 const decimalPrice = text({
@@ -86,7 +86,7 @@ const decimalPrice = text({
 
 const overrideCodec = object({
   provider: required(id, "A provider's pricing_provider_id."),
-  model: required(upstreamModel, 'The upstream_model that the price is for, exactly.'),
+  model: required(upstreamModel, 'The exact upstream_model that the price is for.'),
   input_usd_per_million: required(decimalPrice, 'USD per million prompt tokens, as decimal text.'),
   output_usd_per_million: required(decimalPrice, 'USD per million completion tokens, as decimal text.'),
 });
@@ -95,7 +95,7 @@ export const pricingCodec = object({
   overrides: withDefault(
     list(overrideCodec, 10_000),
     [],
-    'Prices that come before the bundled catalogue, found by the exact pair of provider and model.',
+    'Prices that take precedence over the bundled catalogue, matched by the exact pair of provider and model.',
   ),
 });
 

@@ -4,7 +4,7 @@ import { isForeignPlainHttp } from './private-hosts.ts';
 import { boolean, text, type TypeOf } from './scalar-codecs.ts';
 
 const scope = text({
-  what: 'a scope (printable ASCII without blanks, quotes or backslashes)',
+  what: 'a scope (printable ASCII without spaces, quotes or backslashes)',
   maxLength: 256,
   pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/,
 });
@@ -22,30 +22,33 @@ const oidcCodec = refined(
   object({
     issuer: required(
       httpUrl,
-      'Issuer of the identity provider, as its ID tokens name it; `/.well-known/openid-configuration` is found under it.',
+      'Issuer URL of the identity provider, exactly as in its ID tokens; `/.well-known/openid-configuration` is appended to it.',
     ),
-    client_id: required(text({ what: 'a client id', maxLength: 1024 }), 'Client id of this gateway there.'),
+    client_id: required(
+      text({ what: 'a client id', maxLength: 1024 }),
+      'Client id of this gateway at the provider.',
+    ),
     client_secret: required(
       text({ what: 'a client secret', maxLength: 4096, secret: wholeSecret }),
       'Client secret, as ${NAME}.',
     ),
-    display_name: withDefault(displayName, 'Single sign-on', 'What people are shown to sign in with.'),
-    scopes: withDefault(list(scope, 32), ['openid', 'email', 'profile'], 'What is asked for.'),
-    groups_claim: withDefault(claim, 'groups', 'Claim that has the groups of a person.'),
+    display_name: withDefault(displayName, 'Single sign-on', 'Name of the provider on the sign-in page.'),
+    scopes: withDefault(list(scope, 32), ['openid', 'email', 'profile'], 'Scopes to request.'),
+    groups_claim: withDefault(claim, 'groups', "Claim that lists a person's groups."),
     admin_groups: withDefault(
       list(group, 256),
       [],
-      'Groups whose members are platform admins: each sign-in gives the role or takes it away. Unless set the provider says nothing of roles.',
+      'Groups whose members are platform admins: each sign-in grants or revokes the role. Unless set, sign-ins do not change roles.',
     ),
     allowed_email_domains: withDefault(
       list(domain, 256),
       [],
-      'Domains of e-mail addresses that may sign in; any unless set.',
+      'E-mail domains whose addresses may sign in; any unless set.',
     ),
     create_users: withDefault(
       boolean,
       false,
-      'Whether a person whom nobody knows here is made at the first sign-in.',
+      'Whether a user is created at the first sign-in of an unknown person.',
     ),
   }),
   ({ issuer, scopes }): readonly Fault[] => [
@@ -65,7 +68,7 @@ export const adminAuthCodec = refined(
     require_second_factor: withDefault(
       boolean,
       false,
-      'Whether who logs in by password must enrol an authenticator (TOTP) before anything else.',
+      'Whether people who log in by password must enrol an authenticator (TOTP) before anything else.',
     ),
   }),
   ({ oidc, password_login: passwordLogin }) =>

@@ -14,20 +14,20 @@ interface Row {
 
 const head = `# Configuration
 
-<!-- Written by \`npm run schema\` from the codecs in infrastructure/config: change a sentence there. -->
+<!-- Written by \`npm run schema\` from the codecs in infrastructure/config: change sentences there. -->
 
-Every key of \`gateway.yaml\`: its path, what it takes, what it is when it is left out, and what it means. [\`config/example.yaml\`](../config/example.yaml) shows them in a file; [\`config/gateway.schema.json\`](../config/gateway.schema.json) says the same to editors.
+Every key of \`gateway.yaml\`: its path, the values it takes, its default, and its meaning. [\`config/example.yaml\`](../config/example.yaml) shows them in a file; [\`config/gateway.schema.json\`](../config/gateway.schema.json) is the same as a JSON Schema for editors.
 
-- \`npx gateway check-config gateway.yaml\` validates a file, with the rules between keys, and warns of what is probably not meant.
-- In any value \`\${NAME}\` is a variable of the environment, and \`\${file:/run/secrets/name}\` what a file holds ([secrets](operations.md#secrets)). \`$\${\` stands for \`\${\` itself.
+- \`npx gateway check-config gateway.yaml\` validates a file, including the rules between keys, and warns about settings that are probably not intended.
+- In any value \`\${NAME}\` stands for an environment variable, and \`\${file:/run/secrets/name}\` for the content of a file ([secrets](operations.md#secrets)). \`$\${\` stands for a literal \`\${\`.
 - \`GATEWAY_CONFIG\` is the path of the file; \`DATABASE_URL\` and \`GATEWAY_BIND\` override it ([commands](../README.md#commands)).
-- A key that is not known is an error. A key with nothing behind it is left out.
-- A reload takes up every key but these, which want a restart: ${Object.keys(restartKeys)
+- An unknown key is an error. A key without a value counts as left out.
+- A reload applies every key except these, which need a restart: ${Object.keys(restartKeys)
   .map((key) => `\`${key}\``)
   .join(
     ', ',
-  )}. Of \`server.tls\` and \`server.admin_tls\` that holds for whether they are there; what they name is read again.
-- \`[]\` in a path is each item of a list. **required** holds where the object around it is there. \`–\` is none, unless the meaning says what then holds.
+  )}. For \`server.tls\` and \`server.admin_tls\`, only adding or removing them needs a restart; the files that they name are reloaded.
+- \`[]\` in a path stands for each item of a list. **required** applies where the enclosing object is present. \`–\` means no default, unless the meaning names one.
 `;
 
 /** The exact text of `docs/configuration.md`; a test compares the committed file with it. */
@@ -43,7 +43,7 @@ export function configPage(): string {
 
 function sectionNote({ presence, shape }: FieldShape): string {
   const form = shape.kind === 'list' ? `A list of at most ${count(shape.maxItems)}` : 'An object';
-  return `${form}${presence.kind === 'optional' ? ', or left out' : ''}.`;
+  return `${form}${presence.kind === 'optional' ? '; may be left out' : ''}.`;
 }
 
 const tableOf = (rows: readonly Row[]): string =>

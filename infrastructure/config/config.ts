@@ -55,35 +55,47 @@ import {
  */
 export const gatewayCodec = object({
   server: withDefault(serverCodec, {}, 'The listener, its bounds and the telemetry export.'),
-  database: withDefault(databaseCodec, {}, 'Where the tables are.'),
+  database: withDefault(databaseCodec, {}, 'Where the tables are stored.'),
   admin_auth: withDefault(adminAuthCodec, {}, 'How people sign in to the admin API.'),
-  mail: optional(mailCodec, 'How budget alerts are mailed; without it they are only shown.'),
-  budget_alerts: withDefault(budgetAlertsCodec, {}, 'How often budget alerts are looked for.'),
-  request_logging: withDefault(requestLoggingCodec, {}, 'What is kept of requests, and for how long.'),
+  mail: optional(mailCodec, 'How budget alerts are mailed; without it no mail is sent.'),
+  budget_alerts: withDefault(budgetAlertsCodec, {}, 'How often the gateway polls for budget alerts to mail.'),
+  request_logging: withDefault(
+    requestLoggingCodec,
+    {},
+    'What is logged of requests, and for how long it is kept.',
+  ),
   export: withDefault(exportCodec, {}, 'Object storage that request logs and the ledger are exported to.'),
-  accounting: withDefault(accountingCodec, {}, 'How the ledger treats duplicates, blocks and lost callers.'),
-  pricing: withDefault(pricingCodec, {}, 'Prices beside the bundled catalogue.'),
+  accounting: withDefault(
+    accountingCodec,
+    {},
+    'How the ledger treats duplicate request ids, blocked costs and client disconnects.',
+  ),
+  pricing: withDefault(pricingCodec, {}, 'Prices in addition to the bundled catalogue.'),
   providers: withDefault(list(providerCodec, 1000), [], 'Upstream services.'),
-  models: withDefault(list(modelCodec, 10_000), [], 'What callers may ask for, and who serves it.'),
+  models: withDefault(
+    list(modelCodec, 10_000),
+    [],
+    'Models that callers may request, and the routes that serve them.',
+  ),
   // Each server is asked when a caller opens a session with all of them.
   mcp_servers: withDefault(
     list(mcpServerCodec, 64),
     [],
     'MCP servers that callers reach through the gateway.',
   ),
-  mcp_logging: withDefault(mcpLoggingCodec, {}, 'For how long records of MCP tool calls are kept.'),
+  mcp_logging: withDefault(mcpLoggingCodec, {}, 'How long records of MCP tool calls are kept.'),
   teams: withDefault(list(teamCodec, 10_000), [], 'Owners of keys and budgets.'),
   service_accounts: withDefault(
     list(serviceAccountCodec, 10_000),
     [],
-    'Callers that are no people; their team pays.',
+    'Callers that are not people; their team pays.',
   ),
   users: withDefault(
     list(userCodec, 100_000),
     [],
     'People: owners of keys and budgets, and platform admins.',
   ),
-  api_keys: withDefault(list(apiKeyCodec, 100_000), [], 'Keys of callers that come with the file.'),
+  api_keys: withDefault(list(apiKeyCodec, 100_000), [], 'API keys that the file defines.'),
 });
 
 /** The decoded file, still with the names of the file. */

@@ -9,21 +9,21 @@ const postgresUrl = text({
 });
 
 const databaseFields = object({
-  url: optional(postgresUrl, 'PostgreSQL to use. Without it the gateway starts an embedded one.'),
+  url: optional(postgresUrl, 'URL of the PostgreSQL server. Without it the gateway starts an embedded one.'),
   read_url: optional(
     postgresUrl,
-    'A read replica of it, for reports and the lists of request logs and MCP invocations.',
+    'URL of a read replica of it, for reports and the lists of request logs and MCP invocations.',
   ),
   distribution: withDefault(
     choice(['none', 'citus']),
     'none',
-    'How the rows lie: none, in one PostgreSQL; citus, on the nodes of a Citus cluster, to any of which url leads.',
+    'Where rows are stored: none, in one PostgreSQL; citus, on the nodes of a Citus cluster, any of which url may name.',
   ),
   // A PostgreSQL server seldom allows more connections than this in total.
   max_connections: withDefault(
     integer({ min: 1, max: 1000 }),
     10,
-    'Connections of one process, to each of the two, and to each worker of a Citus cluster.',
+    'Most connections of one process to each of: url, read_url, and every worker of a Citus cluster.',
   ),
 });
 

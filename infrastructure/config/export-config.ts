@@ -4,16 +4,16 @@ import { type CloudBAuth, cloudBAuthCodec, toCloudBAuth } from './provider-auth.
 import { boolean, text, type TypeOf } from './scalar-codecs.ts';
 
 export const exportCodec = object({
-  endpoint: optional(httpUrl, 'URL of an S3-compatible storage; that of Amazon S3 in the region unless set.'),
+  endpoint: optional(httpUrl, 'URL of an S3-compatible storage; Amazon S3 in the region unless set.'),
   region: withDefault(
     text({ what: 'a region', maxLength: 64, pattern: /^[a-z0-9-]+$/ }),
     'us-east-1',
-    'Region that requests are signed for.',
+    'Region for which requests are signed.',
   ),
   path_style: withDefault(
     boolean,
     false,
-    'Whether the bucket is the first part of the path, and not of the host name.',
+    'Whether the bucket is the first part of the path instead of the host name.',
   ),
   auth: withDefault(cloudBAuthCodec, { mode: 'default_chain' }, 'Where the signing credentials come from.'),
 });

@@ -8,7 +8,7 @@ import type { SecretRule } from './shape.ts';
 export const wholeSecret: SecretRule = (residue) =>
   residue.replace(/^(bearer|basic|token)\s+/i, '').trim() !== '';
 
-const idWords = 'letters, digits and . _ : / @ -, beginning with a letter or digit';
+const idWords = 'letters, digits and . _ : / @ -, starting with a letter or digit';
 
 /** Id of a provider, team or service account. 128 characters: a readable name, and a short index key. */
 export const id: Codec<string> = text({
@@ -26,7 +26,7 @@ export const modelId: Codec<string> = text({
 
 /** A model's name at its provider. 2048 characters fit the longest resource names (ARNs) that platforms assign. */
 export const upstreamModel: Codec<string> = text({
-  what: "the model's name at the provider (printable ASCII without blanks)",
+  what: "the model's name at the provider (printable ASCII without spaces)",
   maxLength: 2048,
   pattern: /^[\x21-\x7e]+$/,
 });
@@ -123,7 +123,7 @@ export const filePath: Codec<string> = text({
 
 /** A credential that follows its scheme word in a header. It is printable, so that it cannot split the header. */
 export const bearerToken: Codec<string> = text({
-  what: 'a token (printable ASCII without blanks or line ends)',
+  what: 'a token (printable ASCII without spaces or line breaks)',
   maxLength: 8192,
   pattern: /^[\x21-\x7e]+$/,
   secret: wholeSecret,

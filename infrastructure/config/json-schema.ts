@@ -11,7 +11,7 @@ export const jsonSchemaOf = (title: string, shape: Shape): JsonObject => ({
   ...schemaOf(shape),
   $defs: {
     placeholder: {
-      description: 'The value of an environment variable, or what a file holds.',
+      description: 'The value of an environment variable, or the content of a file.',
       type: 'string',
       pattern: '\\$\\{([A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\\}',
     },

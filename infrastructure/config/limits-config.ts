@@ -9,13 +9,13 @@ const limitsCodec = refined(
   object({
     requests_per_minute: optional(
       most,
-      'Requests that are let in during a minute of the database, from :00.',
+      'Requests admitted per minute, which starts at :00 of the database clock.',
     ),
     tokens_per_minute: optional(
       most,
-      'Tokens of a minute, counted when a request ends: while it is full none is let in.',
+      'Tokens per minute, counted when a request ends; once they are used up, no request is admitted until the next minute.',
     ),
-    requests_in_flight: optional(most, 'Requests at once, over all replicas.'),
+    requests_in_flight: optional(most, 'Concurrent requests, across all replicas.'),
   }),
   (limits) =>
     Object.values(limits).every((each) => each === undefined)
@@ -28,7 +28,7 @@ const limitsCodec = refined(
       : [],
 );
 
-export const limits = optional(limitsCodec, 'Rate limits, over all replicas; absent: none.');
+export const limits = optional(limitsCodec, 'Rate limits, across all replicas; none unless set.');
 
 export const toLimits = (wire: TypeOf<typeof limitsCodec> | undefined): LimitTerms | undefined =>
   wire === undefined

@@ -5,14 +5,10 @@ import { choice, type TypeOf } from './scalar-codecs.ts';
 export const tlsCodec = object({
   cert_file: required(
     filePath,
-    'Certificate in PEM, with the chain to its issuer behind it; read again when it changes.',
+    'Certificate in PEM, followed by the chain to its issuer; reloaded when it changes.',
   ),
   key_file: required(filePath, 'Private key of the certificate in PEM, without a passphrase.'),
-  min_version: withDefault(
-    choice(['TLSv1.2', 'TLSv1.3']),
-    'TLSv1.2',
-    'Oldest version of TLS that is spoken.',
-  ),
+  min_version: withDefault(choice(['TLSv1.2', 'TLSv1.3']), 'TLSv1.2', 'Oldest accepted TLS version.'),
 });
 
 /** The certificate of a listener, and the oldest TLS version that it accepts. */

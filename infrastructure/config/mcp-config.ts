@@ -9,12 +9,12 @@ import { choice, integer, text, type TypeOf } from './scalar-codecs.ts';
 
 /** The id precedes the names of the server's tools, followed by `__`. As it has no `_`, its end is always clear. */
 const mcpServerId = text({
-  what: 'a server id: lower-case letters, digits and -, beginning with a letter or digit',
+  what: 'a server id: lower-case letters, digits and -, starting with a letter or digit',
   maxLength: 32,
   pattern: /^[a-z0-9][a-z0-9-]*$/,
 });
 
-const authCodec = tagged('mode', 'How the gateway proves who it is.', {
+const authCodec = tagged('mode', 'How the gateway authenticates itself.', {
   none: {},
   bearer: { token: required(bearerToken, 'The token, as ${NAME}.') },
   header: {
@@ -25,16 +25,16 @@ const authCodec = tagged('mode', 'How the gateway proves who it is.', {
     token_url: required(httpUrl, 'Where the gateway obtains its access token (RFC 6749, 4.4).'),
     client_id: required(
       text({ what: 'a client id (printable ASCII)', maxLength: 512, pattern: /^[\x21-\x7e]+$/ }),
-      'Client that the gateway is there.',
+      'Client id of this gateway at the token endpoint.',
     ),
-    client_secret: required(bearerToken, 'Secret of that client, as ${NAME}.'),
+    client_secret: required(bearerToken, 'Client secret, as ${NAME}.'),
     scope: optional(
       text({
-        what: 'scopes with blanks between them',
+        what: 'scopes separated by spaces',
         maxLength: 1024,
         pattern: /^[\x21\x23-\x5b\x5d-\x7e ]+$/,
       }),
-      'Scopes to ask for.',
+      'Scopes to request.',
     ),
   },
 });
@@ -51,43 +51,51 @@ const allowedOwner = text({
 });
 
 const toolPattern = text({
-  what: "a tool's name; * at its end stands for any rest",
+  what: "a tool's name; a trailing * stands for any suffix",
   maxLength: maxMcpNameChars,
   pattern: /^[^*\s]*\*?$/,
 });
 
 export const mcpServerCodec = object({
   id: required(mcpServerId, 'Name of the server in URLs, tool names and records.'),
-  display_name: optional(displayName, 'Name for people; the id unless set.'),
+  display_name: optional(displayName, 'Display name; the id unless set.'),
   url: required(httpUrl, 'The MCP endpoint of the server.'),
-  transport: withDefault(choice(['streamable_http']), 'streamable_http', 'How the server is spoken to.'),
-  auth: withDefault(authCodec, { mode: 'none' }, 'How the gateway proves who it is.'),
+  transport: withDefault(
+    choice(['streamable_http']),
+    'streamable_http',
+    'Transport over which the server is called.',
+  ),
+  auth: withDefault(authCodec, { mode: 'none' }, 'How the gateway authenticates itself.'),
   allowed_owners: withDefault(
     list(allowedOwner, 10_000),
     [everyone],
-    'Whose keys may use it: user:EMAIL, team:ID (with its members and service accounts), service_account:ID, or *.',
+    'Owners whose keys may use it: user:EMAIL, team:ID (with its members and service accounts), service_account:ID, or *.',
   ),
   allowed_tools: optional(
     list(toolPattern, 1000),
-    'Tools that may be used, by name or by its beginning and *; all of them unless set.',
+    'Tools that may be used, by name or by prefix and *; all of them unless set.',
   ),
-  denied_tools: withDefault(list(toolPattern, 1000), [], 'Tools that may not be used; they win.'),
+  denied_tools: withDefault(
+    list(toolPattern, 1000),
+    [],
+    'Tools that may not be used, even if allowed_tools names them.',
+  ),
   timeout_ms: withDefault(
     integer({ min: 1, max: 3_600_000, unit: 'ms' }),
     60_000,
-    'Longest wait for the whole answer to one request, in ms.',
+    'Timeout for the whole answer to one request, in ms.',
   ),
   max_result_bytes: withDefault(
     integer({ min: 1024, max: maxMcpRequestBytes, unit: 'bytes' }),
     1_048_576,
-    'Longest message of the server, in bytes.',
+    'Largest accepted message of the server, in bytes.',
   ),
 });
 
 export const mcpLoggingCodec = object({
   retention: optional(
     choice(invocationRetentions),
-    'Age at which the records of MCP tool calls are deleted, once a day; they stay unless it is set.',
+    'Age at which records of MCP tool calls are deleted, once a day; they are kept unless it is set.',
   ),
 });
 

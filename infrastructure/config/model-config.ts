@@ -30,26 +30,30 @@ export const routeCodec = object({
   // More than any model answers with; a larger number is a mistake.
   default_max_tokens: optional(
     integer({ min: 1, max: 10_000_000 }),
-    "Answer limit for callers who send none, on routes that speak the messages body; absent: the model's, else 8192.",
+    "Token limit for requests that set none, on routes that send messages bodies; unless set, the model's limit, or else 8192.",
   ),
   capabilities: withDefault(
     capabilitiesCodec,
     {},
-    'What the route may be used for, within what its provider can do.',
+    'What the route may serve, within what its provider supports.',
   ),
   compatibility: withDefault(compatibilityCodec, {}, 'How requests are adapted to the upstream.'),
-  extra_headers: withDefault(headers, {}, 'Headers added upstream; never authentication.'),
+  extra_headers: withDefault(
+    headers,
+    {},
+    'Headers added to upstream requests; they cannot replace authentication.',
+  ),
   extra_body: withDefault(
     jsonObject,
     {},
-    'Merged last into the upstream body: objects deeply, all else replaces.',
+    'Merged last into the upstream body: objects are merged deeply, other values are replaced.',
   ),
 });
 
 export const modelCodec = object({
   id: required(modelId, 'Name that callers send as `model`.'),
   // Only the first usable route executes; more than a hundred is a mistake of a generator.
-  routes: withDefault(list(routeCodec, 100), [], 'Ways to serve the model.'),
+  routes: withDefault(list(routeCodec, 100), [], 'Routes that serve the model.'),
   limits,
 });
 

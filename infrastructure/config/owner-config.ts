@@ -14,33 +14,33 @@ const budgetCodec = object({
     integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
     'Amount in 1/10000 USD: 10000 is one dollar. 0 with a hard limit blocks everything.',
   ),
-  hard_limit: withDefault(
-    boolean,
-    true,
-    'true refuses what would go over the amount; false only raises alerts.',
+  hard_limit: withDefault(boolean, true, 'true refuses spend over the amount; false only raises alerts.'),
+  timezone: withDefault(
+    timeZone,
+    'UTC',
+    'Stored with the budget, without effect on its windows, which are in UTC.',
   ),
-  timezone: withDefault(timeZone, 'UTC', 'Stored with the budget; windows are in UTC all the same.'),
 });
 
 const budget = optional(budgetCodec, 'Spending limit of this owner.');
 
 export const teamCodec = object({
   id: required(id, 'Id of the team.'),
-  name: optional(displayName, 'Name for people; the id unless set.'),
+  name: optional(displayName, 'Display name; the id unless set.'),
   budget,
   limits,
 });
 
 export const serviceAccountCodec = object({
   id: required(id, 'Id of the service account.'),
-  name: optional(displayName, 'Name for people; the id unless set.'),
+  name: optional(displayName, 'Display name; the id unless set.'),
   team: required(id, 'Team that pays.'),
 });
 
 export const userCodec = refined(
   object({
-    email: required(email, 'Address; tells users apart, whatever its case.'),
-    name: optional(displayName, 'Name for people; the address unless set.'),
+    email: required(email, 'E-mail address; identifies the user, whatever its case.'),
+    name: optional(displayName, 'Display name; the address unless set.'),
     role: withDefault(choice(['user', 'platform_admin']), 'user', 'platform_admin may use the admin API.'),
     request_logging_enabled: withDefault(boolean, true, 'false keeps this user out of the request logs.'),
     team: optional(id, 'Team that the user is a member of.'),
@@ -61,14 +61,14 @@ const ownerPattern = /^(user|team|service_account):(.+)$/;
 const keySecret = (residue: string): boolean => residue.replace(/^gwk_[A-Za-z0-9_-]*\.?/, '') !== '';
 
 export const apiKeyCodec = object({
-  name: required(displayName, 'Name of the key; tells the keys of the file apart.'),
+  name: required(displayName, 'Name of the key; unique within the file.'),
   owner: required(
     text({
       what: 'user:EMAIL, team:ID or service_account:ID',
       maxLength: 300,
       pattern: ownerPattern,
     }),
-    'Whose key it is: user:EMAIL, team:ID or service_account:ID.',
+    'Owner of the key: user:EMAIL, team:ID or service_account:ID.',
   ),
   value: required(
     text({

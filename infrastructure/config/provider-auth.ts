@@ -22,7 +22,7 @@ export const headerSecret = text({
   secret: wholeSecret,
 });
 
-export const compatAuthCodec = tagged('mode', 'How the gateway proves who it is.', {
+export const compatAuthCodec = tagged('mode', 'How the gateway authenticates itself.', {
   bearer: { token },
   header: {
     name: required(headerName, 'Header that carries the credential.'),
@@ -34,7 +34,7 @@ export const compatAuthCodec = tagged('mode', 'How the gateway proves who it is.
 const authHeader = withDefault(
   choice(['authorization', 'x_serverless_authorization']),
   'authorization',
-  'Header for the ID token; x_serverless_authorization leaves Authorization to the application behind it.',
+  'Header that carries the ID token; x_serverless_authorization leaves Authorization to the application behind it.',
 );
 const audience = optional(httpUrl, 'Audience of the ID token; the HTTPS origin of base_url unless set.');
 
@@ -51,7 +51,7 @@ export const cloudAAuthCodec = tagged('mode', 'Where the access token comes from
 });
 
 const awsSecret = text({
-  what: 'a credential (printable ASCII without blanks)',
+  what: 'a credential (printable ASCII without spaces)',
   maxLength: 8192,
   pattern: /^[\x21-\x7e]+$/,
   secret: wholeSecret,
@@ -62,10 +62,10 @@ export const cloudBAuthCodec = tagged('mode', 'Where the signing credentials com
   static_credentials: {
     access_key_id: required(
       text({ what: 'an access key id', maxLength: 128, pattern: /^\w+$/ }),
-      'Id of the access key.',
+      'Access key id.',
     ),
-    secret_access_key: required(awsSecret, 'Secret of the access key, as ${NAME}.'),
-    session_token: optional(awsSecret, 'Token of a temporary credential, as ${NAME}.'),
+    secret_access_key: required(awsSecret, 'Secret access key, as ${NAME}.'),
+    session_token: optional(awsSecret, 'Session token of a temporary credential, as ${NAME}.'),
   },
 });
 

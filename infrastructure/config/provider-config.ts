@@ -22,17 +22,17 @@ import { integer, text, type TypeOf } from './scalar-codecs.ts';
 const waitMs = integer({ min: 1, max: 86_400_000, unit: 'ms' });
 
 const timeoutsCodec = object({
-  connect_ms: withDefault(waitMs, 5000, 'Until the connection stands, in ms.'),
-  first_byte_ms: withDefault(waitMs, 120_000, 'Until the head of the answer, in ms.'),
-  idle_ms: withDefault(waitMs, 120_000, 'Between two pieces of the answer, in ms.'),
-  total_ms: withDefault(waitMs, 1_800_000, 'For the whole answer, in ms.'),
+  connect_ms: withDefault(waitMs, 5000, 'Until the connection is established, in ms.'),
+  first_byte_ms: withDefault(waitMs, 120_000, 'Until the response headers arrive, in ms.'),
+  idle_ms: withDefault(waitMs, 120_000, 'Between two chunks of the response, in ms.'),
+  total_ms: withDefault(waitMs, 1_800_000, 'For the whole response, in ms.'),
 });
 
 const common = {
   id: required(id, 'Name of the provider in routes.'),
   pricing_provider_id: optional(id, 'Provider id in the price catalogue; `id` unless set.'),
   default_headers: withDefault(headers, {}, 'Headers added to every request to this provider.'),
-  timeouts: withDefault(timeoutsCodec, {}, 'Longest waits, in ms.'),
+  timeouts: withDefault(timeoutsCodec, {}, 'Timeouts, in ms.'),
 };
 
 const place = text({
@@ -50,29 +50,38 @@ const projectId = text({
 const providerFields = tagged('type', 'Kind of provider.', {
   compat: {
     ...common,
-    base_url: required(httpUrl, 'URL before /chat/completions, /responses and /embeddings.'),
-    auth: withDefault(compatAuthCodec, { mode: 'none' }, 'How the gateway proves who it is.'),
+    base_url: required(
+      httpUrl,
+      'Base URL, to which /chat/completions, /responses and /embeddings are appended.',
+    ),
+    auth: withDefault(compatAuthCodec, { mode: 'none' }, 'How the gateway authenticates itself.'),
   },
   cloud_run_compat: {
     ...common,
-    base_url: required(httpUrl, 'URL before /chat/completions, /responses and /embeddings.'),
+    base_url: required(
+      httpUrl,
+      'Base URL, to which /chat/completions, /responses and /embeddings are appended.',
+    ),
     auth: withDefault(cloudRunAuthCodec, { mode: 'adc' }, 'Where the ID token comes from.'),
   },
   cloud_a_platform: {
     ...common,
-    project_id: required(projectId, 'Project that the calls are made in.'),
+    project_id: required(projectId, 'Project in which the calls are made.'),
     location: withDefault(place, 'global', 'Location of the platform.'),
     auth: withDefault(cloudAAuthCodec, { mode: 'adc' }, 'Where the access token comes from.'),
-    api_host: optional(hostOrUrl, 'Host, or URL with its scheme, for private endpoints and tests.'),
+    api_host: optional(
+      hostOrUrl,
+      'Replaces the API host, for private endpoints and tests: a host, or a URL with its scheme.',
+    ),
   },
   cloud_b_platform: {
     ...common,
-    region: required(place, 'Region of the platform; also signed.'),
+    region: required(place, 'Region of the platform; requests are signed for it.'),
     auth: withDefault(cloudBAuthCodec, { mode: 'default_chain' }, 'Where the signing credentials come from.'),
-    runtime_endpoint_url: optional(httpUrl, 'Instead of the runtime host, for private endpoints and tests.'),
+    runtime_endpoint_url: optional(httpUrl, 'Replaces the runtime host, for private endpoints and tests.'),
     endpointb_endpoint_url: optional(
       httpUrl,
-      'Instead of the endpointb host, for private endpoints and tests.',
+      'Replaces the endpointb host, for private endpoints and tests.',
     ),
   },
 } satisfies Record<ProviderKind, object>);

@@ -10,7 +10,7 @@ const compatCodec = object({
   max_tokens_field: withDefault(
     choice(['max_completion_tokens', 'max_tokens']),
     'max_completion_tokens',
-    'max_tokens renames max_completion_tokens to it.',
+    'max_tokens renames max_completion_tokens to max_tokens.',
   ),
   developer_role: withDefault(
     choice(['developer', 'system']),
@@ -20,7 +20,7 @@ const compatCodec = object({
   system_messages: withDefault(
     choice(['preserve', 'leading']),
     'preserve',
-    'leading gathers system messages in one at the front, for templates that know no other place for them.',
+    'leading merges system messages into one at the start, for templates that accept them nowhere else.',
   ),
   reasoning_effort: withDefault(
     choice(['passthrough', 'omit', 'reasoning_object']),
@@ -30,17 +30,17 @@ const compatCodec = object({
   supports_stream_usage: withDefault(
     boolean,
     false,
-    'true asks for usage in every chat stream; without usage a stream cannot be priced.',
+    'true requests usage in every chat stream; a stream without usage cannot be priced.',
   ),
   empty_tools: withDefault(
     choice(['preserve', 'omit', 'preserve_with_tool_history']),
     'preserve',
-    'What happens to an explicit empty `tools` array.',
+    'How an explicit empty `tools` array is sent.',
   ),
   cache_control: withDefault(
     boolean,
     false,
-    'true keeps cache marks in bodies that are made of messages calls: the upstream knows them.',
+    'true keeps cache marks in bodies converted from messages requests, for upstreams that understand them.',
   ),
 });
 
@@ -60,9 +60,14 @@ const routerPreferencesCodec = object({
   preferred_max_latency: optional(
     scalarOrObject(
       latencySecs,
-      object({ p50: latency('median'), p75: latency('75 %'), p90: latency('90 %'), p99: latency('99 %') }),
+      object({
+        p50: latency('median'),
+        p75: latency('75th-percentile'),
+        p90: latency('90th-percentile'),
+        p99: latency('99th-percentile'),
+      }),
     ),
-    'Preferred latency in seconds, one or per percentile; no hard limit.',
+    'Preferred latency in seconds, one number or one per percentile; not a hard limit.',
   ),
   max_price: optional(
     object({
@@ -71,7 +76,7 @@ const routerPreferencesCodec = object({
       request: price('per request'),
       image: price('per image'),
     }),
-    'Hard ceiling of prices.',
+    'Hard price ceilings.',
   ),
 });
 
@@ -85,7 +90,7 @@ const cloudACodec = object({
       }),
       100,
     ),
-    'Buckets that `gs://` media of callers may be in; [] allows none. Without it: all that the gateway may read.',
+    'Buckets from which callers may reference `gs://` media; [] allows none. Unless set: all that the gateway can read.',
   ),
 });
 
@@ -111,17 +116,17 @@ const cloudBCodec = object({
   ),
   supports_strict_tools: optional(
     boolean,
-    'For runtime_unified: whether tools may be strict; told from the model id when absent.',
+    'For runtime_unified: whether tools may be strict; unless set, the model id decides.',
   ),
   model_tier: optional(
     choice(routeTiers),
-    'Which thinking policy the model follows, where its id does not tell (profiles, ARNs). none: the model is no ' +
-      'messages family; for runtime_unified alone.',
+    'Thinking policy of the model, where its id does not reveal it (profiles, ARNs). none: not a model of the ' +
+      'messages family; only for runtime_unified.',
   ),
   effort_placement: optional(
     choice(effortPlacements),
-    'For runtime_unified: where the effort of adaptive thinking is written, inside `thinking` (default) or beside it ' +
-      'as `output_config.effort`.',
+    'For runtime_unified: where the effort of adaptive thinking is sent, inside `thinking` (default) or beside it as ' +
+      '`output_config.effort`.',
   ),
 });
 
@@ -132,8 +137,8 @@ export const compatibilityCodec = object({
     object({ provider: required(routerPreferencesCodec, 'Sent as `provider` in chat-completions bodies.') }),
     'Preferences for an aggregating router.',
   ),
-  cloud_a: optional(cloudACodec, 'What callers may refer to on platform A.'),
-  cloud_b: optional(cloudBCodec, 'How platform B is spoken to.'),
+  cloud_a: optional(cloudACodec, 'What callers may reference on platform A.'),
+  cloud_b: optional(cloudBCodec, 'How platform B is called.'),
 });
 
 /**

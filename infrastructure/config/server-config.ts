@@ -23,10 +23,10 @@ const serverFields = object({
   bind: withDefault(bindAddress, '127.0.0.1:8080', 'Address to listen on, host:port.'),
   admin_bind: optional(
     bindAddress,
-    'Address of a listener of its own for the admin API and its page, host:port; bind then answers 404 for them.',
+    'Address of a separate listener for the admin API and its page, host:port; bind then answers 404 for them.',
   ),
-  tls: optional(tlsCodec, 'The listeners speak https with this certificate; plain http unless set.'),
-  admin_tls: optional(tlsCodec, 'Another certificate for admin_bind; that of tls unless set.'),
+  tls: optional(tlsCodec, 'Certificate with which the listeners serve https; plain http unless set.'),
+  admin_tls: optional(tlsCodec, 'Separate certificate for admin_bind; that of tls unless set.'),
   public_base_url: optional(
     httpUrl,
     'URL under which people reach the admin page: links in mails, Secure cookies, the origin check of the admin API.',
@@ -36,33 +36,33 @@ const serverFields = object({
   body_max_bytes: withDefault(
     integer({ min: 1, max: 268_435_456, unit: 'bytes' }),
     33_554_432,
-    'Largest request body, in bytes; over it the answer is 413 request_too_large.',
+    'Largest request body, in bytes; a larger one gets 413 request_too_large.',
   ),
   // As many as the largest possible body has bytes, which is more than it can have values.
   body_max_values: withDefault(
     integer({ min: 1, max: 268_435_456 }),
     1_000_000,
-    'JSON values in a request body; over it the answer is 400 invalid_request.',
+    'Most JSON values in a request body; a body with more gets 400 invalid_request.',
   ),
   max_connections: withDefault(
     integer({ min: 1, max: 1_000_000 }),
     16_384,
-    'Connections at once at each address; further ones are closed as they come.',
+    'Concurrent connections at each address; further ones are closed on arrival.',
   ),
   max_in_flight: withDefault(
     integer({ min: 1, max: 1_000_000 }),
     2000,
-    'Requests at once; over it the answer is 503 overloaded with Retry-After.',
+    'Concurrent requests; further ones get 503 overloaded with Retry-After.',
   ),
   max_in_flight_per_owner: optional(
     integer({ min: 1, max: 1_000_000 }),
-    'Requests of one owner at once; over it the answer is 429 too_many_requests with Retry-After. A quarter of max_in_flight unless set.',
+    'Concurrent requests of one owner; further ones get 429 too_many_requests with Retry-After. A quarter of max_in_flight unless set.',
   ),
   // One TiB: more memory than a machine gives to one service.
   max_buffered_bytes: withDefault(
     integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
     536_870_912,
-    'Bytes held for bodies (as parsed, not as sent), whole answers, drains, payloads and unfinished events of streams; over it the answer is 503 overloaded with Retry-After.',
+    'Bytes buffered for request bodies (as parsed, not as sent), whole answers, drains, payloads and unfinished stream events; beyond it requests get 503 overloaded with Retry-After.',
   ),
   cors_origins: withDefault(
     list(origin, 256),
@@ -72,17 +72,17 @@ const serverFields = object({
   stream_keepalive_secs: withDefault(
     integer({ min: 0, max: hourSecs, unit: 'seconds' }),
     15,
-    'Silence after which a stream gets a comment (messages family: a ping event), in seconds; 0 turns it off.',
+    'Idle time after which a stream is sent a comment (messages family: a ping event), in seconds; 0 turns it off.',
   ),
   shutdown_grace_secs: withDefault(
     integer({ min: 0, max: hourSecs, unit: 'seconds' }),
     30,
-    'Time that streams in flight get after SIGTERM, in seconds.',
+    'Time that streams in flight get to finish after SIGTERM, in seconds.',
   ),
   trusted_proxies: withDefault(
     list(addressBlock, 256),
     [],
-    'Addresses or CIDR blocks of proxies whose forwarding headers are believed.',
+    'Addresses or CIDR blocks of proxies whose forwarding headers are trusted.',
   ),
   otel_endpoint: optional(
     httpUrl,
@@ -97,17 +97,17 @@ const serverFields = object({
   otel_trace_sample_ratio: withDefault(
     number({ min: 0, max: 1 }),
     1,
-    'Share of traces that are kept, parent-based; metrics are never sampled.',
+    'Share of traces that are sampled, parent-based; metrics are never sampled.',
   ),
   otel_export_interval_secs: withDefault(
     integer({ min: 1, max: hourSecs, unit: 'seconds' }),
     30,
-    'Time between two exports of metrics, in seconds.',
+    'Interval between two exports of metrics, in seconds.',
   ),
   otel_bespoke_tags: withDefault(
     list(tagKey, maxBespokeTags),
     [],
-    'Keys of bespoke caller tags that are labels of metrics, as caller_tag.KEY; service, component and env always are.',
+    'Keys of bespoke caller tags that become metric labels, as caller_tag.KEY; service, component and env always are.',
   ),
 });
 
@@ -148,7 +148,7 @@ const smtpCodec = refined(
       true,
       'Whether the connection must be upgraded to TLS before anything is sent.',
     ),
-    username: optional(text({ what: 'a user name', maxLength: 256 }), 'Login; goes with `password`.'),
+    username: optional(text({ what: 'a user name', maxLength: 256 }), 'User name; needs `password` as well.'),
     password: optional(
       text({ what: 'a password', maxLength: 1024, secret: wholeSecret }),
       'Password of `username`, as ${NAME}.',
@@ -164,18 +164,18 @@ const smtpCodec = refined(
 export const implicitTlsPort = 465;
 
 export const mailCodec = object({
-  from: required(email, 'Sender of the mails.'),
-  smtp: required(smtpCodec, 'How mails leave.'),
+  from: required(email, 'Sender address of the mails.'),
+  smtp: required(smtpCodec, 'How mails are sent.'),
 });
 
 export const budgetAlertsCodec = object({
   poll_interval_secs: withDefault(
     integer({ min: 1, max: hourSecs, unit: 'seconds' }),
     30,
-    'Time between two looks for alerts to mail, in seconds.',
+    'Interval between two polls for alerts to mail, in seconds.',
   ),
   // Each mail is claimed just before it is sent, so a large batch only makes a round longer.
-  batch_size: withDefault(integer({ min: 1, max: 1000 }), 25, 'Alerts taken in one look.'),
+  batch_size: withDefault(integer({ min: 1, max: 1000 }), 25, 'Most alerts that one poll takes.'),
 });
 
 /** The listener, its bounds and the telemetry export. */

@@ -65,7 +65,7 @@ teams: [{id: t, name: T}]`;
   it('are listed in docs/configuration.md, each with a row', () => {
     const [list = ''] = configPage()
       .split('\n')
-      .filter((line) => line.startsWith('- A reload takes up every key but these'));
+      .filter((line) => line.startsWith('- A reload applies every key except these'));
     for (const key of Object.keys(restartKeys)) {
       expect(list).toContain(`\`${key}\``);
       expect(configPage()).toContain(`\n| \`${key}\` |`);
