@@ -21,7 +21,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if hasKey $server "shutdown_grace_secs" }}{{ $server.shutdown_grace_secs | int }}{{ else }}30{{ end }}
 {{- end }}
 
-{{/* What the pods that serve and the one that migrates have in common. */}}
+{{/* Shared by the serving pods and the migration pod. */}}
 {{- define "gateway.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -54,15 +54,15 @@ envFrom:
     sizeLimit: 64Mi
 {{- end }}
 
-{{/* Where the pods that serve and the one that migrates may go. */}}
+{{/* Egress of the serving pods and the migration pod. */}}
 {{- define "gateway.egress" -}}
 - ports:
     - { port: 53, protocol: UDP }
     - { port: 53, protocol: TCP }
-# Where clouds give pods their credentials: metadata servers (80), workload identity of GKE (988), pod identity of EKS (80).
+# Where pods get cloud credentials: metadata servers (80), workload identity of GKE (988), pod identity of EKS (80).
 - to:
     - ipBlock: { cidr: 169.254.0.0/16 }
-    # The same of EKS in clusters of IPv6 alone: fd00:ec2::23, and fd00:ec2::254.
+    # The same for EKS in IPv6-only clusters: fd00:ec2::23 and fd00:ec2::254.
     - ipBlock: { cidr: "fd00:ec2::/64" }
   ports:
     - { port: 80, protocol: TCP }
