@@ -12,19 +12,19 @@ export const unsentFields: readonly UnsentFields[] = [
     fields: ['tools[] (image_generation)'],
     in: ['responses'],
     because:
-      'Platform B has no such tool, and who only offers it gets an answer without; who requires it is refused. Elsewhere it is sent.',
+      'Platform B has no such tool: a request that only offers it is answered without it, one that requires it is refused. Elsewhere it is sent.',
   },
   {
     family: 'embeddings',
     fields: ['user'],
     in: ['text_embeddings'],
-    because: 'It tells the upstream who asks, and the model nothing.',
+    because: 'It identifies the end user to the upstream; the model does not see it.',
   },
   {
     family: 'embeddings',
     fields: ['encoding_format (float)'],
     in: ['text_embeddings'],
-    because: 'Numbers are what the platform answers with.',
+    because: 'The platform always answers with numbers.',
   },
 ];
 
