@@ -90,7 +90,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'streams',
-    title: '100 streams at once, a frame each 20 ms',
+    title: '100 concurrent streams, a frame every 20 ms',
     load: streams,
     request: 'paced',
     ...perFrame,
@@ -109,7 +109,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'first-token',
-    title: 'The first token, 100 streams a second',
+    title: 'First token, 100 streams per second',
     load: { perSecond: 100, seconds: 3 },
     request: 'streamed',
     ...perRequest,
@@ -120,7 +120,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'steady',
-    title: 'Whole calls, 300 small chats a second',
+    title: 'Whole calls, 300 small chats per second',
     load: { perSecond: 300, seconds: 4 },
     request: 'small',
     ...perRequest,
@@ -132,7 +132,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'workers',
-    title: 'Two workers beside one, a small chat, 32 connections',
+    title: 'One and two workers, a small chat, 32 connections',
     load: small,
     request: 'small',
     ...perRequest,
@@ -144,7 +144,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'messages-small',
-    title: 'The same small answer in two families',
+    title: 'A small chat in two API families',
     load: small,
     request: 'small',
     ...perRequest,
@@ -152,7 +152,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'messages-100kb',
-    title: 'The same answer to 100 KB in two families',
+    title: 'A chat of 100 KB in two API families',
     load: large,
     request: '100 KB of prose',
     ...perRequest,
@@ -160,7 +160,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'messages-streams',
-    title: 'The same paced streams in two families',
+    title: 'Paced streams in two API families',
     load: streams,
     request: 'paced',
     ...perFrame,

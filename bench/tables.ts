@@ -21,10 +21,10 @@ const cpuColumns = (
   { sides: found }: ScenarioResult,
   peer: string | undefined,
 ): readonly Column[] => [
-  { head: `CPU, µs a ${unit}`, cell: ({ cpu }) => shown(cpu?.median, micros) },
+  { head: `CPU, µs per ${unit}`, cell: ({ cpu }) => shown(cpu?.median, micros) },
   { head: `× ${sides[0] ?? ''}`, cell: ({ cpu }) => shown(cpu?.ratio, times) },
   ...(found.some(({ cpu }) => cpu?.ofPeer !== undefined)
-    ? [{ head: `of ${peer ?? ''}`, cell: ({ cpu }: Figures) => shown(cpu?.ofPeer, times) }]
+    ? [{ head: `× ${peer ?? ''}`, cell: ({ cpu }: Figures) => shown(cpu?.ofPeer, times) }]
     : []),
 ];
 
@@ -38,7 +38,7 @@ const columnsOf: Readonly<
 > = {
   cpu: cpuColumns,
   database: ({ unit }) => [
-    { head: `database, µs a ${unit}`, cell: ({ database }) => shown(database?.median, micros) },
+    { head: `database, µs per ${unit}`, cell: ({ database }) => shown(database?.median, micros) },
   ],
   p50: () => timeColumns('p50', ({ p50 }) => p50),
   p99: () => timeColumns('p99', ({ p99 }) => p99),
@@ -86,7 +86,7 @@ export const memoryTable = (memory: readonly Memory[]): string =>
 /** Where and how the figures were taken, as a sentence. */
 export function conditionsLine(of: Conditions): string {
   const load = of.scale === 1 ? '' : ` of ${of.scale} times the usual load`;
-  const peer = of.peer === undefined ? '' : `, beside ${of.peer}`;
+  const peer = of.peer === undefined ? '' : `, compared with ${of.peer}`;
   return (
     `Taken on ${of.takenAt} with Node ${of.node} on ${of.processors} processors (${of.processor}), load average ` +
     `${of.loadAverage.toFixed(1)} at the start: medians of ${of.rounds} ${of.rounds === 1 ? 'round' : 'rounds'}${load}${peer}.`
