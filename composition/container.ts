@@ -177,7 +177,7 @@ function bindState(container: Container): void {
       accounts: CachedAccounts,
       catalogue: LiveCatalogue,
     ) => {
-      const { failed, worked } = failuresOf(log, 'the database state could not be followed');
+      const { failed, worked } = failuresOf(log, 'changes in the database could not be followed');
       return new StateFollower(pool, {
         freshness,
         onChange: async () => {
@@ -222,7 +222,7 @@ function bindService(container: Container): void {
   container.bind(tokens.largeBodies).toResolvedValue(
     ({ log }: Foundations, upstream: Executor) =>
       largeBodies(upstream, {
-        onFault: (error) => log.error({ error: causeOf(error) }, 'the thread for large bodies ended'),
+        onFault: (error) => log.error({ error: causeOf(error) }, 'the worker thread for large bodies exited'),
       }),
     [tokens.foundations, tokens.upstream],
   );

@@ -102,7 +102,7 @@ export async function seedCommand(args: readonly string[]): Promise<number> {
     for (const name of keptRevoked)
       terminal.err(`The key ${name} stays revoked, because an admin revoked it.`);
     for (const owner of keptInactive)
-      terminal.err(`The owner ${owner} stays inactive, because an admin has ended its activity.`);
+      terminal.err(`The owner ${owner} stays inactive, because an admin deactivated it.`);
     terminal.out(`The database matches ${path.relative('.', file)}.`);
     return 0;
   });

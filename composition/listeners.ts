@@ -64,7 +64,7 @@ export async function openListeners(
   const renewing = repeating(
     () => certificateSecs,
     renew,
-    (error) => log.error({ error: causeOf(error) }, 'the certificates could not be looked at'),
+    (error) => log.error({ error: causeOf(error) }, 'the certificates could not be checked'),
   );
   return {
     url: callers.url(),
@@ -84,10 +84,7 @@ function listenerFor(
 ): (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined) => Listener {
   const { maxConnections } = config.loaded().config.server;
   const full = atMostEach(fullMs, () =>
-    log.warn(
-      { max_connections: maxConnections },
-      'connections are refused: there are as many as there may be',
-    ),
+    log.warn({ max_connections: maxConnections }, 'connections are refused: max_connections is reached'),
   );
   return (at, served, tls) => {
     const terms = { ...at, handle: appFor(served).callback(), newId: clock.newId, maxConnections, full };

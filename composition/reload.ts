@@ -43,7 +43,7 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
     if (E.isLeft(taken)) return taken.left;
     await takenUp();
     const keys = awaitingRestart(started, taken.right.config);
-    if (keys.length > 0) log.warn({ keys }, 'keys of the configuration that have changed want a restart');
+    if (keys.length > 0) log.warn({ keys }, 'changed keys of the configuration need a restart');
     return [];
   };
   // One after the other, because the second must know the outcome of the first.
@@ -93,7 +93,7 @@ export const refuseEmpty: StartJudge = async (loaded, seed) => {
   const shrunk = loaded.saysNothing ? shrinkage(await seed.losses(seedOf(loaded))) : undefined;
   if (shrunk !== undefined)
     throw new Error(
-      `The configuration is empty, and would end ${shrunk}: --allow-shrink says that it is meant.`,
+      `The configuration is empty, and would end ${shrunk}: pass --allow-shrink if that is intended.`,
     );
 };
 
@@ -101,5 +101,5 @@ export function reportSeed(log: Log, { keptRevoked, keptInactive }: KeptByAdmins
   for (const name of keptRevoked)
     log.warn({ key: name }, 'a key of the file stays revoked, because an admin revoked it');
   for (const owner of keptInactive)
-    log.warn({ owner }, 'an owner of the file stays inactive, because an admin has ended its activity');
+    log.warn({ owner }, 'an owner of the file stays inactive, because an admin deactivated it');
 }

@@ -76,7 +76,7 @@ export async function serveCommand(
   const life = { graceMs: 0 };
   void endInTime(control, life, log);
   await privateFolder(loaded.right.config.dataDir).catch((error: Error) =>
-    log.warn({ reason: error.message }, 'the data folder could not be made, or closed to others'),
+    log.warn({ reason: error.message }, 'the data folder could not be created, or made private'),
   );
   const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);
   try {
@@ -131,7 +131,7 @@ async function endInTime(
 ): Promise<void> {
   const out = async (): Promise<never> => {
     await sleep(endMs, undefined, { ref: false });
-    log.error({}, 'the time for the end is over, and not everything could be closed');
+    log.error({}, 'the shutdown deadline has passed, and not everything could be closed');
     await Promise.race([log.flush(), sleep(200)]);
     process.exit(1);
   };
@@ -160,7 +160,10 @@ async function prepare(
     await ensureFirstAdmin(variables, url, log);
   }
   const journal = journalFolder(loaded.config.dataDir);
-  log.info({ journal }, 'what the database cannot take waits in the journal, which wants a durable disk');
+  log.info(
+    { journal },
+    'settlements that the database cannot take are kept in the journal, which needs a durable disk',
+  );
   const fault = await folderFault(journal);
   if (fault !== undefined) log.error({ journal, fault }, 'the journal cannot be written');
   await tellFewFiles(loaded.config.server, log);
@@ -175,7 +178,7 @@ async function tellFewFiles({ maxConnections, maxInFlight }: ServerConfig, log: 
   if (openFiles === undefined || openFiles > maxConnections + maxInFlight) return;
   log.warn(
     { open_files: openFiles, max_connections: maxConnections, max_in_flight: maxInFlight },
-    'a process may open fewer files than it may take connections: raise the limit (ulimit -n, LimitNOFILE), or lower server.max_connections',
+    'the limit on open files is too low for server.max_connections and server.max_in_flight: raise it (ulimit -n, LimitNOFILE), or lower server.max_connections',
   );
 }
 
@@ -190,7 +193,10 @@ async function ensureFirstAdmin(
   const { adminEmail: email, adminPassword: password } = environment(variables);
   if (email === undefined || password === undefined) {
     if (email !== undefined || password !== undefined)
-      log.warn({}, 'GATEWAY_ADMIN_EMAIL and GATEWAY_ADMIN_PASSWORD belong together: no admin was made');
+      log.warn(
+        {},
+        'GATEWAY_ADMIN_EMAIL and GATEWAY_ADMIN_PASSWORD must be set together: no admin was created',
+      );
     return;
   }
   const pool = await openPool(url, 1);
@@ -198,7 +204,7 @@ async function ensureFirstAdmin(
     const create = createFirstAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() });
     const made = await create({ email, password });
     if (E.isLeft(made)) throw new Error(`GATEWAY_ADMIN_EMAIL, GATEWAY_ADMIN_PASSWORD: ${made.left}`);
-    if (made.right) log.info({ email }, 'the first platform admin was made');
+    if (made.right) log.info({ email }, 'the first platform admin was created');
   } finally {
     await pool.end();
   }
@@ -244,7 +250,7 @@ function hangups(control: ProcessControl, log: Log): (reload: Reload) => void {
       (error: unknown) =>
         log.error(
           { error: causeOf(error), broken: brokenConstraint(error), advice: wayOutOf(error) },
-          'the configuration could not be taken up',
+          'the configuration could not be applied',
         ),
     );
   };
@@ -257,7 +263,7 @@ function hangups(control: ProcessControl, log: Log): (reload: Reload) => void {
 
 /** A bad file is refused with an error for each problem, and the old state stays. */
 function reportReload(log: Log, problems: readonly ConfigProblem[]): void {
-  if (problems.length === 0) log.info({}, 'the configuration was taken up');
+  if (problems.length === 0) log.info({}, 'the configuration was applied');
   for (const { path: at, line, message } of problems)
     log.error({ path: at, line, problem: message }, 'the configuration was refused, and the old one stays');
 }

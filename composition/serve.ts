@@ -185,7 +185,7 @@ async function end(
     lastCall: parts.ledger.lastCall,
     release: (withinMs) => closed.then(() => release(withinMs)),
   });
-  if (unsettled > 0) log.error({ in_flight: unsettled }, 'requests could not be settled before the end');
+  if (unsettled > 0) log.error({ in_flight: unsettled }, 'requests could not be settled before shutdown');
   log.info({}, 'stopped');
   return unsettled;
 }
@@ -274,5 +274,6 @@ async function lastRecovery(parts: ServiceParts, log: Log, shouldContinue: () =>
   } catch (error) {
     log.error({ error: causeOf(error) }, 'the journal could not be settled');
   }
-  if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
+  if (journal.size() > 0)
+    log.warn({ bytes: journal.size() }, 'the journal will be settled at the next start');
 }

@@ -57,7 +57,7 @@ export const processOf = (pool: DatabasePool, cluster: Cluster | undefined, log:
     : clusterProcess(cluster, (node, error) =>
         log.error(
           { node, error: causeOf(error) },
-          'a node of the database could not be told of this process',
+          'the heartbeat of this process could not be written to a node of the database',
         ),
       );
 
@@ -79,10 +79,10 @@ export const placesOf = (pool: ServicePool, cluster: Cluster | undefined): Ledge
 
 const tellWriting = (log: Log, trouble: WriteTrouble | undefined, where: object = {}): void =>
   trouble === undefined
-    ? log.info(where, 'the database takes rows again')
+    ? log.info(where, 'the database accepts writes again')
     : log.error(
         { ...where, cause: trouble },
-        'the database takes no rows: owners with a hard limit are refused',
+        'the database accepts no writes: owners with a hard limit are refused',
       );
 
 /** The options of settlement, both right after a request and from the journal. */
@@ -108,7 +108,10 @@ export const claimSeconds = (config: LiveConfig): number => {
 
 /** Reports once a second that this process is alive. */
 export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {
-  const { failed, worked } = failuresOf(log, 'the database could not be told of this process');
+  const { failed, worked } = failuresOf(
+    log,
+    'the heartbeat of this process could not be written to the database',
+  );
   return repeating(
     () => beatSecs,
     () => beat().then(worked),

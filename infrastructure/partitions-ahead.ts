@@ -20,7 +20,7 @@ export function partitionsAhead(make: () => Promise<void>, log: Log): Partitions
   const logFault = (error: unknown): void =>
     log.error(
       { error: causeOf(error), sqlstate: sqlState(error) },
-      'partitions of the request logs could not be made',
+      'partitions of the request logs could not be created',
     );
   const { stop } = repeating(() => everySecs, make, logFault);
   return { make: () => make().catch(logFault), stop };

@@ -55,7 +55,11 @@ export async function certificateOf(
     timeTold = { state: time.state, at: now() };
     const about = { section: `server.${section}`, at: time.at.toISOString() };
     if (time.state === 'soon over') log.warn(about, 'the certificate expires soon');
-    else log.error(about, `the time of the certificate is ${time.state}: clients refuse it`);
+    else
+      log.error(
+        about,
+        `the certificate ${time.state === 'over' ? 'has expired' : 'is not valid yet'}: clients refuse it`,
+      );
   };
   tellTime();
 
@@ -74,7 +78,7 @@ export async function certificateOf(
       files = found.right;
       for (const each of followers) each(files);
       timeTold = undefined;
-      log.info({ section: `server.${section}` }, 'the certificate was taken up');
+      log.info({ section: `server.${section}` }, 'the certificate was reloaded');
     },
   };
 }

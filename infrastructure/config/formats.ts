@@ -51,7 +51,7 @@ export const email: Codec<string> = text({
   refuse: (value) =>
     isEmail(value)
       ? undefined
-      : 'must not hold control characters, marks that are not seen, or capitals that become another letter',
+      : 'must not hold control characters, invisible marks, or capitals that become another letter',
 });
 
 /** URLs longer than 2048 characters break somewhere on the way. */

@@ -62,7 +62,7 @@ export const headers: Codec<HeaderMap> = codecOf('headers', shape, (input, conte
 function headerFault(name: string, value: unknown, seen: ReadonlySet<string>): string | undefined {
   if (!isHeaderName(name)) return 'is no valid header name';
   if (isFraming(name)) return 'is set by the gateway itself and cannot be configured';
-  if (seen.has(name.toLowerCase())) return 'is there twice (header names ignore case)';
+  if (seen.has(name.toLowerCase())) return 'appears twice (header names ignore case)';
   if (typeof value !== 'string') return 'must be text: a header value (put it in quotes)';
   return isHeaderValue(value) ? undefined : 'must be a valid header value, at most 8192 characters long';
 }

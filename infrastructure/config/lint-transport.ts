@@ -130,7 +130,7 @@ function plainListeners({ server }: GatewayConfig): readonly Finding[] {
       : [
           finding(
             ['server', key],
-            `is ${at.host}, which others can reach, and neither has it tls nor is public_base_url https: keys, passwords and cookies may come in the clear`,
+            `is ${at.host}, which others can reach, but it has no tls and public_base_url is not https: keys, passwords and cookies may be sent unencrypted`,
           ),
         ],
   );

@@ -35,7 +35,9 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
   const hasPrice = pricedBy(loaded.config, knowledge);
   const reaching = hardOwnersReaching(loaded.config);
   const findings = [
-    ...(loaded.saysNothing ? [finding([], 'is empty: taken up, it would end everything that is there')] : []),
+    ...(loaded.saysNothing
+      ? [finding([], 'is empty: applying it would end everything in the database')]
+      : []),
     ...routes.flatMap((each) => unpriced(each, hasPrice)),
     ...routes.flatMap((each) => overclaimed(each, knowledge)),
     ...routes.flatMap((each) => withoutStreamUsage(each, reaching)),
@@ -91,7 +93,7 @@ function unpriced(
     : [
         finding(
           [...path, 'upstream_model'],
-          `has no price for the exact pair (${pricingProviderId}, ${upstreamModel}): unpriced, never counts toward budgets`,
+          `has no price for the exact pair (${pricingProviderId}, ${upstreamModel}): its requests are unpriced and never count toward budgets`,
         ),
       ];
 }
@@ -147,7 +149,7 @@ function withoutStreamUsage(
     : [
         finding(
           path,
-          `streams bring no usage (supports_stream_usage is not true, or extra_body takes it back), so they never count, and hard budgets reach it: ${listed(owners)}`,
+          `streams report no usage (supports_stream_usage is not true, or extra_body overrides it), so they never count toward the hard budgets of owners that can call it: ${listed(owners)}`,
         ),
       ];
 }
@@ -218,7 +220,7 @@ const openToAnybody = ({ adminAuth: { oidc } }: GatewayConfig): readonly Finding
     ? [
         finding(
           ['admin_auth', 'oidc', 'create_users'],
-          'is true without allowed_email_domains: whoever has an account at the provider becomes a user here',
+          'is true without allowed_email_domains: anyone with an account at the provider becomes a user here',
         ),
       ]
     : [];
@@ -231,7 +233,7 @@ const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): rea
       : [
           finding(
             ['request_logging', 'payloads', 'redaction_paths', index],
-            `matches nothing: a path begins at the root of a payload (${payloadRoots.join(', ')}, or *), that of a field of a body with body`,
+            `matches nothing: a path starts at the root of a payload (${payloadRoots.join(', ')}, or *); one for a field of a body starts with body`,
           ),
         ],
   );

@@ -38,7 +38,7 @@ export function scheduleFault(line: string): string | undefined {
     return 'must be a cron line of 5 fields: minute hour day month weekday';
   const expanded = ranges.map((range, index) => expand(fields[index] ?? '', range));
   if (expanded.includes(undefined))
-    return 'must be a cron line: a field is no value, range, step or list within its bounds';
+    return 'must be a cron line: a field is not a value, range, step or list within its bounds';
   const [minute, hour, day, month] = expanded as [Values, Values, Values, Values];
   if (minute.length * hour.length > 1)
     return 'must not run more often than daily: give one minute and one hour';

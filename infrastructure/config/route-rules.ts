@@ -26,7 +26,10 @@ const authenticationStays: RouteRule = (route, provider, path) => {
     .filter((name) => own.includes(name.toLowerCase()) || credentialHeaders.includes(name.toLowerCase()))
     .filter((name) => name.toLowerCase() !== free)
     .map((name) =>
-      finding([...path, 'extra_headers', name], "would replace authentication: that is the provider's"),
+      finding(
+        [...path, 'extra_headers', name],
+        'would replace authentication, which belongs to the provider',
+      ),
     );
 };
 
@@ -89,8 +92,7 @@ const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }
   const at = [...path, 'compatibility', 'cloud_b'];
   if (type !== 'cloud_b_platform')
     return block === undefined ? [] : [finding(at, `is for platform B and would do nothing on ${type}`)];
-  if (block === undefined)
-    return [finding(at, 'is required: platform B is spoken to through an explicit api_style')];
+  if (block === undefined) return [finding(at, 'is required: platform B needs an explicit api_style')];
   const { needsBasePath } = apiStyles[block.api_style];
   return [
     ...(needsBasePath && block.openai_base_path === undefined
@@ -121,7 +123,7 @@ const thinkingIsWritten: RouteRule = ({ compatibility: { cloud_b: block } }, _, 
         ]
       : []),
     ...(tier === 'none' && style.endsWith('_messages')
-      ? [finding([...at, 'model_tier'], `cannot be none on ${style}, which serves the messages family alone`)]
+      ? [finding([...at, 'model_tier'], `cannot be none on ${style}, which serves only the messages family`)]
       : []),
     ...(placement !== undefined && !unified
       ? [finding([...at, 'effort_placement'], `is for runtime_unified and would do nothing on ${style}`)]

@@ -48,7 +48,7 @@ export async function readTlsFiles({
   return attempt(() => createSecureContext(files)) === undefined
     ? E.left({
         key: 'cert_file',
-        message: `${certFile} cannot be used for TLS: its chain or its key is not fit`,
+        message: `${certFile} cannot be used for TLS: its chain or its key is not usable`,
       })
     : E.right(files);
 }

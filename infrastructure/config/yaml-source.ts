@@ -125,16 +125,16 @@ const unquotedPlaceholder = 'has a placeholder without quotes between braces or 
 
 /** Messages for syntax errors, without quoting the text. */
 const syntaxMessages: Partial<Record<ErrorCode, string>> = {
-  BAD_DIRECTIVE: 'has a directive that means nothing here',
+  BAD_DIRECTIVE: 'has a directive, which is not supported here',
   BAD_DQ_ESCAPE: 'has an unknown escape in a double-quoted text: use single quotes, or \\\\ for a backslash',
-  BAD_INDENT: 'is not indented as YAML wants it, or a bracket is not closed',
+  BAD_INDENT: 'has wrong indentation, or a bracket is not closed',
   BAD_SCALAR_START: 'begins with a character that YAML reserves: put the value in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'has two keys on one line: put a value with a colon in quotes',
-  MISSING_CHAR: 'lacks a closing quote, a colon, or a blank',
+  MISSING_CHAR: 'lacks a closing quote, a colon, or a space',
   MULTIPLE_DOCS: 'holds more than one YAML document',
   NON_STRING_KEY: 'this cannot be a key',
   RESOURCE_EXHAUSTION: tooDeep,
-  TAB_AS_INDENT: 'is indented with a tab: YAML wants blanks',
+  TAB_AS_INDENT: 'is indented with a tab: YAML needs spaces',
   TAG_RESOLVE_FAILED: 'has a YAML tag: plain values only',
   UNEXPECTED_TOKEN: 'has something here that YAML does not expect',
 };

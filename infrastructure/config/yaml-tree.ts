@@ -109,7 +109,7 @@ function readAlias(alias: Alias, place: Place, reading: Reading): Json {
   reading.targets.set(alias, target);
   reading.aliasUses += 1;
   if (reading.aliasUses > maxAliasUses || reading.aliasedNodes > maxAliasedNodes)
-    return fault(alias, `anchors unfold into too much (at most ${maxAliasUses} uses in all)`, reading);
+    return fault(alias, `anchors expand into too much (at most ${maxAliasUses} uses in all)`, reading);
   return read(target, { ...place, depth: place.depth + 1, aliased: true }, reading);
 }
 

@@ -126,9 +126,9 @@ export function explain(ended: Ended, user: DatabaseUser | undefined): string {
   if (/could not look up effective user ID/.test(ended.output)) {
     const uid = user?.uid ?? process.getuid?.();
     return (
-      `PostgreSQL cannot make a database as user id ${uid}, because this system has no user of that id ` +
+      `PostgreSQL cannot create a database as user id ${uid}, because this system has no user of that id ` +
       `(no line in /etc/passwd). Start as a user that exists. ${useOwnServer}`
     );
   }
-  return `PostgreSQL could not make its database (initdb, exit code ${ended.code}): ${ended.output}`;
+  return `PostgreSQL could not create its database (initdb, exit code ${ended.code}): ${ended.output}`;
 }

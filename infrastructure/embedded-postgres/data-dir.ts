@@ -62,7 +62,7 @@ export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefin
   if (owner !== undefined && owner.uid !== self) {
     throw new Error(
       `The database in ${dir.cluster} belongs to user id ${owner.uid}, but this process has ${self}. ` +
-        `It was made by a start as another user, probably root: start as that user, or name another data folder.`,
+        `It was created by another user, probably root: start as that user, or name another data folder.`,
     );
   }
   return undefined;

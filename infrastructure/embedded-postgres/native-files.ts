@@ -143,7 +143,7 @@ async function readableCopy(
   }
   const made = await lstat(copy);
   const own = process.platform === 'win32' || (made.uid === owner && (made.mode & 0o022) === 0);
-  if (!own || !made.isDirectory()) throw new Error(`${copy} was made by somebody else: remove it`);
+  if (!own || !made.isDirectory()) throw new Error(`${copy} was created by somebody else: remove it`);
   if (!(await isComplete(pkg.root, copy))) await fillCopy(pkg.root, copy);
   return path.join(copy, 'native');
 }

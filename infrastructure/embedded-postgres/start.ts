@@ -74,7 +74,7 @@ function refuseOtherVersion(dir: DataDir, version: string, programs: NativeProgr
   if (version === programs.major) return;
   throw new Error(
     `The database in ${dir.cluster} was made by PostgreSQL ${version}, but this release brings ${programs.major}. ` +
-      `Move it with pg_dump of version ${version}, or name another data folder to begin anew.`,
+      `Move it with pg_dump of version ${version}, or name another data folder to start over.`,
   );
 }
 
@@ -108,7 +108,7 @@ async function joinOrLaunch(
       if (joined.kind === 'wrong_password') {
         if (pid === launched) await stopServer(plan, pid, log);
         throw new Error(
-          `The database in ${cluster} has another password than ${plan.dir.passwordFile} says.`,
+          `The database in ${cluster} has a different password than ${plan.dir.passwordFile} says.`,
         );
       }
       why = joined.why;

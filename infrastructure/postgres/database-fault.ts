@@ -105,7 +105,7 @@ export function brokenConnection(error: unknown): string | undefined {
 /** Says that the database is unreachable or read-only; the driver's message names neither it nor what was wanted. */
 export function lossOf(error: unknown): string | undefined {
   const onlyReads = errorChain(error).find(({ code }) => code === '25006');
-  if (onlyReads !== undefined) return `The database takes no rows: ${onlyReads.message}`;
+  if (onlyReads !== undefined) return `The database accepts no writes: ${onlyReads.message}`;
   if (error instanceof ConnectionError) return `The database cannot be reached: ${error.message}`;
   const wasLost =
     error instanceof BackendTerminatedError || error instanceof BackendTerminatedUnexpectedlyError;
@@ -130,7 +130,7 @@ export function inWords(error: unknown): string {
   const wayOut = wayOutOf(error);
   if (wayOut !== undefined) return wayOut;
   return lacksSchema(error)
-    ? `The database has not the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
+    ? `The database does not have the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
     : message;
 }
 

@@ -41,7 +41,7 @@ const spelling = 'in a password % is written %25, @ %40, # %23, / %2F and : %3A'
 function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
   const params = new URL(urls[0] ?? '').searchParams;
   if (params.get('host')?.includes(',') === true)
-    return E.left('several hosts stand before the path, with commas between');
+    return E.left('several hosts come before the path, separated by commas');
   const asked = params.get(attrsParameter) ?? 'any';
   const attrs = sessionAttrs.find((each) => each === asked);
   return attrs === undefined

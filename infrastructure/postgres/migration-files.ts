@@ -29,7 +29,7 @@ export async function readMigrations(dir: string): Promise<readonly Migration[]>
     if (Number.isNaN(version)) throw new Error(`Migration ${name} is not named like 0001_what_it_does.sql`);
     if (version !== next) {
       throw new Error(
-        `Migration ${name} should have the number ${padded(next)}: numbers have no gap and no double`,
+        `Migration ${name} should have the number ${padded(next)}: numbers have no gaps and no duplicates`,
       );
     }
     migrations.push({ version, ...(await readSql(dir, name)) });

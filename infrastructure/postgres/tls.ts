@@ -50,7 +50,7 @@ function tlsOf(url: string): Either<string, Tls | undefined> {
   const unread = [...params.keys()].find((name) => namesTls.test(name) && !parameters.includes(name));
   if (unread !== undefined) return E.left(`\`${unread}\` is not read: use \`sslmode=verify-full\``);
   if (!checks.has(mode))
-    return E.left(`sslmode must be one of ${known}: nothing else is sure of what it gets`);
+    return E.left(`sslmode must be one of ${known}: with other modes it is uncertain whether TLS is used`);
   if ((cert === undefined) !== (key === undefined)) return E.left('sslcert and sslkey go together');
   const check = checks.get(mode);
   if (check === 'signer' && (rootCert ?? systemTrust) === systemTrust)

@@ -37,7 +37,7 @@ async function askPassword(
     throw new UsageError(
       'admin create takes the password from GATEWAY_ADMIN_PASSWORD, or asks on a terminal.',
     );
-  const questions = ['The password, which is not shown:', 'The same again:'];
+  const questions = ['The password, which is not shown:', 'The password again:'];
   const [password, again] = (await askHidden(keyboard, say, questions)) ?? [];
   if (password === undefined) throw new Error('No password was given.');
   if (password !== again) throw new Error('These are two different passwords.');

@@ -8,7 +8,7 @@ interface Usage {
 export const usages = {
   quickstart: {
     calls: ['quickstart [--allow-shrink]'],
-    does: 'everything on this machine: what npm start starts',
+    does: 'run everything on this machine, as npm start does',
   },
   serve: {
     calls: ['serve [--workers N] [--no-migrate] [--no-seed] [--allow-shrink]'],
@@ -17,7 +17,7 @@ export const usages = {
   migrate: { calls: ['migrate [--check]'], does: 'apply, or report, pending migrations' },
   'check-config': {
     calls: ['check-config [FILE] [--mcp] [--database]'],
-    does: 'validate a configuration, then warn of what is probably not meant',
+    does: 'validate a configuration, and warn about settings that are probably not intended',
   },
   seed: { calls: ['seed [--allow-shrink]'], does: 'make the database match the configuration' },
   keys: {
@@ -36,7 +36,7 @@ export const usages = {
     calls: ['purge-request-logs --retention 1d|3d|7d [--dry-run]'],
     does: 'delete old request logs',
   },
-  ledger: { calls: ['ledger verify'], does: 'recompute the ledger, and name what differs' },
+  ledger: { calls: ['ledger verify'], does: 'recompute the ledger, and list the differences' },
   export: {
     calls: [
       'export --what ledger|request-logs --from DAY [--to DAY] --to-url s3://BUCKET[/PREFIX] [--format parquet|csv]',

@@ -72,7 +72,7 @@ describe('serve with GATEWAY_ADMIN_EMAIL and GATEWAY_ADMIN_PASSWORD', () => {
   }
 
   it('one of the two alone makes nobody, and says so', async () => {
-    expect(await serve({ GATEWAY_ADMIN_EMAIL: 'first@example.com' })).toContain('belong together');
+    expect(await serve({ GATEWAY_ADMIN_EMAIL: 'first@example.com' })).toContain('must be set together');
     expect(await passwords()).toEqual([]);
   });
 

@@ -156,7 +156,7 @@ users:
       `${config}:2:`,
       'providers[0].auth.token: is a secret written into the file',
       'models[0].routes[0].upstream_model: has no price for the exact pair (up, unheard-of)',
-      'models[0].routes[0]: streams bring no usage',
+      'models[0].routes[0]: streams report no usage',
       'user:a@example.com',
       'accounting.duplicate_request_ids: is allow',
       'accounting.after_block: is as_specified',

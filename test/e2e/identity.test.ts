@@ -228,7 +228,7 @@ describe('what changes while replicas run', () => {
       select gateway_touch()`);
     await first().take(config());
     for (const key of [keys.user, keys.team, keys.account]) await everywhere(key, 401);
-    const message = 'an owner of the file stays inactive, because an admin has ended its activity';
+    const message = 'an owner of the file stays inactive, because an admin deactivated it';
     for (const owner of ['user:a@example.com', 'team:platform', 'service_account:ci'])
       expect(first().log.lines).toContainEqual({ level: 'warn', fields: { owner }, message });
     await query(`

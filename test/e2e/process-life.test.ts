@@ -243,7 +243,7 @@ describe('gateway serve with one worker', () => {
 });
 
 describe('a process that may open few files', () => {
-  const fewFiles = 'a process may open fewer files than it may take connections';
+  const fewFiles = 'the limit on open files is too low for server.max_connections';
   const told = (gateway: RunningCommand) =>
     gateway
       .out()

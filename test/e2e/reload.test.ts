@@ -15,7 +15,7 @@ const database = withDatabase();
 const query = queries(database.url);
 const keys = [aKey(), aKey(), aKey()];
 const refused = 'the configuration was refused, and the old one stays';
-const takenUp = 'the configuration was taken up';
+const takenUp = 'the configuration was applied';
 let upstream: SimulatedUpstream;
 let file = '';
 let serving: RunningCommand & { readonly url: string };

@@ -77,7 +77,7 @@ describe('gateway serve --no-migrate', () => {
     expect(ended.out).toContain('the database is older than this release: run `npx gateway migrate`');
     expect(ended.out).toContain('"0011_rate_limits.sql","0012_sign_in.sql"');
     expect(ended.err).toBe(
-      'The database has not the schema of this release (relation "rate_limits" does not exist). ' +
+      'The database does not have the schema of this release (relation "rate_limits" does not exist). ' +
         'Run `npx gateway migrate`, which brings it there.\n',
     );
     await older.drop();

@@ -86,7 +86,7 @@ describe('gateway serve, while it loads', () => {
 
 describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   let serving: Serving;
-  const takenUp = 'the configuration was taken up';
+  const takenUp = 'the configuration was applied';
   const refused = 'the configuration was refused, and the old one stays';
 
   beforeAll(async () => {
@@ -129,7 +129,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   });
 
   it('says at each reload which changed keys want a restart, until the file has the old ones again', async () => {
-    const wants = 'keys of the configuration that have changed want a restart';
+    const wants = 'changed keys of the configuration need a restart';
     const server = { bind: '127.0.0.1:0', max_in_flight: 7, cors_origins: ['https://app.example.com'] };
     const before = logged(serving, takenUp).length;
     for (const [index, next] of [config({ server }), config({ server }), config()].entries()) {
@@ -337,7 +337,7 @@ describe('gateway serve --workers 2', () => {
       }),
     );
     serving.child.kill('SIGHUP');
-    await times(serving, 'the configuration was taken up', 2);
+    await times(serving, 'the configuration was applied', 2);
     for (let round = 0; round < 4; round += 1) expect(await modelIds(serving.url)).toContain('newer');
   });
 

@@ -129,8 +129,8 @@ describe.each(ways)('a database $what', ({ reason, begin, end }) => {
     expect((await ask('hard')).status).toBe(200);
     expect(gateway.log.lines.map(({ message }) => message)).toEqual(
       expect.arrayContaining([
-        'the database takes no rows: owners with a hard limit are refused',
-        'the database takes rows again',
+        'the database accepts no writes: owners with a hard limit are refused',
+        'the database accepts writes again',
       ]),
     );
   });

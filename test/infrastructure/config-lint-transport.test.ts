@@ -266,7 +266,7 @@ describe('a listener that others can reach, without an https public_base_url', (
     expect(warnings(server(bind, url))).toEqual([
       [
         'server.bind',
-        expect.stringMatching(/which others can reach, and neither has it tls nor is public_base_url https/),
+        expect.stringMatching(/which others can reach, but it has no tls and public_base_url is not https/),
       ],
     ]);
   });

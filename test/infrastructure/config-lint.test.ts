@@ -109,7 +109,8 @@ describe('a priced model missing in the catalogue', () => {
         path: 'models[0].routes[0].upstream_model',
         line: 7,
         column: 39,
-        message: 'has no price for the exact pair (priced, u): unpriced, never counts toward budgets',
+        message:
+          'has no price for the exact pair (priced, u): its requests are unpriced and never count toward budgets',
       },
     ]);
   });
@@ -164,7 +165,7 @@ describe('a hard budget on a route that yields no stream usage', () => {
       {
         path: 'models[0].routes[0]',
         line: 9,
-        message: expect.stringMatching(/hard budgets reach it: team:t$/),
+        message: expect.stringMatching(/owners that can call it: team:t$/),
       },
     ]);
   });
@@ -224,7 +225,7 @@ describe('a hard budget on a route that yields no stream usage', () => {
     (own) => {
       const route = `compatibility: {compat: {supports_stream_usage: true}}, extra_body: {stream_options: ${own}}`;
       expect(lint(base + model(`{provider: p, upstream_model: u, ${route}}`))).toMatchObject([
-        { path: 'models[0].routes[0]', message: expect.stringMatching(/^streams bring no usage/) },
+        { path: 'models[0].routes[0]', message: expect.stringMatching(/^streams report no usage/) },
       ]);
     },
   );
@@ -236,7 +237,7 @@ describe('a hard budget on a route that yields no stream usage', () => {
         `{provider: b, upstream_model: u, capabilities: {embeddings: false, responses: false, json_schema: false}, compatibility: {${compat}cloud_b: {api_style: ${style}, openai_base_path: /openai/v1}}}`,
       );
     expect(lint(providers + platform + strict + hardTeam + route(''))).toMatchObject([
-      { path: 'models[0].routes[0]', message: expect.stringMatching(/hard budgets reach it: team:t$/) },
+      { path: 'models[0].routes[0]', message: expect.stringMatching(/owners that can call it: team:t$/) },
     ]);
     const asks = route('compat: {supports_stream_usage: true}, ');
     expect(lint(providers + platform + strict + hardTeam + asks)).toEqual([]);

@@ -21,7 +21,7 @@ describe('a wrong file', () => {
     [
       'an e-mail address that no admin could enter',
       'users:\n  - email: "a\\u0007@example.com"\n',
-      [['users[0].email', 2, 12, /^must not hold control characters, marks that are not seen, or capitals/]],
+      [['users[0].email', 2, 12, /^must not hold control characters, invisible marks, or capitals/]],
     ],
     [
       'a name that turns the direction of what stands behind it',
@@ -154,7 +154,7 @@ describe('a wrong file', () => {
     [
       'a header twice',
       provider('    default_headers: {x-a: x, X-A: y}\n'),
-      [['providers[0].default_headers.X-A', 5, 36, /there twice/]],
+      [['providers[0].default_headers.X-A', 5, 36, /appears twice/]],
     ],
     [
       'a header with a line end',

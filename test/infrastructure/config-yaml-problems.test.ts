@@ -30,7 +30,7 @@ describe('YAML itself', () => {
       return `l${level}: &a${level} [${inner.join(', ')}]`;
     });
     const problems = problemsOf(levels.join('\n'));
-    expect(problems[0]!.message).toMatch(/anchors unfold into too much/);
+    expect(problems[0]!.message).toMatch(/anchors expand into too much/);
     const wide = `a: &a [${Array(20_000).fill('x').join(',')}]\nb: [${Array(100).fill('*a').join(',')}]`;
     expect(problemsOf(wide)[0]).toMatchObject({ line: 2, message: expect.stringMatching(/too much/) });
   });

@@ -167,7 +167,7 @@ describe('a URL whose password is not written as in URLs', () => {
 describe('a URL of several hosts that cannot be used', () => {
   it.each([
     ['u:secret-of-the-url@a,b/db?target_session_attrs=primary', /must be one of any, read-write, read-only/],
-    ['/db?host=a,b&password=secret-of-the-url', /several hosts stand before the path/],
+    ['/db?host=a,b&password=secret-of-the-url', /several hosts come before the path/],
     ['u:secret-of-the-url@a,/db', /a host between its commas is empty/],
     ['u:secret-of-the-url@a:99999,b/db', /is not a URL/],
     ['u:secret-of-the-url@a,b/db?sslmode=prefer', /sslmode must be one of/],

@@ -50,7 +50,7 @@ describe('the data folder', () => {
     await writeFile(file, 'short');
     await expect(start()).rejects.toThrow('does not hold 64 hexadecimal digits');
     await writeFile(file, 'f'.repeat(64));
-    await expect(start()).rejects.toThrow(`has another password than ${file} says`);
+    await expect(start()).rejects.toThrow(`has a different password than ${file} says`);
     expect(await serverPid(dataDir)).toBe(0);
     await writeFile(file, password);
     await (await start()).stop();

@@ -18,7 +18,7 @@ describe('a connection of its own', () => {
       await client.query('create table anything (at timestamptz)');
     });
     await expect(used).rejects.toThrow(
-      /^The database takes no rows: cannot execute CREATE TABLE in a read-only transaction$/,
+      /^The database accepts no writes: cannot execute CREATE TABLE in a read-only transaction$/,
     );
   });
 

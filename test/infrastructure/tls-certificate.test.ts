@@ -43,7 +43,7 @@ describe('a changed pair of files', () => {
     await certificate.look();
     await certificate.look();
     expect(shown).toEqual([`TLSv1.2 ${second.cert}`]);
-    expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
+    expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
   it('is another one when the certificate was renewed for the same key', async () => {
@@ -59,7 +59,7 @@ describe('a changed pair of files', () => {
     await write(second.cert, second.key);
     await certificate.look();
     expect(shown).toEqual([`TLSv1.2 ${second.cert}`]);
-    expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
+    expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
   it('that is not fit at two looks with a whole one between them is not told of', async () => {
@@ -67,7 +67,7 @@ describe('a changed pair of files', () => {
       await write(second.cert, key);
       await certificate.look();
     }
-    expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
+    expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
   it('that is not fit is told of once, at the second look, and again when it is another fault', async () => {
@@ -88,7 +88,7 @@ describe('a changed pair of files', () => {
       await certificate.look();
     }
     const fault = ['error', refused, expect.stringContaining('is not the key of the certificate')];
-    expect(told()).toEqual([fault, ['info', 'the certificate was taken up', undefined], fault]);
+    expect(told()).toEqual([fault, ['info', 'the certificate was reloaded', undefined], fault]);
   });
 });
 
@@ -141,7 +141,7 @@ describe('a certificate whose time ends', () => {
     now = end.getTime() + 1;
     await made?.look();
     await made?.look();
-    const over = ['error', 'the time of the certificate is over: clients refuse it', about];
+    const over = ['error', 'the certificate has expired: clients refuse it', about];
     expect(told()).toEqual([soon, over]);
     now += 24 * hour;
     await made?.look();

@@ -209,7 +209,7 @@ export const descriptors = (held: readonly number[]): Problems =>
     .map((count) => `a gateway with nothing to do holds ${count} descriptors`);
 
 /** What a gateway tells its operator when it cannot start, and ends: it is started again until it can. */
-const couldNotStart = /^The database (?:cannot be reached|was lost|takes no rows): /;
+const couldNotStart = /^The database (?:cannot be reached|was lost|accepts no writes): /;
 
 /** Lines that no fault of the world around a gateway excuses. */
 export const badLines = (lines: readonly string[]): Problems =>
