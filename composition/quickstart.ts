@@ -90,8 +90,8 @@ const refuseOfOthers: StartJudge = async (loaded, seed) => {
   const ended = endings(await seed.losses(seedOf(loaded)));
   if (ended !== undefined)
     throw new Error(
-      `The quick start has a configuration of its own, which would end ${ended} in this database. ` +
-        '`npx gateway serve` serves yours; quickstart --allow-shrink says that it is meant.',
+      `The quick start has its own configuration, which would remove ${ended} from this database. ` +
+        '`npx gateway serve` serves yours; pass --allow-shrink to quickstart if that is intended.',
     );
 };
 

@@ -41,7 +41,7 @@ export type Reload =
     };
 
 /** An empty file is still being written, or was lost: applying it would revoke every key. */
-const empty = placeless('', 'is empty: a reload never applies a file that would end everything');
+const empty = placeless('', 'is empty: a reload never applies an empty file');
 
 /** Reads and judges the file, and reconciles it into the database, so that its caller only has to swap. */
 export async function reloadWork(ask: ReloadRequest): Promise<Reload> {
@@ -66,7 +66,7 @@ export async function reloadWork(ask: ReloadRequest): Promise<Reload> {
 }
 
 const wouldEnd = (shrunk: string | undefined): ConfigProblem =>
-  placeless('', `would end ${shrunk}: if that is intended, send SIGHUP again within 10 minutes`);
+  placeless('', `would remove ${shrunk}: if that is intended, send SIGHUP again within 10 minutes`);
 
 /** The same for two files that say the same, in whatever order their objects have their keys. */
 const digestOf = (seed: Seed): string =>

@@ -93,7 +93,7 @@ export const refuseEmpty: StartJudge = async (loaded, seed) => {
   const shrunk = loaded.saysNothing ? shrinkage(await seed.losses(seedOf(loaded))) : undefined;
   if (shrunk !== undefined)
     throw new Error(
-      `The configuration is empty, and would end ${shrunk}: pass --allow-shrink if that is intended.`,
+      `The configuration is empty, and would remove ${shrunk}: pass --allow-shrink if that is intended.`,
     );
 };
 

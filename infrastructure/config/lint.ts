@@ -36,7 +36,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
   const reaching = hardOwnersReaching(loaded.config);
   const findings = [
     ...(loaded.saysNothing
-      ? [finding([], 'is empty: applying it would end everything in the database')]
+      ? [finding([], 'is empty: applying it would remove everything that earlier files configured')]
       : []),
     ...routes.flatMap((each) => unpriced(each, hasPrice)),
     ...routes.flatMap((each) => overclaimed(each, knowledge)),

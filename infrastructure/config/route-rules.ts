@@ -83,7 +83,7 @@ const bucketsAreRead: RouteRule = ({ compatibility, upstream_model }, { type }, 
   if (type !== 'cloud_a_platform') return [finding(at, `is for platform A and would do nothing on ${type}`)];
   return upstream_model.startsWith('google/')
     ? []
-    : [finding(at, 'is for google/… models, which alone read media, and would do nothing here')];
+    : [finding(at, 'is for google/… models, the only ones that read media, and would do nothing here')];
 };
 
 /** A route to platform B selects an API, and claims only the capabilities of that API. */

@@ -16,7 +16,7 @@ const tagKey = text({
   what: 'a tag key: a-z, then a-z 0-9 . _ -',
   maxLength: maxTagKeyChars,
   pattern: /^[a-z][a-z0-9._-]*$/,
-  refuse: (key) => (isUniversalTag(key) ? 'is no bespoke tag: it is a label always' : undefined),
+  refuse: (key) => (isUniversalTag(key) ? 'is not a bespoke tag: it is always a label' : undefined),
 });
 
 const serverFields = object({

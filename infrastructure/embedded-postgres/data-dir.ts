@@ -29,7 +29,7 @@ export async function openDataDir(dataDir: string): Promise<DataDir> {
   try {
     await privateFolder(dataDir);
   } catch (cause) {
-    throw new Error(`The data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause });
+    throw new Error(`The data folder ${dataDir} cannot be created: ${(cause as Error).message}`, { cause });
   }
   const root = await realpath(dataDir);
   const fault = await folderFault(root);

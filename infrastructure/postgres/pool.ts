@@ -38,7 +38,7 @@ export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> 
 export function decodedRow<A>(codec: t.Type<A, unknown>, fields: unknown): A {
   const decoded = codec.decode(fields);
   if (E.isRight(decoded)) return decoded.right;
-  throw new RowShapeError(`A row has not the declared shape: ${report(decoded.left).join('; ')}`);
+  throw new RowShapeError(`A row does not have the declared shape: ${report(decoded.left).join('; ')}`);
 }
 
 const checkRows: Interceptor = {
@@ -49,7 +49,7 @@ const checkRows: Interceptor = {
     if (result instanceof Promise) throw new TypeError('row schemas are synchronous');
     if (result.issues === undefined) return result.value;
     throw new RowShapeError(
-      `A row has not the declared shape: ${result.issues.map(({ message }) => message).join('; ')}`,
+      `A row does not have the declared shape: ${result.issues.map(({ message }) => message).join('; ')}`,
     );
   },
 };

@@ -26,11 +26,11 @@ export const usages = {
       'keys list',
       'keys revoke ID',
     ],
-    does: 'API keys: print a new one, once; list and revoke them',
+    does: 'create, list and revoke API keys; a new key is printed only once',
   },
   admin: {
     calls: ['admin create --email E'],
-    does: 'a platform admin, with the password from GATEWAY_ADMIN_PASSWORD or a prompt',
+    does: 'create a platform admin, with the password from GATEWAY_ADMIN_PASSWORD or a prompt',
   },
   'purge-request-logs': {
     calls: ['purge-request-logs --retention 1d|3d|7d [--dry-run]'],
@@ -41,14 +41,14 @@ export const usages = {
     calls: [
       'export --what ledger|request-logs --from DAY [--to DAY] --to-url s3://BUCKET[/PREFIX] [--format parquet|csv]',
     ],
-    does: 'whole UTC days to an S3-compatible storage',
+    does: 'write whole UTC days to an S3-compatible storage',
   },
-  pricing: { calls: ['pricing import FILE'], does: 'a public price list as pricing.overrides' },
+  pricing: { calls: ['pricing import FILE'], does: 'convert a public price list to pricing.overrides' },
   'simulate-upstream': {
     calls: ['simulate-upstream --port P [--host H] [--latency-ms N] [--chunk-delay-ms N]'],
-    does: 'the simulated provider on its own',
+    does: 'run the simulated provider on its own',
   },
-  '--version': { calls: ['--version'], does: 'the version of this release' },
+  '--version': { calls: ['--version'], does: 'print the version of this release' },
 } as const satisfies Readonly<Record<string, Usage>>;
 
 export type CommandName = keyof typeof usages;

@@ -38,7 +38,7 @@ describe('npm start on a database that has another configuration', () => {
 
     const refused = await runGateway(['quickstart'], env);
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain('would end 1 of 1 providers, 1 of 1 API keys in this database');
+    expect(refused.err).toContain('would remove 1 of 1 providers, 1 of 1 API keys from this database');
     expect(refused.err).toContain('--allow-shrink');
     expect(await inForce()).toEqual(before);
 

@@ -107,14 +107,14 @@ describe('SIGHUP', () => {
     await write(config(2, ['fast']));
     // To every process of the gateway at once it is one request, not a second one.
     const workers = logged(serving, 'listening').map(({ pid }) => Number(pid));
-    expect(await hangUp(refused, workers)).toContain('would end 2 of 3 models');
+    expect(await hangUp(refused, workers)).toContain('would remove 2 of 3 models');
     await sleep(1500);
     expect(await inForce()).toEqual({ ...all, keys: 2 });
     // Another file is another question.
     await write(config(0));
-    expect(await hangUp(refused)).toContain('would end 2 of 2 API keys');
+    expect(await hangUp(refused)).toContain('would remove 2 of 2 API keys');
     await write(config(2, ['fast']));
-    expect(await hangUp(refused)).toContain('would end 2 of 3 models');
+    expect(await hangUp(refused)).toContain('would remove 2 of 3 models');
     await hangUp(takenUp);
     expect(await inForce()).toEqual({ keys: 2, models: 1, providers: 1 });
   });
@@ -126,7 +126,7 @@ describe('an empty file', () => {
   it.each(['serve', 'seed'])('is refused by %s where it would end something', async (command) => {
     const { code, err } = await runGateway([command], env());
     expect(code).toBe(1);
-    expect(err).toContain('is empty, and would end 1 of 1 providers, 1 of 1 models, 2 of 2 API keys');
+    expect(err).toContain('is empty, and would remove 1 of 1 providers, 1 of 1 models, 2 of 2 API keys');
     expect(err).toContain('--allow-shrink');
     expect(await inForce()).toEqual({ keys: 2, models: 1, providers: 1 });
   });

@@ -120,7 +120,7 @@ describe('gateway', () => {
   it('says of a data folder that cannot be looked into why it cannot be used', async () => {
     const dataDir = path.join(folder, 'no-folder');
     await writeFile(dataDir, '');
-    const says = `The data folder ${dataDir} cannot be made`;
+    const says = `The data folder ${dataDir} cannot be created`;
     await failing([[['migrate', '--check'], 1, says, { GATEWAY_DATA_DIR: dataDir }]]);
   });
 });

@@ -59,7 +59,7 @@ describe('a wrong file', () => {
     [
       'a universal tag among the bespoke ones',
       'server: {otel_bespoke_tags: [tenant, env]}',
-      [['server.otel_bespoke_tags[1]', 1, 38, /is a label always/]],
+      [['server.otel_bespoke_tags[1]', 1, 38, /it is always a label/]],
     ],
     ['bind without a port', 'server: {bind: localhost}', [['server.bind', 1, 16, /host:port/]]],
     [

@@ -106,7 +106,7 @@ describe('the data folder', () => {
     const folder = await makeTestFolder('way');
     await writeFile(path.join(folder, 'file'), '');
     await expect(startEmbeddedPostgres({ dataDir: path.join(folder, 'file') })).rejects.toThrow(
-      `The data folder ${path.join(folder, 'file')} cannot be made`,
+      `The data folder ${path.join(folder, 'file')} cannot be created`,
     );
     await mkdir(path.join(folder, 'cluster'));
     await writeFile(path.join(folder, 'cluster', 'notes.txt'), '');

@@ -108,7 +108,7 @@ async function followShards(pool: ServicePool, nodeAt: (address: NodeAddress) =>
     nodeOf: (shardId: string): ClusterNode => {
       const node = nodes.get(shardId);
       if (node !== undefined) return node;
-      throw new Error(`there is no shard ${shardId} any more: run gateway migrate, and start again`);
+      throw new Error(`shard ${shardId} no longer exists: run gateway migrate, and restart`);
     },
   };
 }

@@ -87,7 +87,7 @@ export async function whyNotDistributable(client: Client): Promise<string | unde
     return 'database.url leads to a worker of the cluster that does not know its coordinator (select citus_set_coordinator_host(…))';
   return rows[0].has_coordinator
     ? undefined
-    : 'its coordinator is no node of the cluster (select citus_set_coordinator_host(…))';
+    : 'its coordinator is not a node of the cluster (select citus_set_coordinator_host(…))';
 }
 
 /** Whether the database has the Citus extension. */
