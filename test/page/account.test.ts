@@ -57,16 +57,16 @@ describe('the account page', () => {
   it('changes the password, and says at the field what is wrong with it', async () => {
     const page = await scene.open('/account');
     const fill = async (present: string, next: string, again = next) => {
-      await page.getByLabel('Present password').fill(present);
+      await page.getByLabel('Current password').fill(present);
       await page.getByLabel('New password', { exact: true }).fill(next);
       await page.getByLabel('New password again').fill(again);
       await button(page, 'Change password').click();
     };
     await fill(account.password, 'another horse battery', 'something else');
-    await page.getByText('It is not like the one above.').waitFor();
+    await page.getByText('It does not match the one above.').waitFor();
     await fill('wrong horse battery', 'another horse battery');
     await page.locator('[aria-invalid="true"]').waitFor();
-    expect(await page.getByLabel('Present password').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByLabel('Current password').getAttribute('aria-invalid')).toBe('true');
     await fill(account.password, 'password1234');
     await page
       .getByLabel('New password', { exact: true })
@@ -84,7 +84,7 @@ describe('the account page', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Password').fill(account.password);
     await clean(page);
-    await button(page, 'Go on').click();
+    await button(page, 'Continue').click();
     const secret = (await dialog.getByLabel('Secret').innerText()).trim();
     await dialog.getByLabel('Code').fill('000000');
     await button(page, 'Turn the second factor on').click();
@@ -94,13 +94,13 @@ describe('the account page', () => {
     const codes = (await dialog.getByLabel('Recovery codes').innerText()).trim().split('\n');
     expect(codes).toHaveLength(10);
     await clean(page);
-    await button(page, 'I have kept them').click();
-    await page.getByText('Logins by password ask for a code of your authenticator app.').waitFor();
+    await button(page, 'I have saved them').click();
+    await page.getByText('Password logins ask for a code from your authenticator app.').waitFor();
     await button(page, 'Remove it…').click();
     await dialog.getByLabel('Password').fill(account.password);
     await dialog.getByLabel('Code').fill(codes[0] ?? '');
     await clean(page);
     await button(page, 'Remove second factor').click();
-    await page.getByText('Whoever knows your password can log in.').waitFor();
+    await page.getByText('Anyone who knows your password can log in.').waitFor();
   });
 });

@@ -46,7 +46,7 @@ describe('the audit', () => {
     await page.waitForURL('**action=budget.set');
     await expectRows(2);
     await page.locator('.filters').getByLabel('Kind').selectOption('team');
-    await page.getByText('No change meets these filters').waitFor();
+    await page.getByText('No change matches these filters').waitFor();
     expect(searchOf(page)).toEqual({ action: 'budget.set', target_kind: 'team' });
     await page.getByRole('button', { name: 'Remove the filter Action: budget.set' }).click();
     await expectRows(1);
@@ -58,7 +58,7 @@ describe('the audit', () => {
     await page.waitForURL(`**actor_user_id=${rootId}`);
     await expectRows(2);
     await page.locator('.filters').getByLabel('From (UTC)').fill('2099-01-01T00:00');
-    await page.getByText('No change meets these filters').waitFor();
+    await page.getByText('No change matches these filters').waitFor();
     expect(searchOf(page)['from']).toBe('2099-01-01T00:00:00Z');
     await page.locator('.filters').getByLabel('From (UTC)').fill('2020-01-01T00:00');
     await page.locator('.filters').getByLabel('To (UTC)').fill('2099-01-01T12:30');
@@ -97,8 +97,8 @@ describe('the audit', () => {
     expect(await amount.locator('del').textContent()).toBe('10000');
     expect(await amount.locator('ins').textContent()).toBe('20000');
     expect(await changed.getByText('cadence').count()).toBe(0);
-    await drawer.getByText('as before').click();
-    await drawer.getByRole('region', { name: 'Fields as before' }).getByText('cadence').waitFor();
+    await drawer.getByText('unchanged').click();
+    await drawer.getByRole('region', { name: 'Unchanged fields' }).getByText('cadence').waitFor();
     expect(await axeInBothThemes(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
@@ -113,7 +113,7 @@ describe('the audit', () => {
     const link = drawer.getByRole('link', { name: 'research' });
     expect(await link.getAttribute('href')).toBe('/admin/teams?open=research');
     expect(await drawer.locator('del').count()).toBe(0);
-    await drawer.getByRole('button', { name: 'All changes of this team' }).click();
+    await drawer.getByRole('button', { name: 'All changes to this team' }).click();
     await page.waitForURL('**target_id=research');
     await scene.open(`/audit?target_id=${userId}`);
     const budget = rowsIn(page).first().getByRole('link').last();

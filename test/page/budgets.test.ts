@@ -58,7 +58,7 @@ describe('setting a budget', () => {
     expect(await axeViolations(page)).toEqual([]);
     await dialog.getByLabel('Amount in USD').fill('0.00010');
     await dialog.getByRole('button', { name: 'Save budget' }).click();
-    await page.getByText('A has 0.0001 USD for each month.').waitFor();
+    await page.getByText('A has 0.0001 USD per month.').waitFor();
     expect(await inForce('user')).toEqual([{ cadence: 'monthly', amount_10000: '1', hard_limit: true }]);
     expect((await scene.chat()).status).toBe(429);
   });
@@ -83,7 +83,7 @@ describe('setting a budget', () => {
     expect(await scene.query(`select 1 from team_budgets where team_id = 'search'`)).toEqual([]);
     await field.fill('900719925474.0991');
     await dialog.getByRole('button', { name: 'Save budget' }).click();
-    await page.getByText('Search has 900719925474.0991 USD for each month.').waitFor();
+    await page.getByText('Search has 900719925474.0991 USD per month.').waitFor();
     expect(await inForce('team')).toMatchObject([{ amount_10000: '9007199254740991' }]);
   });
 
@@ -109,7 +109,7 @@ describe('setting a budget', () => {
     await save.click();
     await row.waitFor();
     await page.getByRole('button', { name: 'Apply mine on top' }).click();
-    await page.getByText('Contested has 6 USD for each day.').waitFor();
+    await page.getByText('Contested has 6 USD per day.').waitFor();
     await page.getByRole('button', { name: 'Deactivate budget' }).click();
     await set(30_000);
     await page
@@ -135,7 +135,7 @@ describe('setting a budget', () => {
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.type('12.5');
     await page.keyboard.press('Enter');
-    await page.getByText('Platform has 12.5 USD for each week.').waitFor();
+    await page.getByText('Platform has 12.5 USD per week.').waitFor();
     const history = page.getByRole('table', { name: 'Budgets of Platform' });
     await history.getByText('12.5 USD').waitFor();
     expect(await history.getByRole('row').allTextContents()).toMatchObject([
@@ -154,7 +154,7 @@ describe('setting a budget', () => {
       .getByRole('button', { name: 'Deactivate budget' })
       .focus();
     await page.keyboard.press('Enter');
-    await page.getByText('Platform has no budget any more.').waitFor();
+    await page.getByText('Platform no longer has a budget.').waitFor();
     expect(await scene.query(`select 1 from team_budgets where team_id = 'platform' and active`)).toEqual([]);
     await page.getByRole('button', { name: 'Set a budget' }).waitFor();
   });
@@ -181,7 +181,7 @@ describe('the list of budgets', () => {
     await rowOf(page, 'Platform').waitFor({ state: 'detached' });
     expect(await rowOf(page, 'A').count()).toBe(1);
     await page.getByLabel('Name, e-mail or id').fill('nobody at all');
-    await page.getByText('No owner is like that').waitFor();
+    await page.getByText('No owner matches').waitFor();
   });
 
   it('leads from spend to its requests, and opens an owner that the address names', async () => {
@@ -193,7 +193,7 @@ describe('the list of budgets', () => {
     const drawer = page.getByRole('dialog', { name: 'Budget of A' });
     const link = await drawer.getByRole('link', { name: '0.0003 USD' }).getAttribute('href');
     expect(link).toContain(`/observability/request-logs?user_id=${id}&from=`);
-    await drawer.getByText('The same as a table').click();
+    await drawer.getByText('Show as a table').click();
     const days = drawer.getByRole('table', { name: 'Spend of A by day' }).getByRole('row');
     expect(await days.nth(1).getByRole('cell').allTextContents()).toMatchObject([
       new Date().toISOString().slice(0, 10),

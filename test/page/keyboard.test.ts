@@ -168,7 +168,7 @@ const actions: readonly Action[] = [
       await press('Save key');
       await sees('Key “desk” was changed.');
       await opens('Rotate…', /^Rotate/);
-      await press('Make a new secret');
+      await press('Create a new secret');
       await leavesSecret(person);
       await opens('Revoke…', /^Revoke/);
       await press('Revoke key');
@@ -189,7 +189,7 @@ const actions: readonly Action[] = [
       await press('What would it have blocked?');
       await page.getByRole('dialog').getByRole('table').last().waitFor();
       await press('Save budget');
-      await sees('Platform has 12.5 USD for each month.');
+      await sees('Platform has 12.5 USD per month.');
       await opens('Deactivate budget', /^Deactivate/);
       await press('Deactivate budget');
       await sees('No budget');
@@ -208,10 +208,10 @@ const actions: readonly Action[] = [
       await opens('Change the rate limit of Platform', /^Change/);
       await types('Requests per minute', '70');
       await press('Save rate limit');
-      await sees('The rate limit of Platform is changed.');
-      await opens('Take away the rate limit of Platform', /^Take/);
-      await press('Take rate limit away');
-      await sees('Platform has no rate limit any more.');
+      await sees('The rate limit of Platform was changed.');
+      await opens('Remove the rate limit of Platform', /^Remove/);
+      await press('Remove rate limit');
+      await sees('Platform no longer has a rate limit.');
     },
   },
   {
@@ -230,11 +230,11 @@ const actions: readonly Action[] = [
     at: () => '/',
     calls: ['POST /api/v1/admin/mail/test'],
     by: async ({ pressOn, press, sees }, page) => {
-      const setUp = page.locator('summary', { hasText: 'Set-up' });
+      const setUp = page.locator('summary', { hasText: 'Setup' });
       await page.getByRole('heading', { name: 'Needs attention' }).or(setUp).first().waitFor();
       if ((await setUp.count()) > 0) await pressOn(setUp);
       await press('Send a test mail to yourself');
-      await sees('The mail server took a mail');
+      await sees('The mail server accepted a mail');
     },
   },
   {
@@ -257,7 +257,7 @@ const actions: readonly Action[] = [
     at: () => '/account',
     calls: ['POST /api/v1/auth/password'],
     by: async ({ types, press, sees }) => {
-      await types('Present password', account.password);
+      await types('Current password', account.password);
       await types('New password', `${account.password} again`);
       await types('New password again', `${account.password} again`);
       await press('Change password');
@@ -276,12 +276,12 @@ const actions: readonly Action[] = [
       const password = `${account.password} again`;
       await opens('Turn it on…', 'Turn the second factor on');
       await types('Password', password);
-      await press('Go on');
+      await press('Continue');
       const secret = (await page.getByLabel('Secret').innerText()).trim();
       await types('Code', new TOTP({ secret: Secret.fromBase32(secret) }).generate());
       await press('Turn the second factor on');
       const [code = ''] = (await page.getByLabel('Recovery codes').innerText()).trim().split('\n');
-      await press('I have kept them');
+      await press('I have saved them');
       await opens('Remove it…', 'Remove the second factor?');
       await types('Password', password);
       await types('Code', code);

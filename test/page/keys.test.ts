@@ -89,7 +89,7 @@ describe('the list of keys', () => {
 
   it('says what would fill it, and what failed', async () => {
     const page = await scene.open('/keys?name=nobody-has-this');
-    await page.getByText('No keys are like that').waitFor();
+    await page.getByText('No keys match').waitFor();
     await page.route('**/api/v1/admin/api-keys?*', (route) => route.fulfill({ json: emptyList }));
     await scene.open('/keys');
     await page.getByText('npx gateway keys create').waitFor();
@@ -125,7 +125,7 @@ describe('a new key', () => {
     await page.keyboard.type('kim@');
     await page.getByRole('option', { name: 'Kim kim@example.com' }).waitFor();
     await page.keyboard.press('Enter');
-    await page.getByText('Kim pays for what is asked with it').waitFor();
+    await page.getByText('Kim pays for the requests made with it').waitFor();
     await button(page, 'Create key').focus();
     await page.keyboard.press('Enter');
     const field = page.getByLabel('API key', { exact: true });
@@ -270,8 +270,8 @@ describe('a key that is there', () => {
     const key = await makeKey();
     const page = await openKey(key);
     await button(page, 'Rotate…').click();
-    await page.getByLabel('The present secret goes on').selectOption('3600');
-    await button(page, 'Make a new secret').click();
+    await page.getByLabel('The current secret stays valid').selectOption('3600');
+    await button(page, 'Create a new secret').click();
     const secret = await page.getByLabel('API key', { exact: true }).inputValue();
     expect(secret).not.toBe(key.api_key);
     expect(await statusOf(secret)).toBe(200);

@@ -38,9 +38,9 @@ const usage = async (range: string) =>
 describe('an empty gateway', () => {
   it('has nobody on its board, and no programs, and says what would fill them', async () => {
     const page = await scene.open('/observability/leaderboard');
-    await page.getByText('Nobody has sent a request in this time').waitFor();
+    await page.getByText('Nobody sent a request in this period').waitFor();
     await scene.open('/observability/harnesses');
-    await page.getByText('No request has been logged in this time').waitFor();
+    await page.getByText('No request was logged in this period').waitFor();
   });
 });
 
@@ -105,7 +105,7 @@ describe('a gateway that was used', () => {
     const third = series[3]!;
     await told.getByText(third.bucket_start.slice(5, 16).replace('T', ' ')).waitFor();
     expect(await told.locator('dd').allTextContents()).toEqual(third.values.map(({ spend_usd: usd }) => usd));
-    await page.getByText('The same as a table').click();
+    await page.getByText('Show as a table').click();
     expect(await csvOf(page, 'Spend of the first five, as a table')).toEqual([
       `From (UTC),${users.map(({ user_name: name }) => name).join(',')}`,
       ...series.map(({ bucket_start: start, values }) =>
@@ -120,7 +120,7 @@ describe('a gateway that was used', () => {
     await page.keyboard.press('ArrowDown');
     await page.waitForURL('**range=31d');
     expect(searchOf(page)).toEqual({ range: '31d' });
-    await page.getByText('The same as a table').click();
+    await page.getByText('Show as a table').click();
     await page
       .getByText((await board('31d')).window_start.slice(0, 10))
       .first()
@@ -148,7 +148,7 @@ describe('a gateway that was used', () => {
       from,
       to,
     });
-    await page.getByText('The same as a table').click();
+    await page.getByText('Show as a table').click();
     expect(await csvOf(page, 'Requests of the first five, as a table')).toEqual([
       `From (UTC),${programs.map(({ agent_harness_label: label }) => label).join(',')}`,
       ...series.map(({ bucket_start: start, values }) =>

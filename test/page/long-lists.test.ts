@@ -52,7 +52,7 @@ describe('pages of a list of which nobody knows how long it is', () => {
        from generate_series(1, 10110) n`,
     );
     const page = await scene.open('/observability/request-logs?page=9999999');
-    await page.getByText('The list ends before this page').waitFor();
+    await page.getByText('This page is past the end of the list').waitFor();
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByText('10,101–10,110 of more than 10,000').waitFor();
     expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
@@ -73,7 +73,7 @@ describe('the models of a key', () => {
     await page.getByLabel('bulk/model-3099').check();
     await page.getByText('1 chosen').waitFor();
     await page.getByLabel('Find a model').fill('no such model');
-    await page.getByText('No model has this in its id.').waitFor();
+    await page.getByText('No model id contains this.').waitFor();
   });
 });
 
@@ -85,7 +85,7 @@ describe('pages of budgets', () => {
 
   it('beyond the end lead back to the last one, and do not say that no owner is like that', async () => {
     const page = await scene.open('/budgets?kind=team&state=set&page=40');
-    await page.getByText('The list ends before this page').waitFor();
+    await page.getByText('This page is past the end of the list').waitFor();
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByText(`101–${teams} of ${teams}`).waitFor();
   });

@@ -86,12 +86,12 @@ describe('the calls of MCP tools', () => {
       .locator('label.filter', { hasText: /^Policy/ })
       .locator('select')
       .selectOption('allowed');
-    await page.getByText('No call meets every filter').waitFor();
+    await page.getByText('No call matches all filters').waitFor();
     expect(searchOf(page)).toEqual({ status: 'policy_denied', policy_result: 'allowed' });
     await scene.open(`${root}?range=1h`);
     await count(page, 1);
     await scene.open(`${root}?request_id_sha256=${'a'.repeat(64)}`);
-    await page.getByText('No call meets every filter').waitFor();
+    await page.getByText('No call matches all filters').waitFor();
   });
 
   it('lead to their server; those at /mcp that no server was found for say so', async () => {
@@ -108,12 +108,12 @@ describe('the calls of MCP tools', () => {
     await count(page, 1);
     await rowsOf(page).getByRole('link', { name: 'Files' }).click();
     await page.waitForURL((url) => url.href.endsWith('/admin/mcp-servers?open=files'));
-    await page.getByText('There is no MCP server files in the configuration, or no longer').waitFor();
-    await page.getByRole('link', { name: 'Its calls that are kept' }).click();
+    await page.getByText('MCP server files is not in the configuration').waitFor();
+    await page.getByRole('link', { name: 'Its logged calls' }).click();
     await count(page, 1);
     await scene.open(`${root}?open=${ids['union']}`);
     const drawer = page.getByRole('dialog', { name: 'MCP call' });
-    await drawer.getByText('its caller has cancelled it').waitFor();
+    await drawer.getByText('the caller cancelled it').waitFor();
     expect(await drawer.locator('.badge').first().getAttribute('class')).toBe('badge plain');
     const row = rowsOf(page).filter({ hasText: 'r-union' });
     expect(await row.innerText()).toMatch(/timeout: cancelled[^]*\/mcp/);
@@ -141,7 +141,7 @@ describe('the calls of MCP tools', () => {
     expect(await given.locator('mark').getAttribute('title')).toContain('credential');
     const result = drawer.getByRole('region', { name: 'Result' });
     expect(await result.locator('mark').innerText()).toBe('TRUNCATED 3000 characters');
-    await drawer.getByText('Result had more than 16 KiB.').waitFor();
+    await drawer.getByText('Result was larger than 16 KiB.').waitFor();
     expect(await drawer.getByRole('link', { name: 'Its request' }).getAttribute('href')).toBe(
       `/admin/observability/request-logs/${ids['log']}`,
     );
@@ -167,7 +167,7 @@ describe('the calls of MCP tools', () => {
 
   it('say where one is not there, and what failed', async () => {
     const page = await scene.open(`${root}?open=00000000-0000-7000-8000-000000000000`);
-    await page.getByText('There is no such call, or no longer').waitFor();
+    await page.getByText('This call does not exist, or has been deleted').waitFor();
     const route = '**/api/v1/admin/observability/mcp-invocations?*';
     await page.route(route, (call) =>
       call.fulfill({ status: 500, json: { error: { message: 'It broke', code: 'internal_error' } } }),

@@ -157,9 +157,9 @@ describe('the list of MCP servers', () => {
     await page.getByText('asking…').nth(2).waitFor();
     await page.waitForTimeout(200);
     expect(held).toHaveLength(3);
-    expect(await page.getByText('not asked yet').count()).toBe(2);
+    expect(await page.getByText('not checked yet').count()).toBe(2);
     await held[0]?.fulfill({ status: 500, json: {} });
-    await page.getByText('could not be asked').waitFor();
+    await page.getByText('could not be checked').waitFor();
     await page.waitForTimeout(200);
     expect(held).toHaveLength(4);
     await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('Teams').click();
@@ -194,7 +194,7 @@ describe('the list of MCP servers', () => {
     );
     await scene.open(root);
     await page.getByText('There are no MCP servers yet').waitFor();
-    expect(await page.getByLabel('What adds an MCP server').innerText()).toContain(
+    expect(await page.getByLabel('Configuration that adds an MCP server').innerText()).toContain(
       'mcp_servers:\n  - id: files',
     );
     expect(await axeInBothThemes(page)).toEqual([]);
@@ -282,10 +282,8 @@ describe('an MCP server', () => {
 
   it('that is not in the configuration is told of, with its calls', async () => {
     const page = await scene.open(`${root}?open=gone`);
-    await page.getByText('There is no MCP server gone in the configuration, or no longer').waitFor();
-    expect(await hrefs(page, 'Its calls that are kept')).toBe(
-      '/admin/observability/mcp-invocations?server_id=gone',
-    );
+    await page.getByText('MCP server gone is not in the configuration').waitFor();
+    expect(await hrefs(page, 'Its logged calls')).toBe('/admin/observability/mcp-invocations?server_id=gone');
   });
 
   it('is connected to as the documentation says, by itself and with all others', async () => {

@@ -60,7 +60,7 @@ describe('models on the page', () => {
   it('are filtered by id, provider and state, which are in the address', async () => {
     const page = await scene.open('/models');
     await row(page, 'org/broken:1').waitFor();
-    await page.getByLabel('Whole model id').fill('fast');
+    await page.getByLabel('Full model id').fill('fast');
     await row(page, 'org/broken:1').waitFor({ state: 'detached' });
     expect(page.url()).toContain('model=fast');
     await page.getByRole('button', { name: 'Remove the filter Model: fast' }).click();
@@ -69,7 +69,7 @@ describe('models on the page', () => {
     expect(page.url()).toContain('provider=up');
     await row(page, 'org/broken:1').waitFor();
     await page.getByLabel('State').selectOption('Disabled');
-    await page.getByText('No model is like that').waitFor();
+    await page.getByText('No model matches').waitFor();
     expect(page.url()).toContain('enabled=false');
   });
 
@@ -103,14 +103,14 @@ describe('models on the page', () => {
     const page = await scene.open('/models?open=fast');
     await page.getByRole('button', { name: 'Try it: route 1, up to simulated-fast' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Try fast' });
-    await dialog.getByText('is booked on whom you choose').waitFor();
+    await dialog.getByText('is charged to the owner that you choose').waitFor();
     await dialog.getByRole('button', { name: 'Send one test request' }).press('Enter');
     await dialog.getByText('Choose who pays for it.').waitFor();
     await dialog.getByRole('combobox').first().focus();
     await page.keyboard.type('a@example');
     await dialog.getByRole('option', { name: 'A a@example.com' }).waitFor();
     await page.keyboard.press('Enter');
-    await dialog.getByText('is booked on A.').waitFor();
+    await dialog.getByText('is charged to A.').waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Send one test request' }).press('Enter');
     const result = dialog.getByRole('status', { name: 'Result' });
@@ -122,10 +122,10 @@ describe('models on the page', () => {
        join users using (user_id) where email = 'a@example.com' and api_key_id is null`,
     );
     expect(tested?.request_log_id).toBeDefined();
-    expect(await result.getByRole('link', { name: 'See its log' }).getAttribute('href')).toBe(
+    expect(await result.getByRole('link', { name: 'See its request log' }).getAttribute('href')).toBe(
       `/admin/observability/request-logs/${tested?.request_log_id}`,
     );
-    expect(await dialog.getByRole('link', { name: 'make one under Keys' }).getAttribute('href')).toBe(
+    expect(await dialog.getByRole('link', { name: 'create one under Keys' }).getAttribute('href')).toBe(
       '/admin/keys',
     );
   });

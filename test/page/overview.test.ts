@@ -30,7 +30,7 @@ const step = (name: string) => scene.page().locator('.steps > li').filter({ hasT
 describe('the overview of an empty gateway', () => {
   it('is a list of steps, each with how to do it, that are ticked off by themselves', async () => {
     const page = await scene.open('/');
-    await page.getByRole('heading', { name: 'Set-up: 2 of 6 done' }).waitFor();
+    await page.getByRole('heading', { name: 'Setup: 2 of 6 done' }).waitFor();
     await step('A key exists').getByText('done', { exact: true }).waitFor();
     await step('A model answers').getByText('to do').waitFor();
     expect(await step('A model answers').locator('pre').textContent()).toContain(
@@ -85,7 +85,7 @@ describe('the overview of a gateway that was used', () => {
     const page = await scene.open('/');
     const attention = page.getByRole('region', { name: 'Needs attention' });
     await attention.getByText('2 models without a price.').waitFor();
-    await attention.getByText('1 budget met a block.').waitFor();
+    await attention.getByText('1 budget hit its hard limit.').waitFor();
     await attention.getByText('1 route failed upstream in the last hour.').waitFor();
     const route = attention.getByRole('link', { name: 'broken at up: 1' });
     expect(filtersOf(await route.getAttribute('href'))).toMatchObject({
@@ -143,9 +143,9 @@ describe('the overview of a gateway that was used', () => {
     const budget = '/api/v1/admin/spend/budgets/teams/platform';
     expect((await scene.admin('PUT', budget, terms)).status).toBe(200);
     const page = await scene.open('/');
-    await page.getByText('2 budgets met a block.').waitFor();
+    await page.getByText('2 budgets hit their hard limit.').waitFor();
     await page.getByRole('link', { name: 'Budgets', exact: true }).last().click();
-    await page.getByRole('link', { name: '2 met a block' }).waitFor();
+    await page.getByRole('link', { name: '2 hit the hard limit' }).waitFor();
     await page.getByRole('row', { name: 'Platform' }).waitFor();
     expect(await csvOf(page, 'Budgets')).toHaveLength(3);
     expect((await scene.admin('DELETE', budget)).status).toBe(200);
@@ -209,7 +209,7 @@ describe('the overview of a gateway that was used', () => {
   it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
     const page = await scene.open('/');
     await page.getByText('The 24 hours as a table').click();
-    await page.getByText('Set-up: 4 of 6 done').click();
+    await page.getByText('Setup: 4 of 6 done').click();
     expect(await axeInBothThemes(page)).toEqual([]);
     expect(await sidewaysAt360(page)).toBe(0);
   });

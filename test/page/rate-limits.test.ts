@@ -31,8 +31,8 @@ describe('rate limits on the page', () => {
     const dialog = page.getByRole('dialog', { name: 'Set a rate limit' });
     await dialog.waitFor();
     await dialog.getByRole('button', { name: 'Save rate limit' }).press('Enter');
-    await dialog.getByText('Choose what is limited.').waitFor();
-    await dialog.getByText('A limit needs one of the three.').waitFor();
+    await dialog.getByText('Choose what to limit.').waitFor();
+    await dialog.getByText('Set at least one of the three.').waitFor();
     await dialog.getByRole('combobox').focus();
     await page.keyboard.type('platf');
     await dialog.getByRole('option', { name: 'Platform' }).waitFor();
@@ -41,7 +41,7 @@ describe('rate limits on the page', () => {
     await dialog.getByRole('button', { name: 'Choose another' }).waitFor();
     await dialog.getByLabel('Requests per minute').fill('1.5');
     await dialog.getByRole('button', { name: 'Save rate limit' }).press('Enter');
-    await dialog.getByText('Type a whole number from 1, or nothing.').waitFor();
+    await dialog.getByText('Type a whole number of at least 1, or leave it empty.').waitFor();
     await dialog.getByLabel('Requests per minute').fill('60');
     await dialog.getByLabel('Requests in flight').fill('5');
     await page.keyboard.press('Enter');
@@ -80,7 +80,7 @@ describe('rate limits on the page', () => {
     expect(await differs.getByRole('cell').allTextContents()).toEqual(['80', '70']);
     expect(await axeViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Apply mine on top' }).click();
-    await page.getByText('The rate limit of Platform is changed.').waitFor();
+    await page.getByText('The rate limit of Platform was changed.').waitFor();
     expect(await limits()).toContainEqual({
       requests_per_minute: '70',
       tokens_per_minute: null,
@@ -90,18 +90,18 @@ describe('rate limits on the page', () => {
 
   it('are taken away, also where somebody else was faster', async () => {
     const page = await scene.open('/rate-limits?kind=team');
-    await page.getByRole('button', { name: 'Take away the rate limit of Platform' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Take the rate limit of Platform away' });
+    await page.getByRole('button', { name: 'Remove the rate limit of Platform' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove the rate limit of Platform' });
     expect(await axeViolations(page)).toEqual([]);
     await scene.admin('DELETE', `${root}/teams/platform`);
-    await dialog.getByRole('button', { name: 'Take rate limit away' }).click();
+    await dialog.getByRole('button', { name: 'Remove rate limit' }).click();
     await dialog.getByRole('button', { name: 'Take theirs' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('Nothing of this kind has a rate limit').waitFor();
     await page.locator('.filters').getByRole('combobox').selectOption('Models');
-    await page.getByRole('button', { name: 'Take away the rate limit of fast' }).click();
-    await page.getByRole('button', { name: 'Take rate limit away' }).click();
-    await page.getByText('fast has no rate limit any more.').waitFor();
+    await page.getByRole('button', { name: 'Remove the rate limit of fast' }).click();
+    await page.getByRole('button', { name: 'Remove rate limit' }).click();
+    await page.getByText('fast no longer has a rate limit.').waitFor();
     expect(await scene.query(`select 1 from rate_limits where subject_kind = 'model'`)).toEqual([]);
   });
 

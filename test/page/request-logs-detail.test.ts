@@ -33,7 +33,7 @@ describe('one request', () => {
     await page.goBack();
     await page.getByRole('dialog', { name: 'Request' }).waitFor();
     await scene.open(`${root}/${id}`);
-    const links = page.getByRole('navigation', { name: 'What belongs to it' });
+    const links = page.getByRole('navigation', { name: 'Related' });
     expect(await links.getByRole('link', { name: 'Its MCP calls' }).getAttribute('href')).toBe(
       '/admin/observability/mcp-invocations?request_id=d-1',
     );
@@ -178,7 +178,7 @@ describe('one request', () => {
       [id],
     );
     const page = await scene.open(`${root}/${id}`);
-    await page.getByText('Raw JSON, as it is stored').click();
+    await page.getByText('Raw JSON, as stored').click();
     const raw = page.getByRole('region', { name: 'Request', exact: true });
     await raw.getByText('9007199254740993').waitFor();
     await raw.getByLabel('Search').fill('ROLE');
@@ -186,7 +186,7 @@ describe('one request', () => {
     expect(await raw.locator('mark.current').innerText()).toBe('role');
     await raw.getByLabel('Search').fill('nowhere to be found');
     await raw.getByText('Not found').waitFor();
-    await page.getByText('Ask it again with curl').click();
+    await page.getByText('Send it again with curl').click();
     const curl = await page.getByLabel('curl', { exact: true }).innerText();
     expect(curl).toContain(`${scene.gateway().url}/v1/chat/completions`);
     expect(curl).toContain('9007199254740993');
@@ -199,10 +199,10 @@ describe('one request', () => {
     const id = await scene.stored('d-5');
     await scene.query('delete from request_log_payloads where request_log_id = $1', [id]);
     const page = await scene.open(`${root}/${id}`);
-    await page.getByText('was kept, and has been deleted since').waitFor();
+    await page.getByText('were kept, and have been deleted since').waitFor();
     await page.getByText('capture_mode redacted_payloads; at most request 65,536 bytes').waitFor();
     await scene.open(`${root}/00000000-0000-7000-8000-000000000000`);
-    await page.getByText('There is no such request, or no longer').waitFor();
+    await page.getByText('This request does not exist, or has been deleted').waitFor();
   });
 
   it('falls back to raw JSON where a payload cannot be read', async () => {
@@ -213,7 +213,7 @@ describe('one request', () => {
       [id],
     );
     const page = await scene.open(`${root}/${id}`);
-    await page.getByText('It cannot be read as a conversation').waitFor();
+    await page.getByText('It cannot be shown as a conversation').waitFor();
     await page.getByRole('region', { name: 'Answer' }).getByText('"odd"').waitFor();
   });
 

@@ -267,7 +267,7 @@ describe('marks in a text', () => {
       { kind: 'truncated', text: '[TRUNCATED 40 characters]', reason: expect.stringContaining('byte limit') },
     ]);
     expect(markedParts('[TRUNCATED: nested too deeply]')[0]).toMatchObject({
-      reason: expect.stringContaining('deeper'),
+      reason: expect.stringContaining('deeply'),
     });
     expect(markedParts('[REDACTION] [TRUNCATED')).toEqual([
       { kind: 'words', text: '[REDACTION] [TRUNCATED' },

@@ -138,7 +138,7 @@ describe('the list of requests', () => {
     const page = await scene.open(`${root}?in_ledger=true`);
     await count(page, 3);
     const facts = page.locator('.facts');
-    expect(await facts.innerText()).toContain('what is not logged is in the reports alone');
+    expect(await facts.innerText()).toContain('requests that are not logged appear only in the reports');
     await page.getByRole('combobox', { name: 'Failed' }).selectOption('Failed');
     await page.getByRole('button', { name: 'Remove the filter In the ledger: yes' }).click();
     await count(page, 1);
@@ -164,7 +164,9 @@ describe('the list of requests', () => {
     await page.getByRole('button', { name: 'Last day' }).click();
     await count(page, 4);
     await page.getByRole('button', { name: 'Custom' }).click();
-    await page.getByLabel('To (UTC)').fill(new Date(Date.now() - 3_600_000).toISOString().slice(0, 19));
+    await page
+      .getByLabel('To (UTC, exclusive)')
+      .fill(new Date(Date.now() - 3_600_000).toISOString().slice(0, 19));
     await count(page, 1);
     expect(searchOf(page)['to']).toMatch(/Z$/);
     await page.getByRole('button', { name: 'All', exact: true }).click();
@@ -192,7 +194,7 @@ describe('the list of requests', () => {
     await count(page, 2);
     expect(searchOf(page)).toEqual({ not_model_key: 'thinker', not_status_code: '502' });
     expect(await axeViolations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Turn round Model is not: thinker' }).press('Enter');
+    await page.getByRole('button', { name: 'Invert Model is not: thinker' }).press('Enter');
     await count(page, 1);
     expect(searchOf(page)).toEqual({ model_key: 'thinker', not_status_code: '502' });
     await page.getByRole('button', { name: 'Remove the filter Model: thinker' }).click();
@@ -244,7 +246,7 @@ describe('the list of requests', () => {
 
   it('says what would fill it, and what failed', async () => {
     const page = await scene.open(`${root}?model_key=none`);
-    await page.getByText('No request meets every filter').waitFor();
+    await page.getByText('No request matches all filters').waitFor();
     await page.route(listRoute, (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'It broke', code: 'internal_error' } } }),
     );
@@ -280,7 +282,7 @@ describe('the list of requests', () => {
 describe('the live tail', () => {
   it('shows what comes, waits while somebody is about to read, and can be paused', async () => {
     const page = await scene.open(`${root}?service=tail`);
-    await page.getByText('No request meets every filter').waitFor();
+    await page.getByText('No request matches all filters').waitFor();
     const come = (id: string) =>
       scene.ask(
         '/v1/chat/completions',

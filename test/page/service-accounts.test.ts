@@ -29,7 +29,7 @@ describe('service accounts', () => {
     expect(filtersOf(page)).toEqual({ name: 'listed', team_id: 'search', active: 'true' });
     expect(await page.getByRole('row', { name: 'listed-2' }).innerText()).toMatch(/Search[\s\S]*active/);
     await filter('State').selectOption('false');
-    await page.getByText('No service accounts are like that').waitFor();
+    await page.getByText('No service accounts match').waitFor();
   });
 
   it('are created for a team that was searched for; an id that is taken is wrong at its field', async () => {
@@ -56,7 +56,7 @@ describe('service accounts', () => {
     await button(page, 'Change…').click();
     await button(page, 'Choose another').click();
     await page.getByRole('option', { name: 'Search search' }).click();
-    await page.getByText('What is asked from now on counts for Search').waitFor();
+    await page.getByText('new requests count for Search').waitFor();
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await scene.admin('PATCH', `${root}/mover`, { name: 'Theirs' });
     await button(page, 'Save service account').click();

@@ -34,7 +34,7 @@ describe('the frame of every page', () => {
     const page = await scene.open('/');
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -85,9 +85,12 @@ describe('the frame of every page', () => {
   it('has a menu that gets the focus back from the dialog that it opened', async () => {
     const page = await scene.open('/');
     await page.locator('summary', { hasText: account.email }).click();
-    const help = page.getByRole('button', { name: 'Keyboard' });
+    const help = page.getByRole('button', { name: 'Keyboard shortcuts' });
     await help.click();
-    await page.getByRole('dialog', { name: 'Keyboard' }).getByRole('button', { name: 'Close' }).click();
+    await page
+      .getByRole('dialog', { name: 'Keyboard shortcuts' })
+      .getByRole('button', { name: 'Close' })
+      .click();
     expect(await help.and(page.locator(':focus')).count()).toBe(1);
   });
 

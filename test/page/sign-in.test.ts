@@ -91,10 +91,10 @@ describe('with a second factor', () => {
       await logIn(page);
       await button(page, 'Turn it on…').click();
       await page.getByRole('dialog').getByLabel('Password').fill(account.password);
-      await button(page, 'Go on').click();
+      await button(page, 'Continue').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
       const totp = new TOTP({ secret: Secret.fromBase32(secret) });
-      const code = page.getByRole('img', { name: 'QR image to scan' });
+      const code = page.getByRole('img', { name: 'QR code to scan' });
       const uri = await page.getByRole('link', { name: 'Open it in an app' }).getAttribute('href');
       expect(URI.parse(uri ?? '').secret.base32).toBe(secret);
       expect(await scannedText(code)).toBe(uri);
@@ -105,7 +105,7 @@ describe('with a second factor', () => {
       await page.getByLabel('Code').fill(totp.generate({ timestamp: enrolledAt }));
       await button(page, 'Turn the second factor on').click();
       const recovery = (await page.getByLabel('Recovery codes').innerText()).trim().split('\n');
-      await button(page, 'I have kept them').click();
+      await button(page, 'I have saved them').click();
       const other = await scene.stranger();
       await other.goto(`${publicUrl}/admin/account`);
       await other.getByLabel('E-mail').fill(account.email);
@@ -142,11 +142,11 @@ describe('with a second factor', () => {
       await page.getByRole('heading', { name: 'A second factor is required' }).waitFor();
       expect(await axeViolations(page)).toEqual([]);
       await page.getByLabel('Password').fill(account.password);
-      await button(page, 'Go on').click();
+      await button(page, 'Continue').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
       await page.getByLabel('Code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
       await button(page, 'Turn the second factor on').click();
-      await button(page, 'I have kept them').click();
+      await button(page, 'I have saved them').click();
       await page.getByRole('heading', { name: 'Keys' }).waitFor();
     });
     await scene.query('delete from user_second_factors');
@@ -177,7 +177,7 @@ describe('at the identity provider', () => {
       expect(pathOf(page)).toBe('/admin');
     });
     await someone('?sign_in_error=%3Cb%3ECall%20me%3C/b%3E', async (page) => {
-      await page.getByRole('alert').getByText('The login at your organisation did not succeed.').waitFor();
+      await page.getByRole('alert').getByText('Login through your organisation failed.').waitFor();
       expect(await page.locator('body').innerText()).not.toContain('Call me');
     });
   });
@@ -186,7 +186,7 @@ describe('at the identity provider', () => {
     signsIn('visitor@example.com');
     await someone('/people', async (page) => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
-      await page.getByText('visitor@example.com, who is no platform admin').waitFor();
+      await page.getByText('visitor@example.com, who is not a platform admin').waitFor();
       expect(await axeViolations(page)).toEqual([]);
       expect(await page.content()).not.toContain('a@example.com');
       await button(page, 'Log out').click();

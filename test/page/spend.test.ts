@@ -52,7 +52,7 @@ const texts = (cut: Cut) => [...cut.values, cut.rest].map(({ spend_usd: usd }) =
 describe('the spend of an empty gateway', () => {
   it('says what would fill it', async () => {
     const page = await scene.open('/spend');
-    await page.getByText('Nothing was spent in this time').waitFor();
+    await page.getByText('Nothing was spent in this period').waitFor();
     await page.getByText('No budget is set').waitFor();
     expect(await axeInBothThemes(page)).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe('the spend of a gateway that was used', () => {
       ...texts(found[1]!.owners),
       found[1]?.spend_usd,
     ]);
-    await page.getByText('The same as a table').click();
+    await page.getByText('Show as a table').click();
     const lines = await csvOf(page, 'Spend per day by owner, as a table');
     expect(lines).toEqual([
       `Day (UTC),${owners.map(({ owner_name: name }) => name).join(',')},All other owners,Together`,
@@ -144,7 +144,7 @@ describe('the spend of a gateway that was used', () => {
     const { totals } = await report('?days=30&owner_kind=team');
     await page.getByText(`${totals.spend_usd} USD in`).waitFor();
     const { chart_models: models, days: found } = await days('?days=30&owner_kind=team');
-    await page.getByText('The same as a table').click();
+    await page.getByText('Show as a table').click();
     expect(await csvOf(page, 'Spend per day by model, as a table')).toEqual([
       `Day (UTC),${models.map(({ model_key: key }) => key).join(',')},All other models,Together`,
       ...found.map((day) => [day.day, ...texts(day.models), day.spend_usd].join(',')),
@@ -176,7 +176,7 @@ describe('the spend of a gateway that was used', () => {
   it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
     const page = await scene.open('/spend?owner_kind=team');
     await page.locator('.recharts-bar-rectangle').first().waitFor();
-    await page.getByText('The same as a table').click();
+    await page.getByText('Show as a table').click();
     expect(await axeInBothThemes(page)).toEqual([]);
     expect(await sidewaysAt360(page)).toBe(0);
   });

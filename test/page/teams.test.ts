@@ -84,7 +84,7 @@ describe('a team', () => {
     expect(await roleOf('crew')).toBe('owner');
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Remove Kim from the team').click();
-    await page.getByText('Kim is no member any more, at once.').waitFor();
+    await page.getByText('Kim stops being a member at once.').waitFor();
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Remove member').click();
     await page.getByText('Nobody is a member yet.').waitFor();

@@ -30,7 +30,10 @@ describe('the set-up of mails', () => {
     const send = step.getByRole('button', { name: 'Send a test mail to yourself' });
     await send.focus();
     await page.keyboard.press('Enter');
-    await step.getByRole('status').getByText(`The mail server took a mail to ${account.email}.`).waitFor();
+    await step
+      .getByRole('status')
+      .getByText(`The mail server accepted a mail to ${account.email}.`)
+      .waitFor();
     expect(server.mails.map(({ to }) => to)).toEqual([[account.email]]);
     isFull = true;
     await page.keyboard.press('Enter');

@@ -37,7 +37,7 @@ describe('without a network', () => {
     await dialog.waitFor();
     await page.context().setOffline(true);
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
-    await dialog.getByRole('alert').getByText('Whether this was done is not known').waitFor();
+    await dialog.getByRole('alert').getByText('It is not known whether the change was made').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const isRead = page.waitForResponse((answer) => answer.url().endsWith(id));
     await page.context().setOffline(false);
@@ -58,7 +58,9 @@ describe('without a network', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).fill('lost');
     await dialog.getByRole('button', { name: 'Create key' }).click();
-    await dialog.getByText('Whether this was done is not known: look before you do it again.').waitFor();
+    await dialog
+      .getByText('It is not known whether the change was made: check before you try again.')
+      .waitFor();
     await page.unroute(calls);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('row', { name: 'lost' }).waitFor();
@@ -88,7 +90,7 @@ describe('a filter of the address that there is not', () => {
     expect(await page.locator('main tbody tr').count()).toBe(0);
     await scene.open('/keys?constructor=foo');
     await page.getByRole('row', { name: 'laptop' }).waitFor();
-    expect(await page.getByRole('list', { name: 'Filters in force' }).count()).toBe(0);
+    expect(await page.getByRole('list', { name: 'Active filters' }).count()).toBe(0);
   });
 });
 
@@ -105,14 +107,14 @@ describe('an answer that comes late', () => {
       await route.continue();
     });
     await page.locator('.filters').getByLabel('Status').selectOption('revoked');
-    await page.getByText('Waiting for Keys; what stands here is from before…').waitFor();
-    await page.getByText('reading again…').waitFor();
+    await page.getByText('Waiting for Keys; showing earlier data…').waitFor();
+    await page.getByText('refreshing…').waitFor();
     const list = page.getByRole('region', { name: 'Keys, scrolls' });
     expect(await list.getAttribute('aria-busy')).toBe('true');
     await page.getByRole('button', { name: 'CSV', disabled: true }).waitFor();
     answer();
     await page.getByRole('row', { name: 'laptop' }).waitFor({ state: 'detached' });
-    expect(await page.getByText('what stands here is from before').count()).toBe(0);
+    expect(await page.getByText('showing earlier data').count()).toBe(0);
     await page.unrouteAll({ behavior: 'wait' });
   });
 
@@ -130,13 +132,13 @@ describe('an answer that comes late', () => {
       await route.continue();
     });
     await page.getByLabel('Days').selectOption('30');
-    await page.getByText('Waiting for the spend; what stands here is from before…').waitFor();
-    await page.getByText('Waiting for the spend of each day; what stands here is from before…').waitFor();
+    await page.getByText('Waiting for the spend; showing earlier data…').waitFor();
+    await page.getByText('Waiting for the spend of each day; showing earlier data…').waitFor();
     answer();
     const first = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
     await page.getByText(`from ${first}`).waitFor();
     // Its two parts come one after the other.
-    await page.getByText('what stands here is from before').first().waitFor({ state: 'detached' });
+    await page.getByText('showing earlier data').first().waitFor({ state: 'detached' });
     await page.unrouteAll({ behavior: 'wait' });
   });
 });
@@ -148,7 +150,7 @@ describe('a page beyond the end of a list', () => {
     ['/audit', 'Audit'],
   ])('does not say of %s that there is nothing, and leads back to its last page', async (path, caption) => {
     const page = await scene.open(`${path}?page=40`);
-    await page.getByText('The list ends before this page').waitFor();
+    await page.getByText('This page is past the end of the list').waitFor();
     await page.getByRole('button', { name: 'Next', disabled: true }).waitFor();
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByRole('table', { name: caption }).waitFor();

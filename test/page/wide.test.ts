@@ -71,7 +71,7 @@ describe('a name of 126 letters', () => {
     const page = await scene.open(`/people?open=${person}`);
     await page.getByRole('button', { name: 'Deactivate…' }).click();
     await page.getByRole('button', { name: 'Deactivate', exact: true }).click();
-    await page.locator('.notice').getByText('is not active any more').waitFor();
+    await page.locator('.notice').getByText('is no longer active').waitFor();
     expect(await sidewaysOf(page, '.notice')).toBe(0);
     await scene.admin('PATCH', `/api/v1/admin/users/${person}`, { active: true });
   });

@@ -97,6 +97,6 @@ function parsed(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
-    throw new ApiError({ status: 0, code: 'unreadable', message: 'The answer broke off in the middle.' });
+    throw new ApiError({ status: 0, code: 'unreadable', message: 'The answer was cut off in the middle.' });
   }
 }

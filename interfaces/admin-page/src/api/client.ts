@@ -28,7 +28,7 @@ api.use({
   onError: ({ request, error }) => {
     if (isAborted(error)) return undefined;
     return unreachable(
-      `The gateway cannot be reached.${request.method === 'GET' ? '' : ' Whether this was done is not known: look before you do it again.'}`,
+      `The gateway cannot be reached.${request.method === 'GET' ? '' : ' It is not known whether the change was made: check before you try again.'}`,
     );
   },
 });
@@ -72,7 +72,7 @@ interface Answer<D> {
 export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
   const answer = await call.catch((cause: unknown) => {
     if (isAborted(cause) || cause instanceof ApiError) throw cause;
-    throw unreachable('What came back is no answer of the gateway.');
+    throw unreachable('The response did not come from the gateway.');
   });
   if (answer.data !== undefined) return answer.data.data;
   throw errorOf(answer.error, answer.response);

@@ -33,7 +33,7 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
         Your account
       </Link>
       <button type="button" className="menu-item" onClick={onHelp}>
-        Keyboard
+        Keyboard shortcuts
       </button>
       <button type="button" className="menu-item" onClick={() => logout.mutate()} disabled={logout.isPending}>
         Log out

@@ -27,12 +27,12 @@ export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
     return (
       <div className="stack">
         <p>
-          Keep these recovery codes where your telephone is not. Each logs you in once; they are not shown
-          again.
+          Keep these recovery codes somewhere other than on your phone. Each works for one login; they are not
+          shown again.
         </p>
         <Copyable text={confirm.data.recovery_codes.join('\n')} label="Recovery codes" block />
         <button type="button" className="button primary" onClick={onDone}>
-          I have kept them
+          I have saved them
         </button>
       </div>
     );
@@ -40,7 +40,7 @@ export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
     <form className="stack" onSubmit={submit}>
       {begin.data === undefined ? (
         <>
-          <p>Logins will ask for a code of an authenticator app beside your password.</p>
+          <p>Logins will ask for a code from an authenticator app as well as your password.</p>
           <TextField
             label="Password"
             type="password"
@@ -54,10 +54,11 @@ export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
       ) : (
         <>
           <p>
-            Scan this with your authenticator app, or add the secret to it; then type the code that it shows.
+            Scan this with your authenticator app, or enter the secret there; then type the code that the app
+            shows.
           </p>
           <Suspense fallback={<div className="qr-code" />}>
-            <QrCode text={begin.data.otpauth_uri} label="QR image to scan" />
+            <QrCode text={begin.data.otpauth_uri} label="QR code to scan" />
           </Suspense>
           <Copyable text={begin.data.secret} label="Secret" block />
           <p>
@@ -75,7 +76,7 @@ export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
         </>
       )}
       <button type="submit" className="button primary" disabled={begin.isPending || confirm.isPending}>
-        {begin.data === undefined ? 'Go on' : 'Turn the second factor on'}
+        {begin.data === undefined ? 'Continue' : 'Turn the second factor on'}
       </button>
     </form>
   );

@@ -2,14 +2,14 @@ import { Dialog } from '../ui/dialog.tsx';
 
 const keys: readonly (readonly [keys: readonly string[], act: string])[] = [
   [['/', 'Ctrl K'], 'Search'],
-  [['↑', '↓', 'Home', 'End'], 'Walk through a list, once it has the focus'],
+  [['↑', '↓', 'Home', 'End'], 'Move through a list that has focus'],
   [['Enter'], 'Open the row'],
-  [['Esc'], 'Close what is open'],
-  [['?'], 'These keys'],
+  [['Esc'], 'Close the open dialog or panel'],
+  [['?'], 'Show these shortcuts'],
 ];
 
 export const HelpDialog = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog title="Keyboard" onClose={onClose}>
+  <Dialog title="Keyboard shortcuts" onClose={onClose}>
     <dl className="pairs">
       {keys.map(([pressed, act]) => (
         <div key={act}>

@@ -66,7 +66,7 @@ export function Login({
           {wantsCode ? (
             <TextField
               label="Code"
-              hint="Six digits of your authenticator app, or a recovery code."
+              hint="Six digits from your authenticator app, or a recovery code."
               autoComplete="one-time-code"
               value={code}
               onChange={setCode}
@@ -127,7 +127,7 @@ function ProviderLink({
         Log in with {name}
         {keepsPage ? ' (new tab)' : ''}
       </a>
-      {keepsPage ? <p className="muted">Come back to this tab when you have logged in there.</p> : null}
+      {keepsPage ? <p className="muted">Come back to this tab after you have logged in there.</p> : null}
     </>
   );
 }

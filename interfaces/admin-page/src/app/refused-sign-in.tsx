@@ -3,16 +3,15 @@ export const refusalName = 'sign_in_error';
 
 /** What a person can do about each error. Anybody can write the address, so none of its text is shown. */
 const sentences: Readonly<Record<string, string>> = {
-  invalid_credentials:
-    'Your organisation did not sign you in, or you have no access here. Ask an admin of it.',
+  invalid_credentials: 'Your organisation did not sign you in, or you have no access here. Ask your admin.',
   invalid_request:
-    'That login took too long, was begun in another browser, or was finished already. Begin again.',
-  not_supported: 'Logging in at your organisation is not set up any more.',
-  overloaded: 'Too many logins are under way. Try again in some minutes.',
+    'That login took too long, was started in another browser, or was already completed. Start again.',
+  not_supported: 'Login through your organisation is no longer set up.',
+  overloaded: 'Too many logins are in progress. Try again in a few minutes.',
   sign_in_unavailable: 'Your organisation’s login cannot be reached at the moment. Try again soon.',
   store_unavailable: 'The gateway’s database cannot be reached at the moment. Try again soon.',
 };
-const otherwise = 'The login at your organisation did not succeed. Try again.';
+const otherwise = 'Login through your organisation failed. Try again.';
 
 /** Why a login at the identity provider failed. */
 export function RefusedSignIn() {

@@ -9,8 +9,8 @@ const root = createRootRoute({
   validateSearch: (search: Record<string, unknown>): Filters =>
     Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)])),
   notFoundComponent: () => (
-    <Empty title="There is no such page">
-      <p>The rail has all of them.</p>
+    <Empty title="Page not found">
+      <p>The navigation lists all pages.</p>
     </Empty>
   ),
   errorComponent: ({ error }) => (

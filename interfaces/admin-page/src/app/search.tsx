@@ -45,11 +45,11 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
 }
 
 function statusOf(text: string, { groups, isPending, error }: ReturnType<typeof useSearch<Hit>>): string {
-  if (text.trim() === '') return 'Arrows choose, Enter opens, Esc closes.';
+  if (text.trim() === '') return 'Arrow keys select, Enter opens, Esc closes.';
   if (error !== null) return '';
   if (isPending) return 'Searching…';
   const found = groups.reduce((sum, { choices }) => sum + choices.length, 0);
   return found === 0
-    ? 'Nothing has this id or name. A request id is found when it is whole.'
+    ? 'Nothing has this id or name. Request ids are found only when complete.'
     : `${found} found`;
 }

@@ -56,7 +56,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
       {children}
       {isLost ? (
         <Dialog title="Your session has ended" onClose={undefined}>
-          <p>What you have typed is still here. Log in again and go on.</p>
+          <p>What you typed is still here. Log in again to continue.</p>
           {mustEnrol(session.error) ? (
             <EnrolSecondFactor onDone={again} />
           ) : (
@@ -95,9 +95,9 @@ function Unknown({ error, again }: { readonly error: Error; readonly again: () =
 function NotAnAdmin({ email }: { readonly email: string }) {
   const logout = useLogout();
   return (
-    <LoginFrame title="Nothing to see for you here">
+    <LoginFrame title="You do not have access">
       <p>
-        You are logged in as {email}, who is no platform admin. Ask an admin for the role, or log in as
+        You are logged in as {email}, who is not a platform admin. Ask an admin for the role, or log in as
         somebody else.
       </p>
       <ErrorLine error={logout.error} />

@@ -14,7 +14,7 @@ export function Shell() {
   return (
     <div className="shell">
       <a className="skip" href="#page">
-        Skip to the page
+        Skip to the content
       </a>
       <Rail />
       <header className="top">

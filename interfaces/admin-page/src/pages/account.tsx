@@ -18,7 +18,7 @@ export function Page() {
   // Each call extends the session, so the end known since the login is outdated.
   useEffect(() => void client.invalidateQueries({ queryKey: ['session'] }), [client]);
   return (
-    <Frame title="Your account" facts="How you log in, and what acts in your name.">
+    <Frame title="Your account" facts="How you log in, and the API tokens that act in your name.">
       <dl className="pairs">
         <Pair name="Logged in as">
           <Link to="/people" search={{ open: userId }}>
@@ -32,7 +32,7 @@ export function Page() {
       </dl>
       {methods.data?.password === false ? (
         <p className="muted">
-          Logins by password are turned off: the identity provider looks after password and second factor.
+          Password login is turned off: the identity provider manages your password and second factor.
         </p>
       ) : (
         <>

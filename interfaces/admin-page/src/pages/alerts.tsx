@@ -68,8 +68,8 @@ export function Page() {
       facts={
         alerts.data === undefined ? undefined : (
           <>
-            <Total of={alerts} one="alert" many="alerts" />. One is made when 20 % or less of a budget is
-            left, once in a window.
+            <Total of={alerts} one="alert" many="alerts" />. One is created when 20 % or less of a budget is
+            left, once per window.
           </>
         )
       }
@@ -83,7 +83,7 @@ export function Page() {
         openKey={open}
         empty={
           <Empty title="No budget has come near its amount">
-            <p>An alert is made, and mails are sent, when 20 % or less of a budget is left.</p>
+            <p>An alert is created, and mails are sent, when 20 % or less of a budget is left.</p>
           </Empty>
         }
       />

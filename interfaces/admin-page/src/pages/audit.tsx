@@ -143,10 +143,12 @@ export function Page() {
               empty={
                 Object.keys(ask).length === 0 ? (
                   <Empty title="Nothing has been changed yet">
-                    <p>Each change over this page, the admin API or the command line leaves an event here.</p>
+                    <p>
+                      Each change made through this page, the admin API or the command line is recorded here.
+                    </p>
                   </Empty>
                 ) : (
-                  <Empty title="No change meets these filters" />
+                  <Empty title="No change matches these filters" />
                 )
               }
             />

@@ -23,7 +23,7 @@ const states = {
   set: { label: 'With a budget', holds: ({ budget }: Owner) => budget !== null },
   none: { label: 'Without a budget', holds: ({ budget }: Owner) => budget === null },
   near: { label: '80 % spent or more', holds: isNear },
-  blocked: { label: 'Met a block', holds: wasBlocked },
+  blocked: { label: 'Hit the hard limit', holds: wasBlocked },
 } as const;
 
 const isState = (name: string): name is keyof typeof states => Object.hasOwn(states, name);
@@ -142,7 +142,7 @@ function Facts({ owners }: { readonly owners: readonly Owner[] }) {
       </Link>
       ,{' '}
       <Link to="/budgets" search={{ state: 'blocked' }}>
-        {counted('blocked')} met a block
+        {counted('blocked')} hit the hard limit
       </Link>
       .
     </>
@@ -151,13 +151,13 @@ function Facts({ owners }: { readonly owners: readonly Owner[] }) {
 
 const NoOwners = ({ isFiltered }: { readonly isFiltered: boolean }) =>
   isFiltered ? (
-    <Empty title="No owner is like that">
-      <p>Take a filter away.</p>
+    <Empty title="No owner matches">
+      <p>Remove a filter.</p>
     </Empty>
   ) : (
-    <Empty title="There is nobody yet">
+    <Empty title="There are no owners yet">
       <p>
-        Budgets are of people and teams. Make one under <Link to="/people">People</Link> or{' '}
+        Budgets belong to people and teams. Create a person or team under <Link to="/people">People</Link> or{' '}
         <Link to="/teams">Teams</Link>, or in the configuration file:
       </p>
       <pre>

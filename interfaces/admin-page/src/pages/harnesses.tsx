@@ -37,7 +37,7 @@ export function Page() {
           <>
             The programs that sent requests from <Time at={data.window_start} /> to{' '}
             <Time at={data.window_end} /> (UTC), as they name themselves. Counted from the request logs that
-            are left
+            are still kept
             <LogsSince at={data.logs_since} />.
           </>
         )
@@ -47,7 +47,7 @@ export function Page() {
       <Loaded query={found} what="the harnesses">
         {(data) =>
           data.leaders.length === 0 ? (
-            <Empty title="No request has been logged in this time">
+            <Empty title="No request was logged in this period">
               <p>
                 Point an agent at the gateway: its <code>User-Agent</code> says which one it is.
               </p>

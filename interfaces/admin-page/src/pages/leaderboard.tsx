@@ -37,7 +37,7 @@ export function Page() {
         data === undefined ? undefined : (
           <>
             The people with the highest spend from <Time at={data.window_start} /> to{' '}
-            <Time at={data.window_end} /> (UTC). Averages of tools are of the request logs that are left
+            <Time at={data.window_end} /> (UTC). Tool averages are from the request logs that are still kept
             <LogsSince at={data.logs_since} />.
           </>
         )
@@ -47,7 +47,7 @@ export function Page() {
       <Loaded query={found} what="the leaderboard">
         {(data) =>
           data.leaders.length === 0 ? (
-            <Empty title="Nobody has sent a request in this time">
+            <Empty title="Nobody sent a request in this period">
               <p>A request with a person's key puts the person on the board.</p>
             </Empty>
           ) : (

@@ -120,7 +120,11 @@ function InvocationOf({ id }: { readonly id: string }) {
     queryFn: ({ signal }) => loadInvocation(id, signal),
   });
   return (
-    <Loaded query={found} what="the call" gone={<Empty title="There is no such call, or no longer" />}>
+    <Loaded
+      query={found}
+      what="the call"
+      gone={<Empty title="This call does not exist, or has been deleted" />}
+    >
       {(call) => <InvocationDetail call={call} />}
     </Loaded>
   );
@@ -135,7 +139,7 @@ const NoCalls = ({
 }) => {
   if (requestId !== undefined)
     return (
-      <Empty title="This request has no MCP calls that meet every filter">
+      <Empty title="This request has no MCP calls that match all filters">
         <p>
           <Link to="/observability/request-logs" search={{ request_id: requestId }}>
             The request itself
@@ -144,14 +148,14 @@ const NoCalls = ({
       </Empty>
     );
   return isFiltered ? (
-    <Empty title="No call meets every filter">
-      <p>Take a filter away above, or choose a longer time.</p>
+    <Empty title="No call matches all filters">
+      <p>Remove a filter above, or choose a longer time range.</p>
     </Empty>
   ) : (
     <Empty title="No MCP tool has been called yet">
       <p>
-        Calls of tools that go through the gateway stand here, whatever came of them. Which servers there are,
-        and how clients reach them, is under <Link to="/mcp-servers">MCP servers</Link>.
+        Tool calls that go through the gateway are listed here, whatever their outcome. For the servers, and
+        how clients reach them, see <Link to="/mcp-servers">MCP servers</Link>.
       </p>
     </Empty>
   );

@@ -84,7 +84,7 @@ function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   const isAsking = asking > 0;
   return (
     <button type="button" className="button" onClick={() => void (isAsking || ask(0, () => true))}>
-      {isAsking ? 'Asking the servers…' : 'Check again'}
+      {isAsking ? 'Checking the servers…' : 'Check again'}
     </button>
   );
 }
@@ -98,12 +98,10 @@ const firstServer = `mcp_servers:
 const NoServers = () => (
   <Empty title="There are no MCP servers yet">
     <p>
-      Agents reach them through the gateway, with the key that they have for models. Add the first one to the
-      configuration file:
+      Agents reach them through the gateway, with the same key that they use for models. Add the first one to
+      the configuration file:
     </p>
-    <Copyable block label="What adds an MCP server" text={firstServer} />
-    <p className="muted">
-      A reload of the gateway (SIGHUP) takes it up; the lines after id and url may be left out.
-    </p>
+    <Copyable block label="Configuration that adds an MCP server" text={firstServer} />
+    <p className="muted">Reload the gateway (SIGHUP) to apply it; the lines after id and url are optional.</p>
   </Empty>
 );

@@ -29,7 +29,7 @@ export function Page() {
   return (
     <Frame
       title="Models"
-      facts="Models, routes and providers are changed in the configuration file; what is shown is in force now."
+      facts="Models, routes and providers are changed in the configuration file; this page shows what is in force now."
     >
       <Tabs
         label="What is listed"
@@ -75,7 +75,7 @@ function Models({
   return (
     <>
       <div className="filters">
-        <TextFilter name="model" label="Whole model id" isWide />
+        <TextFilter name="model" label="Full model id" isWide />
         <ChoiceFilter
           name="provider"
           label="Provider"
@@ -106,11 +106,11 @@ function Models({
 
 const NoModels = ({ isFiltered }: { readonly isFiltered: boolean }) =>
   isFiltered ? (
-    <Empty title="No model is like that">
-      <p>Take a filter away. The id of a model has to be whole; the search finds parts of it.</p>
+    <Empty title="No model matches">
+      <p>Remove a filter. The model id must be complete; the search finds parts of it.</p>
     </Empty>
   ) : (
-    <Empty title="There is no model">
+    <Empty title="There are no models">
       <p>Add one to the configuration file:</p>
       <pre>{'models:\n  - { id: fast, routes: [{ provider: up, upstream_model: some-model }] }'}</pre>
     </Empty>

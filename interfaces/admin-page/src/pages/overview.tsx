@@ -53,7 +53,7 @@ function Facts({ of }: { readonly of: Overview }) {
         {budgets.above_80_percent} of {budgets.total} budgets
       </Link>{' '}
       at 80 % or above
-      {budgets.blocked === 0 ? '' : `, ${budgets.blocked} met a block`}.
+      {budgets.blocked === 0 ? '' : `, ${budgets.blocked} hit the hard limit`}.
     </>
   );
 }

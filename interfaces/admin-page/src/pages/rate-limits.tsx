@@ -56,8 +56,8 @@ export function Page() {
       facts={
         limits.data === undefined ? null : (
           <>
-            <Total of={limits} one="limit" many="limits" />, {full} of those shown full at this moment. Bars
-            say what is taken now; a request comes under all limits that are its own.
+            <Total of={limits} one="limit" many="limits" />, {full} of those shown full right now. Bars show
+            the current use; a request counts against every limit that applies to it.
           </>
         )
       }
@@ -192,10 +192,10 @@ const columnsWith = (act: (act: Act) => void): readonly Column<Limit>[] => [
         <button
           type="button"
           className="button link"
-          aria-label={`Take away the rate limit of ${nameOf(limit)}`}
+          aria-label={`Remove the rate limit of ${nameOf(limit)}`}
           onClick={() => act({ kind: 'remove', limit })}
         >
-          Take away
+          Remove
         </button>
       </span>
     ),

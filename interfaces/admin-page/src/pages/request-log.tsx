@@ -16,7 +16,7 @@ export function Page() {
         </Link>
       }
     >
-      <h2 className="unseen">What is known of it</h2>
+      <h2 className="unseen">Details</h2>
       <RequestOf requestLogId={requestLogId} />
     </Frame>
   );

@@ -114,8 +114,8 @@ function Facts({
     <>
       {list.total_is_lower_bound ? 'More than ' : ''}
       {list.total.toLocaleString('en')} {list.total === 1 ? 'request' : 'requests'}
-      {within}, newest first{isCounted ? '; what is not logged is in the reports alone' : ''}
-      {isStale ? '; reading again…' : ''}
+      {within}, newest first{isCounted ? '; requests that are not logged appear only in the reports' : ''}
+      {isStale ? '; refreshing…' : ''}
     </>
   );
 }
@@ -130,12 +130,12 @@ function chipNames(filters: Readonly<Record<string, string>>): Readonly<Record<s
 
 const NoRequests = ({ isFiltered }: { readonly isFiltered: boolean }) =>
   isFiltered ? (
-    <Empty title="No request meets every filter">
-      <p>Take a filter away above, or choose a longer time.</p>
+    <Empty title="No request matches all filters">
+      <p>Remove a filter above, or choose a longer time range.</p>
     </Empty>
   ) : (
     <Empty title="No request has been logged yet">
-      <p>A request over the gateway fills this list. Put a key of yours in and send one:</p>
+      <p>Requests through the gateway are listed here. Insert one of your keys and send one:</p>
       <Copyable
         block
         label="A first request"

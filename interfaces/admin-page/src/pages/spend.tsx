@@ -72,8 +72,8 @@ function Facts({ of }: { readonly of: SpendReport }) {
       )}
       {totals.usage_missing_count === 0 ? null : (
         <>
-          ; of <Priced state="usage_missing" of={totals.usage_missing_count} where={where} /> the provider
-          told no usage
+          ; for <Priced state="usage_missing" of={totals.usage_missing_count} where={where} /> the provider
+          reported no usage
         </>
       )}
     </>

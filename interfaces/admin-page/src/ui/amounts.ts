@@ -35,7 +35,7 @@ export function amount10000Of(text: string): { readonly amount: number } | { rea
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d*))?$/.exec(typed) ?? [];
   if (whole === undefined) return { fault: 'Type an amount in USD, such as 50 or 12.5.' };
   if (/[1-9]/.test(fraction.slice(4)) || fraction.length > 12)
-    return { fault: 'An amount has at most four digits behind the point.' };
+    return { fault: 'An amount has at most four digits after the decimal point.' };
   const amount = BigInt(whole) * 10_000n + BigInt(fraction.slice(0, 4).padEnd(4, '0'));
   if (amount > maxAmount10000)
     return { fault: `The largest amount is ${usdOf(maxAmount10000 * picoPer10000)} USD.` };

@@ -83,7 +83,7 @@ export function Combobox<C extends Choice>({
       <div id={`${id}-about`} className="field-about">
         <FieldError fault={fault} />
       </div>
-      <div id={`${id}-list`} role="listbox" aria-label={`What is found: ${label}`} className="hits">
+      <div id={`${id}-list`} role="listbox" aria-label={`Results: ${label}`} className="hits">
         {groups.map(({ title, choices: ofGroup }) => (
           <div key={title} role="group" aria-label={title}>
             <div className="hits-kind" aria-hidden="true">

@@ -34,17 +34,17 @@ export function Conflict({
     return () => form?.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
   }, []);
   return (
-    <section ref={section} className="conflict" tabIndex={-1} role="alert" aria-label="A conflict">
-      <h3>Somebody else has changed it in the meantime</h3>
-      <p>Nothing of yours has been saved yet. What differs is marked.</p>
+    <section ref={section} className="conflict" tabIndex={-1} role="alert" aria-label="Conflict">
+      <h3>Somebody else changed it in the meantime</h3>
+      <p>None of your changes have been saved yet. Differences are marked.</p>
       <div className="table-scroll" tabIndex={0} role="region" aria-label="Theirs and yours, scrolls">
         <table>
           <caption className="unseen">Theirs and yours</caption>
           <thead>
             <tr>
-              <th scope="col">What</th>
-              <th scope="col">Theirs, in force now</th>
-              <th scope="col">Yours, not saved</th>
+              <th scope="col">Field</th>
+              <th scope="col">Current version (theirs)</th>
+              <th scope="col">Your version (not saved)</th>
             </tr>
           </thead>
           <tbody>

@@ -107,7 +107,7 @@ export function FilterChips({
   const active = Object.entries(filters).filter(([name]) => Object.hasOwn(names, name));
   if (active.length === 0) return null;
   return (
-    <ul className="chips" aria-label="Filters in force">
+    <ul className="chips" aria-label="Active filters">
       {active.map(([name, value]) => (
         <li key={name}>
           <button
@@ -143,7 +143,7 @@ function Turn({
 }) {
   const { set } = useAddress();
   if (to === undefined) return null;
-  const title = `Turn round ${says}`;
+  const title = `Invert ${says}`;
   return (
     <button
       type="button"

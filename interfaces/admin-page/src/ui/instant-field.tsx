@@ -27,7 +27,7 @@ export function InstantField({
       <TextField
         label={`${label} (UTC)`}
         type="datetime-local"
-        hint={isPast ? `${hint} It is in the past: it ends at once.` : hint}
+        hint={isPast ? `${hint} It is in the past: it expires at once.` : hint}
         value={value}
         onChange={onChange}
         fault={fault}

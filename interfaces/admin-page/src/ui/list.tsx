@@ -119,8 +119,8 @@ export const NoRows = ({
   list === undefined || list.total === 0 ? (
     empty
   ) : (
-    <Empty title="The list ends before this page">
-      <p>It has become shorter, or never had so many pages. Previous leads to its last page.</p>
+    <Empty title="This page is past the end of the list">
+      <p>The list got shorter, or never had this many pages. Previous goes to its last page.</p>
     </Empty>
   );
 

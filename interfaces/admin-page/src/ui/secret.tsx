@@ -36,7 +36,7 @@ export function SecretDialog({
   return (
     <Dialog title={title} onClose={close}>
       <div className="stack" onCopy={copied}>
-        <p>This is the only time that it is shown. Copy it to where it is kept.</p>
+        <p>It is shown only this once. Copy it to a safe place.</p>
         <div className="copyable">
           <input
             ref={field}
@@ -89,7 +89,7 @@ const LeaveUncopied = ({
 }) => (
   <Dialog title="Leave without copying it?" onClose={onStay}>
     <div className="stack">
-      <p>It has not been copied, and it cannot be shown again. Another one would have to be made.</p>
+      <p>It has not been copied, and it cannot be shown again. You would have to create another one.</p>
       <div className="actions">
         <button type="button" className="button" onClick={onStay} autoFocus>
           Stay

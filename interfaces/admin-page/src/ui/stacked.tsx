@@ -63,7 +63,7 @@ export function Stacked({
       </div>
       <details className="same">
         <summary>
-          <Icon name="columns" /> The same as a table
+          <Icon name="columns" /> Show as a table
         </summary>
         <Table
           caption={`${label}, as a table`}

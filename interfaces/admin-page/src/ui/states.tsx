@@ -18,7 +18,7 @@ export function Waiting({ for: what }: { readonly for: string }) {
 
 /** Shown beside earlier data while the current query loads. */
 export const StaleNotice = ({ what }: { readonly what: string }) => (
-  <Waiting for={`${what}; what stands here is from before`} />
+  <Waiting for={`${what}; showing earlier data`} />
 );
 
 /** What failed, whether anything was changed, and how to ask for help. */

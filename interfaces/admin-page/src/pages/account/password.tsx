@@ -20,7 +20,7 @@ export function ChangePassword() {
       setPresent('');
       setNext('');
       setAgain('');
-      notify('Your password was changed. Your other sessions have ended; your API tokens go on.');
+      notify('Your password was changed. Your other sessions have ended; your API tokens still work.');
     },
   });
   const submit = (event: FormEvent): void => {
@@ -35,7 +35,7 @@ export function ChangePassword() {
         {/* Password managers store a password with its account. */}
         <input type="email" autoComplete="username" value={email} readOnly hidden />
         <TextField
-          label="Present password"
+          label="Current password"
           type="password"
           autoComplete="current-password"
           value={present}
@@ -45,7 +45,7 @@ export function ChangePassword() {
         />
         <TextField
           label="New password"
-          hint="At least 12 characters, and none that is guessed first."
+          hint="At least 12 characters, and not a common password."
           type="password"
           autoComplete="new-password"
           value={next}
@@ -59,10 +59,10 @@ export function ChangePassword() {
           autoComplete="new-password"
           value={again}
           onChange={setAgain}
-          fault={isUnlike ? 'It is not like the one above.' : undefined}
+          fault={isUnlike ? 'It does not match the one above.' : undefined}
           required
         />
-        <p className="muted">Your other sessions end. The second factor stays.</p>
+        <p className="muted">Your other sessions will end. The second factor stays.</p>
         <ErrorLine error={change.error} />
         <div className="actions">
           <button type="submit" className="button" disabled={change.isPending}>

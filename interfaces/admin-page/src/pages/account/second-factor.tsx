@@ -29,7 +29,7 @@ export function SecondFactor() {
           state === 'enrolled' ? (
             <div className="row">
               <Badge tone="good">on</Badge>
-              <span className="muted">Logins by password ask for a code of your authenticator app.</span>
+              <span className="muted">Password logins ask for a code from your authenticator app.</span>
               <button type="button" className="button" onClick={() => setAct('remove')}>
                 Remove it…
               </button>
@@ -37,7 +37,7 @@ export function SecondFactor() {
           ) : (
             <div className="row">
               <Badge tone="warn">off</Badge>
-              <span className="muted">Whoever knows your password can log in.</span>
+              <span className="muted">Anyone who knows your password can log in.</span>
               <button type="button" className="button" onClick={() => setAct('enrol')}>
                 Turn it on…
               </button>
@@ -66,7 +66,7 @@ function RemoveFactor({ onClose }: { readonly onClose: () => void }) {
   const remove = useMutation({
     mutationFn: () => read(api.DELETE('/api/v1/auth/second-factor', { body: { password, code } })),
     onSuccess: () => {
-      notify('The second factor was removed. Its recovery codes are good for nothing any more.');
+      notify('The second factor was removed. Its recovery codes no longer work.');
       onClose();
     },
   });
@@ -80,7 +80,9 @@ function RemoveFactor({ onClose }: { readonly onClose: () => void }) {
       onSubmit={() => remove.mutate()}
       onClose={onClose}
     >
-      <p>Your password alone will log you in, from your next login on. The recovery codes end, too.</p>
+      <p>
+        From your next login on, your password alone will log you in. The recovery codes stop working, too.
+      </p>
       <TextField
         label="Password"
         type="password"
@@ -92,7 +94,7 @@ function RemoveFactor({ onClose }: { readonly onClose: () => void }) {
       />
       <TextField
         label="Code"
-        hint="Of your authenticator app, or a recovery code."
+        hint="From your authenticator app, or a recovery code."
         autoComplete="one-time-code"
         value={code}
         onChange={setCode}

@@ -20,7 +20,7 @@ type Scope = AdminToken['scope'];
 
 const scopeOptions = [
   { value: 'read', label: 'read: calls that change nothing' },
-  { value: 'write', label: 'write: all calls but those of tokens' },
+  { value: 'write', label: 'write: all calls except those that manage tokens' },
 ] as const satisfies readonly { readonly value: Scope; readonly label: string }[];
 
 type TokenState = 'active' | 'revoked' | 'expired' | 'admin gone';
@@ -51,8 +51,8 @@ export function Tokens() {
         </button>
       </div>
       <p className="muted">
-        Scripts call the admin API with them. A token may do what its admin may, and nothing once that is no
-        active platform admin.
+        Scripts use them to call the admin API. A token can do what its admin can, but only while that person
+        is an active platform admin.
       </p>
       <ListTable
         caption="API tokens"
@@ -61,7 +61,7 @@ export function Tokens() {
         rowKey={(token) => token.admin_token_id}
         empty={
           <Empty title="There are no API tokens yet">
-            <p>Create one with the button above, and use it so:</p>
+            <p>Create one with the button above, and use it like this:</p>
             <Copyable block label="Command" text={callText('$GATEWAY_TOKEN')} />
           </Empty>
         }
@@ -210,9 +210,7 @@ function CreateToken({
         onChange={setExpires}
         fault={faultOf(create.error, 'expires_at')}
       />
-      <p className="muted">
-        It acts in your name: the audit tells of you, and of the token. It is shown once.
-      </p>
+      <p className="muted">It acts in your name: the audit names you and the token. It is shown once.</p>
     </FormDialog>
   );
 }

@@ -36,9 +36,10 @@ export function Mails({ deliveries }: { readonly deliveries: readonly Delivery[]
 
 /** What to do about a mail that was not sent, if the reason is one of the gateway's own. */
 const advice: Readonly<Record<string, string>> = {
-  mail_not_configured: 'Add a mail section to the configuration: the next alert is sent then.',
-  no_recipient: 'Nobody active is there to tell. Give the team an active owner or admin.',
-  dispatcher_died: 'A replica ended while it sent this mail. It may have arrived: ask.',
+  mail_not_configured: 'Add a mail section to the configuration; the next alert will then be sent.',
+  no_recipient: 'There is no active recipient. Give the team an active owner or admin.',
+  dispatcher_died:
+    'A replica stopped while it was sending this mail. It may have arrived: ask the recipient.',
 };
 
 const columns: readonly Column<Delivery>[] = [
@@ -99,14 +100,14 @@ export const AlertDetail = ({ alert }: { readonly alert: Alert }) => (
       <Pair name="Window (UTC)">
         <Time at={alert.window_start} /> to <Time at={alert.window_end} />
       </Pair>
-      <Pair name="Spent before and after the request that met the mark">
+      <Pair name="Spent before and after the request that crossed the threshold">
         <Money usd={alert.spend_before_usd} />, <Money usd={alert.spend_after_usd} />
       </Pair>
-      <Pair name="Left then">
+      <Pair name="Left at that time">
         <Money usd={alert.remaining_usd} /> (alert at {alert.threshold_bps / 100} % left)
       </Pair>
       <Pair name="Requests">
-        <RequestsLink where={windowRequests(alert)}>Those of the window</RequestsLink>
+        <RequestsLink where={windowRequests(alert)}>Requests in the window</RequestsLink>
       </Pair>
       <Pair name="Alert id" isBroad>
         <Id of={alert.budget_alert_id} short={false} />
@@ -119,6 +120,6 @@ export const AlertDetail = ({ alert }: { readonly alert: Alert }) => (
       rowKey={({ recipient, channel }) => `${channel} ${recipient ?? ''}`}
       empty={<p className="muted">No mail was queued.</p>}
     />
-    <p className="muted">A mail is tried once, and never again: a second one could be one too many.</p>
+    <p className="muted">Each mail is tried once and never retried, so that nobody gets it twice.</p>
   </>
 );

@@ -39,7 +39,7 @@ export function EventDetail({ event }: { readonly event: AdminEvent }) {
           className="button"
           onClick={() => set({ target_id: event.target_id, open: undefined, page: undefined })}
         >
-          All changes of this {event.target_kind}
+          All changes to this {event.target_kind}
         </button>
         {actor === null ? null : (
           <button
@@ -54,7 +54,7 @@ export function EventDetail({ event }: { readonly event: AdminEvent }) {
       <h3>What changed</h3>
       {changed.length === 0 ? (
         <p className="muted">
-          {fields.length === 0 ? 'The event holds no fields.' : 'No field has another value than before.'}
+          {fields.length === 0 ? 'The event has no fields.' : 'No field changed its value.'}
         </p>
       ) : (
         <Fields label="What changed" fields={changed} />
@@ -62,9 +62,9 @@ export function EventDetail({ event }: { readonly event: AdminEvent }) {
       {same.length === 0 ? null : (
         <details className="same">
           <summary>
-            {same.length} {same.length === 1 ? 'field' : 'fields'} as before
+            {same.length} {same.length === 1 ? 'field' : 'fields'} unchanged
           </summary>
-          <Fields label="Fields as before" fields={same} />
+          <Fields label="Unchanged fields" fields={same} />
         </details>
       )}
     </>

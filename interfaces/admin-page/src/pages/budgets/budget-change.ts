@@ -36,7 +36,11 @@ export function useBudgetChange<C, R>(
     change: async (wish, ifMatch) => {
       const { version } = await present();
       if (`"${version}"` !== ifMatch)
-        throw new ApiError({ status: 409, code: 'conflict', message: 'The budget is another one by now.' });
+        throw new ApiError({
+          status: 409,
+          code: 'conflict',
+          message: 'The budget has been replaced in the meantime.',
+        });
       return change(wish);
     },
     present,

@@ -72,7 +72,7 @@ export function SpendByDay({ owner }: { readonly owner: Owner }) {
       </div>
       {days.data === undefined ? null : (
         <details>
-          <summary>The same as a table</summary>
+          <summary>Show as a table</summary>
           <Table
             caption={`Spend of ${owner.name} by day`}
             columns={columns}

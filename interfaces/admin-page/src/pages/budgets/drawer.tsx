@@ -57,7 +57,7 @@ export function OwnerDrawer({
             'none: nothing is refused'
           ) : (
             <>
-              <Money usd={budget.amount_usd} /> for each {eachOf(budget.cadence)}
+              <Money usd={budget.amount_usd} /> per {eachOf(budget.cadence)}
             </>
           )}
         </Pair>
@@ -117,7 +117,7 @@ export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       void client.invalidateQueries({ queryKey: budgetsKey });
       notify(
         <>
-          {deactivated ? `${owner.name} has no budget any more.` : `${owner.name} had no budget any more.`}{' '}
+          {deactivated ? `${owner.name} no longer has a budget.` : `${owner.name} already had no budget.`}{' '}
           <AuditLink of={owner.id} />
         </>,
       );
@@ -136,7 +136,7 @@ export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       onClose={onClose}
     >
       <p>
-        From the next request on nothing limits what {owner.name} spends, and no alert is sent. The budget
+        From the next request on, nothing limits what {owner.name} spends, and no alert is sent. The budget
         stays in the history, and a new one can be set at any time.
       </p>
     </ChangeDialog>

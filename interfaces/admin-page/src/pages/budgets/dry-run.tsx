@@ -15,7 +15,7 @@ export const DryRun = ({
 }) => (
   <section className="stack" aria-label="Dry run" role="status">
     <p>
-      {usdOf10000(terms.amount_10000)} USD for each {eachOf(terms.cadence)}, as a hard limit:
+      {usdOf10000(terms.amount_10000)} USD per {eachOf(terms.cadence)}, as a hard limit:
     </p>
     <div className="table-scroll fit" tabIndex={0} role="region" aria-label="Dry run, scrolls">
       <table>
@@ -29,9 +29,9 @@ export const DryRun = ({
             <th scope="col" className="end">
               Their cost
             </th>
-            <th scope="col">First one at</th>
+            <th scope="col">First at</th>
             <th scope="col" className="end">
-              Spent in fact
+              Actually spent
             </th>
           </tr>
         </thead>

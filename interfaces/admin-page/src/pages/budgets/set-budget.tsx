@@ -44,7 +44,7 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       void client.invalidateQueries({ queryKey: budgetsKey });
       notify(
         <>
-          {owner.name} has {usdOf10000(wish.amount_10000)} USD for each {eachOf(wish.cadence)}.{' '}
+          {owner.name} has {usdOf10000(wish.amount_10000)} USD per {eachOf(wish.cadence)}.{' '}
           <AuditLink of={owner.id} />
         </>,
       );
@@ -75,7 +75,7 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
         value={amount}
         onChange={setAmount}
         fault={localFault ?? faultOf(save.error, 'amount_10000')}
-        hint="Exact, to four digits behind the point. 0 refuses everything, if the limit is hard."
+        hint="Exact, with up to four decimal places. 0 refuses everything if the limit is hard."
         autoFocus
       />
       <SelectField label="Window" value={cadence} onChange={setCadence} options={cadences} />
@@ -122,13 +122,13 @@ function Meaning({ owner, terms }: { readonly owner: Owner; readonly terms: Budg
     <p className="note">
       {terms.hard_limit ? (
         <>
-          Requests of {whose} are refused with 429 <code>budget_exceeded</code> from then on when {amount} USD
-          are spent in a {eachOf(terms.cadence)}.
+          Requests of {whose} are refused with 429 <code>budget_exceeded</code> once {amount} USD are spent in
+          a {eachOf(terms.cadence)}.
         </>
       ) : (
         <>
-          Nothing is refused: the budget is there for its alert, which is sent when 20 % of {amount} USD or
-          less remain in a {eachOf(terms.cadence)}.
+          Nothing is refused: the budget only sends an alert when 20 % or less of {amount} USD remain in a{' '}
+          {eachOf(terms.cadence)}.
         </>
       )}{' '}
       {!isSameWindow ? null : left > 0n ? (
@@ -137,12 +137,12 @@ function Meaning({ owner, terms }: { readonly owner: Owner; readonly terms: Budg
         </>
       ) : terms.hard_limit ? (
         <strong>
-          {spent} USD are spent in this window already: everything is refused at once, until it ends.
+          {spent} USD are already spent in this window: everything is refused at once, until it ends.
         </strong>
       ) : (
-        <>{spent} USD are spent in this window already.</>
+        <>{spent} USD are already spent in this window.</>
       )}{' '}
-      It is in force for the next request, on every replica.
+      It applies from the next request on, on every replica.
     </p>
   );
 }

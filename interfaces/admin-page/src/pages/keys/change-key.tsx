@@ -107,7 +107,9 @@ export function ChangeKey({ of: key, onClose }: Props) {
         onChange={setExpires}
         fault={faultOf(change.error, 'expires_at')}
       />
-      <p className="muted">Requests with this key are held to it within 5 seconds; the secret stays.</p>
+      <p className="muted">
+        The change applies to requests with this key within 5 seconds; the secret stays the same.
+      </p>
     </ChangeDialog>
   );
 }
@@ -142,7 +144,7 @@ export function RevokeKey({ of: key, onClose }: Props) {
       onClose={onClose}
     >
       <p>
-        It stops working within 5 seconds, for good. Requests that are under way run to their end. What{' '}
+        It stops working within 5 seconds, for good. Requests in progress run to their end. What{' '}
         {key.owner_name} has spent with it stays in the reports.
       </p>
       <p className="muted">
@@ -183,7 +185,7 @@ export function RotateKey({
   return (
     <ChangeDialog
       title={`Rotate key “${key.name}”`}
-      act="Make a new secret"
+      act="Create a new secret"
       change={change}
       wish={{ overlap_secs: Number(overlap) }}
       rows={(theirs) => rowsOf(theirs, {})}
@@ -191,7 +193,7 @@ export function RotateKey({
       onClose={onClose}
     >
       <SelectField
-        label="The present secret goes on"
+        label="The current secret stays valid"
         value={overlap}
         onChange={setOverlap}
         options={overlaps}
@@ -201,7 +203,7 @@ export function RotateKey({
         The key keeps its name, owner, models and limits. The new secret is shown once.
         {key.previous_expires_at === null || Date.parse(key.previous_expires_at) <= Date.now()
           ? ''
-          : ' The secret before the present one ends at once.'}
+          : ' The secret before the current one stops working at once.'}
       </p>
     </ChangeDialog>
   );

@@ -99,8 +99,8 @@ export function CreateKey({
       />
       <p className="muted">
         {owner.chosen === undefined
-          ? 'Its owner pays for what is asked with it.'
-          : `${owner.chosen.title} pays for what is asked with it.`}{' '}
+          ? 'Its owner pays for the requests made with it.'
+          : `${owner.chosen.title} pays for the requests made with it.`}{' '}
         The key works at once; it is shown once.
       </p>
     </FormDialog>

@@ -18,7 +18,7 @@ const idsIn = ({ choices }: ChoiceGroup<Hit>): readonly string[] => choices.map(
 const maxShown = 200;
 
 function sayOf(isSearching: boolean, matching: number, areAll: boolean): string {
-  if (matching === 0) return isSearching ? 'Searching…' : 'No model has this in its id.';
+  if (matching === 0) return isSearching ? 'Searching…' : 'No model id contains this.';
   if (matching <= maxShown && areAll) return '';
   return matching <= maxShown
     ? 'There may be more: type more of the id.'
@@ -57,7 +57,7 @@ export function ModelsField({
       <legend>Models</legend>
       <label className="row">
         <input type="radio" checked={!isSome} onChange={() => onChange([])} />
-        All models, also those to come
+        All models, including future ones
       </label>
       <label className="row">
         <input
@@ -76,7 +76,7 @@ export function ModelsField({
           {ids.length > 8 ? (
             <TextField label="Find a model" type="search" value={part} onChange={setPart} />
           ) : null}
-          <div className="pick-scroll" role="group" aria-label="Models to choose" tabIndex={0}>
+          <div className="pick-scroll" role="group" aria-label="Models to choose from" tabIndex={0}>
             {shown.map((id) => (
               <label key={id} className="pick-item">
                 <input type="checkbox" checked={allowed?.includes(id) === true} onChange={() => toggle(id)} />

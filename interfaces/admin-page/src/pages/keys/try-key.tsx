@@ -43,7 +43,7 @@ export function TryKey({ apiKey, model }: { readonly apiKey: string; readonly mo
       )}
       {call.data === undefined ? null : (
         <p className="muted">
-          {text === '' ? 'The model ended without a text. ' : null}
+          {text === '' ? 'The model returned no text. ' : null}
           {call.data.firstTextMs === undefined
             ? null
             : `First text after ${durationText(call.data.firstTextMs)}, `}

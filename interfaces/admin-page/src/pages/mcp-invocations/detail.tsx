@@ -59,7 +59,7 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
           <WholeId of={call.mcp_tool_invocation_id} label="Copy call id" />
         </Pair>
       </dl>
-      <nav className="row gap" aria-label="What belongs to it">
+      <nav className="row gap" aria-label="Related">
         {call.request_log_id === null ? (
           <Link to="/observability/request-logs" search={{ request_id: call.request_id }}>
             Its request
@@ -120,7 +120,7 @@ const Json = ({
   <>
     {isCut ? (
       <p>
-        <Badge tone="warn">cut off</Badge> {label} had more than 16 KiB.
+        <Badge tone="warn">cut off</Badge> {label} was larger than 16 KiB.
       </p>
     ) : null}
     {text === undefined || text === 'null' ? (

@@ -33,10 +33,10 @@ export function ServerDrawer({
     <Drawer title={`MCP server ${server?.display_name ?? id}`} onClose={onClose}>
       <div className="stack detail">
         {isGone ? (
-          <Empty title={`There is no MCP server ${id} in the configuration, or no longer`}>
+          <Empty title={`MCP server ${id} is not in the configuration`}>
             <p>
               <Link to="/observability/mcp-invocations" search={{ server_id: id }}>
-                Its calls that are kept
+                Its logged calls
               </Link>
             </p>
           </Empty>
@@ -79,7 +79,7 @@ const Health = ({ asked }: { readonly asked: UseQueryResult<AskedServer> }) => (
               className="button"
               onClick={() => void asked.refetch({ cancelRefetch: false })}
             >
-              {asked.isFetching ? 'Asking the server…' : 'Check again'}
+              {asked.isFetching ? 'Checking the server…' : 'Check again'}
             </button>
           </div>
         </>
@@ -109,7 +109,7 @@ const Configured = ({ server }: { readonly server: McpServer }) => (
       <Pair name="Denied tools">
         {server.denied_tools.length === 0 ? 'none' : server.denied_tools.join(', ')}
       </Pair>
-      <Pair name="Time for an answer">
+      <Pair name="Timeout">
         <Duration ms={server.timeout_ms} />
       </Pair>
       <Pair name="Largest message">
@@ -127,7 +127,7 @@ const Configured = ({ server }: { readonly server: McpServer }) => (
         to="/observability/mcp-invocations"
         search={{ server_id: server.server_id, policy_result: 'denied' }}
       >
-        Those that were denied
+        Denied calls
       </Link>
     </nav>
   </Part>

@@ -32,7 +32,7 @@ export function ModelDrawer({ id, onClose }: { readonly id: string; readonly onC
                   {model.enabled ? (
                     <Badge tone="good">enabled</Badge>
                   ) : (
-                    <Badge tone="plain">disabled: gone from the file</Badge>
+                    <Badge tone="plain">disabled: no longer in the file</Badge>
                   )}
                 </Pair>
                 <Pair name="Known since (UTC)">
@@ -48,7 +48,7 @@ export function ModelDrawer({ id, onClose }: { readonly id: string; readonly onC
               <h3>
                 {model.routes.length === 1
                   ? 'Its route'
-                  : `Its ${model.routes.length} routes, as a request takes them`}
+                  : `Its ${model.routes.length} routes, in the order requests try them`}
               </h3>
               {byPriority(model.routes).map((route) => (
                 <RouteDetail key={route.position} route={route} onTry={() => setTried(route.position)} />

@@ -19,8 +19,8 @@ export function Providers() {
       list={providers}
       rowKey={({ provider_key: key }) => key}
       empty={
-        <Empty title="There is no provider">
-          <p>Providers are in the configuration file, under providers.</p>
+        <Empty title="There are no providers">
+          <p>Providers are set in the configuration file, under providers.</p>
         </Empty>
       }
     />

@@ -33,7 +33,7 @@ export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly 
         </Link>{' '}
         <span className="muted">{route.provider_kind}</span>
       </Pair>
-      <Pair name="Price for a million tokens">
+      <Pair name="Price per million tokens">
         {route.price === null ? (
           <>
             <Badge tone="warn">unpriced</Badge> {route.unpriced_reason?.replaceAll('_', ' ')}
@@ -76,7 +76,7 @@ export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly 
       </table>
     </div>
     <details>
-      <summary>Compatibility, as the file has it</summary>
+      <summary>Compatibility, as in the file</summary>
       <pre tabIndex={0} aria-label={`Compatibility of route ${route.position}`}>
         {JSON.stringify(route.compatibility, null, 2)}
       </pre>
@@ -90,6 +90,6 @@ function RouteState({ route }: { readonly route: Route }) {
   return capabilitiesOf(route).some(({ effective }) => effective) ? (
     <Badge tone="good">enabled</Badge>
   ) : (
-    <Badge tone="warn">enabled, can do nothing</Badge>
+    <Badge tone="warn">enabled, without any capability</Badge>
   );
 }

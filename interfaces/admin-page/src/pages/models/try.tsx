@@ -70,7 +70,7 @@ export function TryModel({
           onChange={setChosen}
           fault={faultOf(test.error, 'route_position')}
           options={[
-            { value: 'any', label: 'The one that a request would take' },
+            { value: 'any', label: 'The one that a request would use' },
             ...byPriority(model.routes).map(
               ({ position, provider_key: provider, upstream_model: upstream }) => ({
                 value: String(position),
@@ -90,11 +90,11 @@ export function TryModel({
           ]}
         />
         <p className="note">
-          One real request of at most 16 tokens goes upstream, the way that callers’ requests go.{' '}
+          One real request of at most 16 tokens is sent upstream, as callers’ requests are.{' '}
           <strong>
-            It costs what it costs, and is booked on {owner === undefined ? 'whom you choose' : owner.title}.
+            Its real cost is charged to {owner === undefined ? 'the owner that you choose' : owner.title}.
           </strong>{' '}
-          It stands in the ledger, in the request logs and in the audit.
+          It appears in the ledger, the request logs and the audit.
         </p>
         <ErrorLine error={test.error} />
         <div className="actions">
@@ -107,8 +107,8 @@ export function TryModel({
         </div>
         {test.data === undefined || test.isPending ? null : <Result of={test.data} />}
         <p className="muted">
-          To see an answer stream in, a key is needed: <Link to="/keys">make one under Keys</Link>, and paste
-          its line.
+          To see a streamed answer, you need a key: <Link to="/keys">create one under Keys</Link>, and paste
+          its example.
         </p>
       </form>
     </Dialog>
@@ -125,7 +125,7 @@ const Result = ({ of }: { readonly of: Tested }) => (
         {of.outcome.replaceAll('_', ' ')}, {of.status}
       </Badge>
       <span>
-        {of.provider_key === null ? 'no route was taken' : `${of.provider_key} → ${of.upstream_model}`}
+        {of.provider_key === null ? 'no route was used' : `${of.provider_key} → ${of.upstream_model}`}
       </span>
     </div>
     {of.error === null ? null : (
@@ -155,7 +155,7 @@ const Result = ({ of }: { readonly of: Tested }) => (
           </>
         ) : (
           <Link to="/observability/request-logs/$requestLogId" params={{ requestLogId: of.request_log_id }}>
-            See its log
+            See its request log
           </Link>
         )}
       </Pair>

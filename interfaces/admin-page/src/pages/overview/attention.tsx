@@ -20,13 +20,13 @@ const termsOf: Readonly<Record<Fact['kind'], Terms>> = {
   unpriced_models: {
     one: 'model without a price',
     many: 'models without a price',
-    about: 'Their requests are counted, and cost nothing in the ledger.',
+    about: 'Their requests are counted, but have no cost in the ledger.',
     link: <Link to="/models">Models</Link>,
     tone: 'warn',
   },
   budget_blocks: {
-    one: 'budget met a block',
-    many: 'budgets met a block',
+    one: 'budget hit its hard limit',
+    many: 'budgets hit their hard limit',
     about: 'An answer was blocked, or the hard limit is reached and requests are refused.',
     link: (
       <Link to="/budgets" search={{ state: 'blocked' }}>
@@ -38,26 +38,26 @@ const termsOf: Readonly<Record<Fact['kind'], Terms>> = {
   failed_mails: {
     one: 'mail was not sent',
     many: 'mails were not sent',
-    about: 'Somebody was not told that a budget is near its amount.',
+    about: 'Somebody was not told that a budget is nearly spent.',
     link: <Link to="/alerts">Alerts</Link>,
     tone: 'bad',
   },
   journal_records: {
     one: 'record waits in the journal',
     many: 'records wait in the journal',
-    about: 'They are spend that the database does not have yet. Keep the data folder of this replica.',
+    about: 'This spend is not in the database yet. Keep the data folder of this replica.',
     tone: 'bad',
   },
   replicas_behind: {
-    one: 'process was not seen lately',
-    many: 'processes were not seen lately',
+    one: 'process has not been seen lately',
+    many: 'processes have not been seen lately',
     about: 'A replica was stopped, or cannot reach the database.',
     tone: 'warn',
   },
   provider_errors: {
     one: 'route failed upstream in the last hour',
     many: 'routes failed upstream in the last hour',
-    about: 'Callers got an error of the provider.',
+    about: 'Callers got an error from the provider.',
     tone: 'bad',
   },
 };
@@ -70,7 +70,7 @@ export function Attention({ of }: { readonly of: Overview }) {
       <h2 id="attention">Needs attention</h2>
       {found.length === 0 ? (
         <p className="calm">
-          <Icon name="check" /> Nothing does.
+          <Icon name="check" /> Nothing needs attention.
         </p>
       ) : (
         <ul className="attention">

@@ -51,7 +51,7 @@ export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budget
     <Table
       tools={
         <h2>
-          Budgets, the nearest to their amount <Link to="/budgets">All {budgets.total}</Link>
+          Budgets closest to their amount <Link to="/budgets">All {budgets.total}</Link>
         </h2>
       }
       caption="Nearest budgets"

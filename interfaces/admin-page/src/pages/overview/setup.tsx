@@ -52,8 +52,7 @@ const steps: readonly {
     title: 'A budget is set',
     how: () => (
       <p>
-        Without one, everybody may spend without a bound. <Link to="/budgets">Set a budget</Link> of a person
-        or a team.
+        Without one, spending is unlimited. <Link to="/budgets">Set a budget</Link> for a person or a team.
       </p>
     ),
   },
@@ -62,8 +61,8 @@ const steps: readonly {
     title: 'Mail can be sent',
     how: () => (
       <>
-        <p>Alerts of budgets go by mail. Add this to the configuration file, and start the gateway again:</p>
-        <Copyable text={mail} label="Section for mail" block />
+        <p>Budget alerts are sent by mail. Add this to the configuration file, and restart the gateway:</p>
+        <Copyable text={mail} label="Mail section" block />
       </>
     ),
     whenDone: () => <TestMail />,
@@ -74,10 +73,10 @@ const steps: readonly {
     how: () => (
       <>
         <p>
-          Traces and metrics go to an OpenTelemetry collector. Add this to the configuration file, and start
-          the gateway again:
+          Traces and metrics go to an OpenTelemetry collector. Add this to the configuration file, and restart
+          the gateway:
         </p>
-        <Copyable text={collector} label="Endpoint of the collector" block />
+        <Copyable text={collector} label="Collector endpoint" block />
       </>
     ),
   },
@@ -87,7 +86,7 @@ const steps: readonly {
     how: () => (
       <>
         <p>
-          The embedded database is for trying things out. Start the gateway with a PostgreSQL of your own:
+          The embedded database is for trying things out. Start the gateway with your own PostgreSQL database:
         </p>
         <Copyable text={database} label="Start with a database" block />
       </>
@@ -112,9 +111,9 @@ export function Setup({ setup, isOpen }: { readonly setup: Steps; readonly isOpe
       ))}
     </ol>
   );
-  const heading = `Set-up: ${done} of ${steps.length} done`;
+  const heading = `Setup: ${done} of ${steps.length} done`;
   return isOpen ? (
-    <section className="stack" aria-label="Set-up">
+    <section className="stack" aria-label="Setup">
       <h2>{heading}</h2>
       {list}
     </section>

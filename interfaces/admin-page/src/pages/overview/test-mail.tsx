@@ -21,7 +21,7 @@ export function TestMail() {
         {test.data === undefined
           ? ''
           : test.data.sent
-            ? `The mail server took a mail to ${test.data.to}. Look whether it has arrived.`
+            ? `The mail server accepted a mail to ${test.data.to}. Check whether it has arrived.`
             : `Nothing was sent to ${test.data.to}: ${test.data.failure}`}
       </p>
     </div>

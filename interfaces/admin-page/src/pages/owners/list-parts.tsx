@@ -45,7 +45,7 @@ export const Total = ({
     <>
       {list.total_is_lower_bound ? 'More than ' : ''}
       <Count of={list.total} /> {list.total === 1 ? one : many}
-      {isStale ? ' (reading again…)' : ''}
+      {isStale ? ' (refreshing…)' : ''}
     </>
   );
 
@@ -60,12 +60,12 @@ export const NoOwners = ({
   readonly line: string;
 }) =>
   isFiltered ? (
-    <Empty title={`No ${many} are like that`}>
-      <p>Take a filter away to see more.</p>
+    <Empty title={`No ${many} match`}>
+      <p>Remove a filter to see more.</p>
     </Empty>
   ) : (
     <Empty title={`There are no ${many} yet`}>
-      <p>Create the first one with the button above, or so:</p>
+      <p>Create the first one with the button above, or like this:</p>
       <Copyable block label="What creates it" text={line} />
     </Empty>
   );

@@ -16,7 +16,7 @@ interface Owner {
 }
 
 const losses = {
-  user: 'The person can log in no more, and sessions end for good. Membership of teams, budget and spend stay.',
+  user: 'The person can no longer log in, and sessions end for good. Team memberships, budget and spend stay.',
   team: 'Calls with the keys of its service accounts are refused, too. Members, budget and spend stay.',
   service_account: 'What it has spent stays with its team.',
 } as const satisfies Record<OwnerKind, string>;
@@ -93,7 +93,7 @@ function ChangeActivity<O extends Owner>({
       void client.invalidateQueries();
       notify(
         <>
-          {owner.name} is {wanted ? 'active again' : 'not active any more'}.{effectsText(effects)}{' '}
+          {owner.name} is {wanted ? 'active again' : 'no longer active'}.{effectsText(effects)}{' '}
           <AuditLink of={id} />
         </>,
       );

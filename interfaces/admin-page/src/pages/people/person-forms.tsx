@@ -66,7 +66,7 @@ export function CreatePerson({
     >
       <TextField
         label="E-mail"
-        hint="It stays as it is made. Who signs in at the identity provider is known by it."
+        hint="It cannot be changed later. Sign-ins through the identity provider are matched by it."
         type="email"
         value={email}
         onChange={setEmail}
@@ -159,7 +159,7 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
         label="Role"
         hint={
           from.role === 'platform_admin' && role === 'user'
-            ? 'The person sees nothing of this page any more, and their API tokens do nothing, from their next call on.'
+            ? 'From their next call on, the person can no longer see this page, and their API tokens stop working.'
             : roleHint
         }
         value={role}

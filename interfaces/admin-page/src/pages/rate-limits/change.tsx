@@ -75,7 +75,7 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
         autoFocus
         chosen={hit}
         onChoose={setHit}
-        fault={isTried && hit === undefined ? 'Choose what is limited.' : undefined}
+        fault={isTried && hit === undefined ? 'Choose what to limit.' : undefined}
       />
       <TermFields
         texts={texts}
@@ -86,8 +86,8 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
       />
       <p className="note">
         {hit === undefined ? 'A limit' : `The limit of ${hit.title}`} is in force on every replica within 5
-        seconds. What goes over it is refused with 429 <code>rate_limited</code>. A limit that is there
-        already is replaced.
+        seconds. Requests over it are refused with 429 <code>rate_limited</code>. An existing limit is
+        replaced.
       </p>
     </FormDialog>
   );
@@ -145,7 +145,7 @@ export function ChangeLimit({ limit, onClose }: { readonly limit: Limit; readonl
   const change = useLimitChange<LimitTerms, Limit>(
     limit,
     (terms, version) => setLimit(limit, terms, version),
-    (changed) => void done(`The rate limit of ${nameOf(changed)} is changed.`, changed),
+    (changed) => void done(`The rate limit of ${nameOf(changed)} was changed.`, changed),
   );
   return (
     <ChangeDialog
@@ -165,9 +165,9 @@ export function ChangeLimit({ limit, onClose }: { readonly limit: Limit; readonl
         }
       />
       <p className="note">
-        In force on every replica within 5 seconds; what was counted in this minute stays counted.
+        In force on every replica within 5 seconds; what was already counted in this minute stays counted.
         {limit.from_config
-          ? ' The configuration file has this limit: a change holds until the file is taken up the next time.'
+          ? ' The configuration file has this limit: a change holds until the file is next applied.'
           : ''}
       </p>
     </ChangeDialog>
@@ -181,12 +181,12 @@ export function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonl
     (_, version) =>
       // Somebody else has already removed it.
       version === undefined ? Promise.resolve(undefined) : removeLimit(limit, version),
-    () => void done(`${nameOf(limit)} has no rate limit any more.`, limit),
+    () => void done(`${nameOf(limit)} no longer has a rate limit.`, limit),
   );
   return (
     <ChangeDialog
-      title={`Take the rate limit of ${nameOf(limit)} away`}
-      act="Take rate limit away"
+      title={`Remove the rate limit of ${nameOf(limit)}`}
+      act="Remove rate limit"
       tone="danger"
       change={change}
       wish={none}
@@ -195,9 +195,9 @@ export function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonl
       onClose={onClose}
     >
       <p>
-        Within 5 seconds no request of {nameOf(limit)} is refused for this limit any more, on any replica.
+        Within 5 seconds, requests of {nameOf(limit)} are no longer refused for this limit, on any replica.
         {limit.from_config
-          ? ' The configuration file has it, and sets it again when it is taken up the next time.'
+          ? ' The configuration file has it, and sets it again when the file is next applied.'
           : ''}
       </p>
     </ChangeDialog>

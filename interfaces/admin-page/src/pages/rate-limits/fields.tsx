@@ -26,7 +26,7 @@ export function termsIn(texts: Texts): Read {
   );
   if (Object.keys(faults).length > 0) return { faults };
   if (measures.every((measure) => texts[measure].trim() === ''))
-    return { faults: { requests_per_minute: 'A limit needs one of the three.' } };
+    return { faults: { requests_per_minute: 'Set at least one of the three.' } };
   const most = (measure: Measure): number | null =>
     texts[measure].trim() === '' ? null : Number(texts[measure].trim());
   return {
@@ -38,13 +38,13 @@ export function termsIn(texts: Texts): Read {
   };
 }
 
-const notWhole = 'Type a whole number from 1, or nothing.';
+const notWhole = 'Type a whole number of at least 1, or leave it empty.';
 const isWhole = (text: string): boolean => text === '' || /^[1-9]\d{0,14}$/.test(text);
 
 const hints: Readonly<Record<Measure, string>> = {
   requests_per_minute: 'Counted from :00 to :59. Empty: not limited.',
   tokens_per_minute: 'Input and output of requests that end in the minute. Empty: not limited.',
-  requests_in_flight: 'Let in and not ended. Empty: not limited.',
+  requests_in_flight: 'Admitted and not yet finished. Empty: not limited.',
 };
 
 export const TermFields = ({

@@ -42,8 +42,8 @@ export function RequestDetail({ detail }: { readonly detail: LoadedDetail }) {
       <Part title="Who and where">
         <Caller log={log} />
       </Part>
-      <More title="Row of the log as JSON">
-        <pre tabIndex={0} aria-label="Row of the log, JSON">
+      <More title="Log row as JSON">
+        <pre tabIndex={0} aria-label="Log row, JSON">
           {JSON.stringify(log, null, 2)}
         </pre>
       </More>
@@ -74,7 +74,7 @@ function Figures({ log }: { readonly log: LoggedRow }) {
       <Pair name="Tokens out">
         <Count of={log.completion_tokens} />
       </Pair>
-      <Pair name="Tokens in all">
+      <Pair name="Tokens in total">
         <Count of={log.total_tokens} />
       </Pair>
       <Pair name="Family">{asText(fieldsOf(log.metadata)['operation']) ?? <NotAvailable />}</Pair>
@@ -94,7 +94,7 @@ function Figures({ log }: { readonly log: LoggedRow }) {
 
 function OwnerLink({ log }: { readonly log: LoggedRow }) {
   const owner = requesterOf(log);
-  if (owner === undefined) return <span className="muted">nobody known</span>;
+  if (owner === undefined) return <span className="muted">owner unknown</span>;
   return (
     <span>
       for{' '}
@@ -112,7 +112,7 @@ function Related({ log }: { readonly log: LoggedRow }) {
   const owner = requesterOf(log);
   const fits = log.request_id.length <= maxAddressChars;
   return (
-    <nav className="row gap" aria-label="What belongs to it">
+    <nav className="row gap" aria-label="Related">
       <Link
         to="/observability/mcp-invocations"
         search={fits ? { request_id: log.request_id } : { request_log_id: log.request_log_id }}

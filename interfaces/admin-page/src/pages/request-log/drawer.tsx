@@ -35,7 +35,7 @@ export function RequestOf({ requestLogId }: { readonly requestLogId: string }) {
       query={found}
       what="the request"
       gone={
-        <Empty title="There is no such request, or no longer">
+        <Empty title="This request does not exist, or has been deleted">
           <p>Request logs are deleted after their retention. Spend is in the ledger and stays.</p>
         </Empty>
       }

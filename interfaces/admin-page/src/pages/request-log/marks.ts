@@ -30,7 +30,7 @@ export function countMarks(text: string): { readonly redacted: number; readonly 
 export function reasonOf(found: string): string {
   if (found === '[REDACTED]')
     return 'Hidden before it was stored: a credential, the value of a secret key or header, part of a URL, or a place that redaction_paths names.';
-  if (found.includes('nested too deeply')) return 'Cut off: nested deeper than a payload is kept.';
-  if (found.includes('too many values')) return 'Cut off: more values than a payload is kept with.';
+  if (found.includes('nested too deeply')) return 'Cut off: nested more deeply than payloads are stored.';
+  if (found.includes('too many values')) return 'Cut off: more values than a stored payload may have.';
   return 'Cut off before it was stored: bulky data (an image, audio, a file), or more than the byte limit of the payload policy.';
 }

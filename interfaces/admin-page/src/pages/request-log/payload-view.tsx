@@ -46,12 +46,12 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
   return (
     <>
       {conversation === undefined ? (
-        <p className="muted">It cannot be read as a conversation: its raw JSON is below.</p>
+        <p className="muted">It cannot be shown as a conversation: its raw JSON is below.</p>
       ) : (
         <ConversationView conversation={conversation} />
       )}
       <MarksLegend of={[requestText, responseText]} />
-      <More title="Raw JSON, as it is stored" isOpenAtFirst={conversation === undefined}>
+      <More title="Raw JSON, as stored" isOpenAtFirst={conversation === undefined}>
         <div className="stack">
           {requestText === undefined ? (
             <p className="muted">No request is stored.</p>
@@ -66,13 +66,13 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
         </div>
       </More>
       {curl === undefined ? null : (
-        <More title="Ask it again with curl">
+        <More title="Send it again with curl">
           <div className="stack">
             <p className="muted">
-              The key is not in it: set GATEWAY_API_KEY.
+              The key is not included: set GATEWAY_API_KEY.
               {redacted + truncated === 0
                 ? null
-                : ' The stored request was hidden or cut off in places, so this asks something else.'}
+                : ' Parts of the stored request were hidden or cut off, so this is not the same request.'}
             </p>
             <Copyable block label="curl" text={curl} />
           </div>

@@ -26,7 +26,7 @@ function boundText(what: string, bound: unknown, unit: string): string | undefin
 export function whyNoPayload({ metadata, has_payload: isKept }: Kept): string {
   const mode = asText(fieldsOf(fieldsOf(metadata)['payload_policy'])['capture_mode']);
   if (mode === 'summary_only')
-    return 'What was asked and answered was not kept: request_logging.payloads.capture_mode was summary_only.';
-  if (isKept) return 'What was asked and answered was kept, and has been deleted since.';
-  return 'What was asked and answered is not there: it is not written yet, or it was left out because the database was slow (the metric gateway.payloads counts those).';
+    return 'Request and answer were not kept: request_logging.payloads.capture_mode was summary_only.';
+  if (isKept) return 'Request and answer were kept, and have been deleted since.';
+  return 'Request and answer are not stored: they are not written yet, or were left out because the database was slow (counted by the metric gateway.payloads).';
 }

@@ -40,7 +40,7 @@ export function useLiveTail({
   const [isPointed, setPointed] = useState(false);
   const [isFocused, setFocused] = useState(false);
   const now = useNow(isOn);
-  const waitsFor = isFirstPage ? whatHolds({ isOpen, isPointed, isFocused }) : 'waits on page 1';
+  const waitsFor = isFirstPage ? whatHolds({ isOpen, isPointed, isFocused }) : 'runs only on page 1';
   const runs = isOn && !isPaused && waitsFor === undefined;
   useEffect(() => {
     if (!runs) return undefined;

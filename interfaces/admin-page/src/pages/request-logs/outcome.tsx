@@ -62,7 +62,7 @@ export function accountingNotes({ metadata }: Pick<LoggedRow, 'metadata'>): read
       ? []
       : [`It failed: ${unbilled} USD of usage were seen, and are not in the ledger.`]),
     ...(accounting['duplicate'] === true
-      ? ['Its request id was charged before: this one is not in the ledger again.']
+      ? ['Its request id was already charged: this request is not in the ledger a second time.']
       : []),
   ];
 }

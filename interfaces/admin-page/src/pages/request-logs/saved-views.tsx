@@ -51,7 +51,7 @@ export function SavedViews({ filters }: { readonly filters: Filters }) {
             label="Name for these filters"
             value={name}
             onChange={setName}
-            hint={nothingToSave ? 'No filter is in force: set one first.' : undefined}
+            hint={nothingToSave ? 'No filter is set: set one first.' : undefined}
           />
           <button type="submit" className="button" disabled={name.trim() === '' || nothingToSave}>
             Save view

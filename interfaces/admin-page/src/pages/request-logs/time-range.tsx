@@ -27,7 +27,7 @@ export function TimeFilter({ error }: { readonly error: Error | null }) {
       {choice === 'custom' ? (
         <>
           <InstantFilter name="from" label="From (UTC)" step={1} along={custom} />
-          <InstantFilter name="to" label="To (UTC), not in it" step={1} along={custom} />
+          <InstantFilter name="to" label="To (UTC, exclusive)" step={1} along={custom} />
           <FieldError fault={fault} />
         </>
       ) : null}

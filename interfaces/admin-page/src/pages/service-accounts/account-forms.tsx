@@ -69,7 +69,7 @@ export function CreateServiceAccount({
     >
       <TextField
         label="Id"
-        hint="Letters, digits and . _ : / @ -, such as “indexer”. It stays as it is made."
+        hint="Letters, digits and . _ : / @ -, such as “indexer”. It cannot be changed later."
         value={id}
         onChange={setId}
         fault={faultOf(create.error, 'service_account_id')}
@@ -173,8 +173,7 @@ export function ChangeServiceAccount({
       />
       {wish.team_id === undefined ? null : (
         <p className="muted">
-          What is asked from now on counts for {team?.title}, within 5 seconds. What was spent stays with{' '}
-          {from.team_name}.
+          Within 5 seconds, new requests count for {team?.title}. What was spent stays with {from.team_name}.
         </p>
       )}
     </ChangeDialog>

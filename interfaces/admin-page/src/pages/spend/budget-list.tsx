@@ -80,7 +80,7 @@ export function BudgetList({ kind }: { readonly kind: string }) {
         <Empty title="No budget is set">
           <p>
             A budget of a person or a team says how much may be spent in a day, a week or a month, and warns
-            when 20 % are left. <Link to="/budgets">Set one</Link>
+            when 20 % is left. <Link to="/budgets">Set one</Link>
           </p>
         </Empty>
       }

@@ -36,8 +36,8 @@ export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'o
       : data.chart_models.map(({ model_key: model }) => ({ key: model, name: model }));
   if (named.length === 0)
     return (
-      <Empty title="Nothing was spent in this time">
-        <p>The first request of a model with a price shows here.</p>
+      <Empty title="Nothing was spent in this period">
+        <p>The first request to a model with a price will show here.</p>
       </Empty>
     );
   const others: Series = {

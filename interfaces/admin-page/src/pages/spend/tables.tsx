@@ -71,7 +71,7 @@ export function OwnerTable({ report }: { readonly report: SpendReport }) {
       columns={columns}
       rows={report.owners}
       rowKey={({ owner_kind: kind, owner_id: id }) => `${kind} ${id}`}
-      empty={<p className="muted">Nobody sent a request in this time.</p>}
+      empty={<p className="muted">Nobody sent a request in this period.</p>}
     />
   );
 }
@@ -92,7 +92,7 @@ export function ModelTable({ report }: { readonly report: SpendReport }) {
       columns={columns}
       rows={report.models}
       rowKey={({ model_key: model }) => model}
-      empty={<p className="muted">No model was asked in this time.</p>}
+      empty={<p className="muted">No model was used in this period.</p>}
     />
   );
 }

@@ -239,7 +239,7 @@ function RemoveMember({
         }),
       ),
     onSuccess: () => {
-      say(`${person.name} is no member of ${team.name} any more.`);
+      say(`${person.name} is no longer a member of ${team.name}.`);
       onClose();
     },
   });
@@ -253,8 +253,8 @@ function RemoveMember({
       error={remove.error}
     >
       <p>
-        {person.name} is no member any more, at once. Keys of the team and of the person go on working; what
-        was spent stays where it is.
+        {person.name} stops being a member at once. Keys of the team and of the person keep working; what was
+        spent stays where it is.
       </p>
     </Confirm>
   );

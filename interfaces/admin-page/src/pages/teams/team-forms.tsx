@@ -48,7 +48,7 @@ export function CreateTeam({
     >
       <TextField
         label="Id"
-        hint="Letters, digits and . _ : / @ -, such as “search”. It stays as it is made."
+        hint="Letters, digits and . _ : / @ -, such as “search”. It cannot be changed later."
         value={id}
         onChange={setId}
         fault={faultOf(create.error, 'team_id')}
@@ -114,7 +114,7 @@ export function RenameTeam({ of: team, onClose }: { readonly of: Team; readonly 
     >
       <TextField
         label="Name"
-        hint="What pages and reports call it; the id stays."
+        hint="The name shown on pages and in reports; the id stays."
         value={name}
         onChange={setName}
         fault={faultOf(change.error, 'name')}
