@@ -86,10 +86,12 @@ describe('the account page', () => {
     await clean(page);
     await button(page, 'Continue').click();
     const secret = (await dialog.getByLabel('Secret').innerText()).trim();
-    await dialog.getByLabel('Code').fill('000000');
+    await dialog.getByLabel('Code', { exact: true }).fill('000000');
     await button(page, 'Turn the second factor on').click();
     await dialog.getByRole('alert').waitFor();
-    await dialog.getByLabel('Code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await dialog
+      .getByLabel('Code', { exact: true })
+      .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
     await button(page, 'Turn the second factor on').click();
     const codes = (await dialog.getByLabel('Recovery codes').innerText()).trim().split('\n');
     expect(codes).toHaveLength(10);
@@ -98,7 +100,7 @@ describe('the account page', () => {
     await page.getByText('Password logins ask for a code from your authenticator app.').waitFor();
     await button(page, 'Remove it…').click();
     await dialog.getByLabel('Password').fill(account.password);
-    await dialog.getByLabel('Code').fill(codes[0] ?? '');
+    await dialog.getByLabel('Code', { exact: true }).fill(codes[0] ?? '');
     await clean(page);
     await button(page, 'Remove second factor').click();
     await page.getByText('Anyone who knows your password can log in.').waitFor();

@@ -116,7 +116,7 @@ const actions: readonly Action[] = [
       await sees(/Lea was changed/);
       await opens('Deactivate…', 'Deactivate Lea?');
       await press('Deactivate');
-      await sees('Lea is not active any more.');
+      await sees('Lea is no longer active.');
     },
   },
   {
@@ -192,7 +192,7 @@ const actions: readonly Action[] = [
       await sees('Platform has 12.5 USD per month.');
       await opens('Deactivate budget', /^Deactivate/);
       await press('Deactivate budget');
-      await sees('No budget');
+      await sees('Platform no longer has a budget.');
     },
   },
   {

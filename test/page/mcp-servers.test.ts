@@ -154,7 +154,7 @@ describe('the list of MCP servers', () => {
     await page.route(oneRoute, (route) => void held.push(route));
     await scene.open(root);
     await count(page, 5);
-    await page.getByText('asking…').nth(2).waitFor();
+    await page.getByText('checking…').nth(2).waitFor();
     await page.waitForTimeout(200);
     expect(held).toHaveLength(3);
     expect(await page.getByText('not checked yet').count()).toBe(2);

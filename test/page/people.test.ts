@@ -166,7 +166,7 @@ describe('a person', () => {
     await button(page, 'Deactivate…').click();
     await page.getByText('Leaver has 2 active keys: calls with them are refused within 5 seconds.').waitFor();
     await button(page, 'Deactivate').click();
-    await page.getByText('Leaver is not active any more. 2 keys are refused, there was no budget.').waitFor();
+    await page.getByText('Leaver is no longer active. 2 keys are refused, there was no budget.').waitFor();
     expect((await personNow(person)).active).toBe(false);
     await button(page, 'Activate…').click();
     await button(page, 'Activate').click();
@@ -198,7 +198,7 @@ describe('a person', () => {
     await page.getByRole('row', { name: 'State differs active inactive' }).waitFor();
     expect((await personNow(person)).active).toBe(true);
     await button(page, 'Apply mine on top').click();
-    await page.getByText('is not active any more.').waitFor();
+    await page.getByText('is no longer active.').waitFor();
     expect(await personNow(person)).toMatchObject({ name: 'Theirs', active: false });
   });
 });

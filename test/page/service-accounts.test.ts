@@ -80,7 +80,7 @@ describe('service accounts', () => {
     await page.getByText('robot has one active key').waitFor();
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Deactivate').click();
-    await page.getByText('robot is not active any more. 1 key is refused').waitFor();
+    await page.getByText('robot is no longer active. 1 key is refused').waitFor();
     expect(await now('robot')).toMatchObject({ active: false });
     await button(page, 'Activate…').click();
     await button(page, 'Activate').click();

@@ -55,7 +55,7 @@ async function someone(path: string, work: (page: Page) => Promise<void>): Promi
 }
 
 const submit = async (page: Page, code?: string): Promise<void> => {
-  if (code !== undefined) await page.getByLabel('Code').fill(code);
+  if (code !== undefined) await page.getByLabel('Code', { exact: true }).fill(code);
   await button(page, 'Log in').click();
 };
 
@@ -102,7 +102,7 @@ describe('with a second factor', () => {
       await page.evaluate("document.documentElement.dataset.theme = 'dark'");
       expect(await scannedText(code)).toBe(uri);
       const enrolledAt = Date.now();
-      await page.getByLabel('Code').fill(totp.generate({ timestamp: enrolledAt }));
+      await page.getByLabel('Code', { exact: true }).fill(totp.generate({ timestamp: enrolledAt }));
       await button(page, 'Turn the second factor on').click();
       const recovery = (await page.getByLabel('Recovery codes').innerText()).trim().split('\n');
       await button(page, 'I have saved them').click();
@@ -111,11 +111,11 @@ describe('with a second factor', () => {
       await other.getByLabel('E-mail').fill(account.email);
       await other.getByLabel('Password').fill(account.password);
       await submit(other);
-      await other.getByLabel('Code').waitFor();
+      await other.getByLabel('Code', { exact: true }).waitFor();
       expect(await other.getByRole('alert').count()).toBe(0);
       await submit(other, '000000');
       await other.getByRole('alert').waitFor();
-      expect(await other.getByLabel('Code').inputValue()).toBe('');
+      expect(await other.getByLabel('Code', { exact: true }).inputValue()).toBe('');
       await submit(other, recovery[0]);
       await other.getByRole('heading', { name: 'Your account' }).waitFor();
       await other.context().clearCookies();
@@ -144,7 +144,9 @@ describe('with a second factor', () => {
       await page.getByLabel('Password').fill(account.password);
       await button(page, 'Continue').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
-      await page.getByLabel('Code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+      await page
+        .getByLabel('Code', { exact: true })
+        .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
       await button(page, 'Turn the second factor on').click();
       await button(page, 'I have saved them').click();
       await page.getByRole('heading', { name: 'Keys' }).waitFor();

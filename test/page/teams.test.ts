@@ -123,7 +123,7 @@ describe('a team', () => {
     await button(page, 'Deactivate…').click();
     await page.getByText('Closing has one active key').waitFor();
     await button(page, 'Deactivate').click();
-    await page.getByText('Closing is not active any more. 1 key is refused, the budget was kept.').waitFor();
+    await page.getByText('Closing is no longer active. 1 key is refused, the budget was kept.').waitFor();
     expect(await teamNow('closing')).toMatchObject({ active: false });
   });
 });
