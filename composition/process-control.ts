@@ -4,7 +4,7 @@ import { stopRequests } from '../infrastructure/stop-requests.ts';
 /** A process ends at most this long after its grace, or after a second signal, whatever it still waits for. */
 export const endMs = 15_000;
 
-/** Orders of a supervisor to its workers: drain and end; end now; read the configuration again. */
+/** Commands of a supervisor to its workers: drain and end; end now; read the configuration again. */
 export type WorkerCommand = 'stop' | 'end' | 'reload';
 
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -18,7 +18,7 @@ export interface Serving {
 
 /** What a worker reports to its supervisor. */
 export type Report =
-  /** It handles orders from now on. */
+  /** It handles commands from now on. */
   | { readonly kind: 'up' }
   /** It accepts connections. Sent again after a reload. */
   | ({ readonly kind: 'serving' } & Serving)
@@ -50,7 +50,7 @@ const controlBySignals = (): ProcessControl => ({
 
 /**
  * A signal to the whole process group reaches a worker as well as its supervisor. So a worker only reports signals and
- * obeys orders. Without its supervisor it gets no orders, and stops by itself.
+ * obeys commands. Without its supervisor it gets no commands, and stops by itself.
  */
 function controlBySupervisor(worker: Worker): ProcessControl {
   const stopped = Promise.withResolvers<void>();
@@ -64,10 +64,10 @@ function controlBySupervisor(worker: Worker): ProcessControl {
   worker.exitedAfterDisconnect = true;
   process.once('disconnect', stopped.resolve);
   for (const signal of signals) process.on(signal, () => report({ kind: 'signal', signal }));
-  process.on('message', (order: WorkerCommand) => {
-    if (order === 'stop') stopped.resolve();
-    if (order === 'end') forced.resolve();
-    if (order === 'reload') for (const reload of reloads) reload();
+  process.on('message', (command: WorkerCommand) => {
+    if (command === 'stop') stopped.resolve();
+    if (command === 'end') forced.resolve();
+    if (command === 'reload') for (const reload of reloads) reload();
   });
   report({ kind: 'up' });
   return {

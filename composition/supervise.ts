@@ -44,7 +44,7 @@ class Supervisor {
     cluster.on('exit', (worker, code, signal) => this.lost(worker, code, signal));
     process.on('SIGHUP', () => {
       this.hangupAt = performance.now();
-      this.orderAll('reload');
+      this.commandAll('reload');
     });
     void stopped.then(() => this.stop());
     void forced.then(() => this.end());
@@ -76,7 +76,7 @@ class Supervisor {
   }
 
   private hear(worker: Worker, report: Report, ask: () => void): void {
-    if (report.kind === 'up' && this.stopping) order(worker, 'stop');
+    if (report.kind === 'up' && this.stopping) command(worker, 'stop');
     if (report.kind === 'serving') this.serving(worker, report);
     if (report.kind !== 'signal') return;
     if (report.signal === 'SIGHUP') this.workerHungUp();
@@ -87,7 +87,7 @@ class Supervisor {
   private workerHungUp(): void {
     this.hangupWait ??= setTimeout(() => {
       this.hangupWait = undefined;
-      if (performance.now() - this.hangupAt > sameHangupMs) this.orderAll('reload');
+      if (performance.now() - this.hangupAt > sameHangupMs) this.commandAll('reload');
     }, hangupWaitMs);
   }
 
@@ -131,12 +131,12 @@ class Supervisor {
     this.stopping = true;
     // A replacement finishes what a dead worker left behind: its database and its journal.
     if (this.servingSince.size === 0) this.fork();
-    this.orderAll('stop');
+    this.commandAll('stop');
     this.killAfter(this.graceMs + endMs);
   }
 
   private end(): void {
-    this.orderAll('end');
+    this.commandAll('end');
     this.killAfter(endMs);
   }
 
@@ -146,13 +146,13 @@ class Supervisor {
     }, milliseconds + killAfterMs);
   }
 
-  private orderAll(what: WorkerCommand): void {
-    for (const worker of this.servingSince.keys()) order(worker, what);
+  private commandAll(what: WorkerCommand): void {
+    for (const worker of this.servingSince.keys()) command(worker, what);
   }
 }
 
-/** Sends an order to a worker. A worker that is just ending takes none, and its exit is noticed without an answer. */
-function order(worker: Worker, what: WorkerCommand): void {
+/** Sends a command to a worker. A worker that is just ending takes none, and its exit is noticed without an answer. */
+function command(worker: Worker, what: WorkerCommand): void {
   if (worker.isConnected()) worker.send(what, () => undefined);
 }
 
