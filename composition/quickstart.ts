@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isAdmin } from '../application/admin/create-admin.ts';
 import { endings } from '../application/shrinking.ts';
@@ -9,6 +8,7 @@ import { processVariables } from '../infrastructure/config/process-variables.ts'
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { privateFolder } from '../infrastructure/embedded-postgres/private-folder.ts';
 import { openDataDir } from '../infrastructure/embedded-postgres/data-dir.ts';
+import { readOrCreate } from '../infrastructure/embedded-postgres/secret-file.ts';
 import { newKey } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
@@ -31,10 +31,9 @@ export const quickstartVariables = (key: string, upstreamUrl: string): Readonly<
 /** A secret that is generated at the first start and kept with mode 0600; never a constant. */
 async function keptSecret(file: string, fresh: string): Promise<string> {
   await privateFolder(path.dirname(file));
-  return writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
-    () => fresh,
-    async () => (await readFile(file, 'utf8')).trim(),
-  );
+  const secret = await readOrCreate(file, fresh);
+  if (secret === '') throw new Error(`${file} is empty. Delete it, and the next start creates it again.`);
+  return secret;
 }
 
 interface QuickstartAdmin {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { privateFolder } from './private-folder.ts';
 import { folderFault } from './folder-fault.ts';
 import type { DatabaseUser } from './native-process.ts';
 import { useOwnServer } from './platform-package.ts';
+import { orAbsent, readOrCreate } from './secret-file.ts';
 
 /** The paths of one embedded database. */
 export interface DataDir {
@@ -89,40 +90,16 @@ export async function readOrMakePassword(
   log: (line: string) => void,
 ): Promise<string> {
   const file = dir.passwordFile;
-  if (!clusterExists && (await stat(file).catch(orAbsent)) === undefined) await writePassword(file);
-  const found = await stat(file).catch(orAbsent);
-  if (found === undefined) {
+  if (clusterExists && (await stat(file).catch(orAbsent)) === undefined) {
     throw new Error(`The password file ${file} of the database in ${dir.cluster} is missing: put it back.`);
   }
-  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+  const password = await readOrCreate(file, randomBytes(passwordBytes).toString('hex'));
+  if (process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0) {
     log(`${file} was readable by others; its mode is 0600 again`);
     await chmod(file, 0o600);
   }
-  const password = (await readFile(file, 'utf8')).trim();
   if (!/^[0-9a-f]{64}$/.test(password)) {
     throw new Error(`The password file ${file} does not hold 64 hexadecimal digits.`);
   }
   return password;
-}
-
-/** Writes a complete file under another name first. When two starts race, the first to link its file wins. */
-async function writePassword(file: string): Promise<void> {
-  const draft = `${file}.${randomBytes(8).toString('hex')}`;
-  const handle = await open(draft, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${randomBytes(passwordBytes).toString('hex')}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  await rm(draft);
-}
-
-/** Turns a missing file into `undefined` and throws any other error. */
-export function orAbsent(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT') return undefined;
-  throw error;
 }

@@ -1,7 +1,7 @@
 import { chmod, cp, lstat, mkdtemp, readFile, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { orAbsent } from './data-dir.ts';
+import { orAbsent } from './secret-file.ts';
 import { type DatabaseUser, runToEnd } from './native-process.ts';
 import { type PlatformPackage, useOwnServer } from './platform-package.ts';
 
