@@ -110,7 +110,7 @@ async function unanswered(
   disconnect.over();
   const error = facts.redaction.fit(callersError(fault, facts.path));
   const end = ends.failed(disconnect.early(), error, {
-    status: facts.ask.stream ? 'stream_start_error' : 'provider_error',
+    status: facts.parsed.stream ? 'stream_start_error' : 'provider_error',
     statusCode: error.upstream?.upstreamStatus,
     observation,
     accepted: execution.accepted(),

@@ -38,7 +38,7 @@ import type { Watched } from '../domain/shared/json-scan.ts';
 import { type OutboundText, unchangedText } from '../domain/shared/outbound-text.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved, type StreamObserver } from '../domain/upstream/observation.ts';
-import type { Ask, AskTerms, Family, ReadFault, UpstreamFamily } from './model-request.ts';
+import type { ParsedRequest, RequestTerms, Family, ReadFault, UpstreamFamily } from './model-request.ts';
 import type { GenerationRequest } from '../domain/routing/generation-request.ts';
 
 const reading =
@@ -54,7 +54,7 @@ const reading =
       const { value } = document.right;
       return pipe(
         read(document.right),
-        E.mapLeft((error) => ({ ...error, said: summaryOfRefused(family, value) })),
+        E.mapLeft((error) => ({ ...error, bodySummary: summaryOfRefused(family, value) })),
       );
     }
     const { message, path, tooManyValues } = document.left;
@@ -70,7 +70,7 @@ const speaksChat: UpstreamFamily = {
 export const chatCompletions: Family<GenerationRequest> = {
   name: 'chat_completions',
   read: reading('chat_completions', chatWatched, readChatRequest),
-  write: (ask, resolved) => prepareChat(ask, routeOfBody(resolved, 'chat_completions')),
+  write: (parsed, resolved) => prepareChat(parsed, routeOfBody(resolved, 'chat_completions')),
   answerPath: () => ({ speaks: speaksChat }),
 };
 
@@ -87,9 +87,9 @@ const speaksMessages: UpstreamFamily = {
 export const messages: Family<GenerationRequest> = {
   name: 'messages',
   read: reading('messages', messagesWatched, readMessagesRequest, parseDigits),
-  write: (ask, resolved) => {
-    if (takesMessages(resolved)) return E.right(unchangedText(ask.document.text));
-    return writeAsChat(ask, resolved);
+  write: (parsed, resolved) => {
+    if (takesMessages(resolved)) return E.right(unchangedText(parsed.document.text));
+    return writeAsChat(parsed, resolved);
   },
   inCallersNames: underMessagesNames,
   answerPath: ({ model }, resolved, requestLogId) => {
@@ -114,15 +114,15 @@ function underMessagesNames(
   return takesMessages(resolved) ? error : inCallersNames(error, document.value);
 }
 
-function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, OutboundText> {
+function writeAsChat(parsed: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, OutboundText> {
   const { provider, route } = resolved;
   const translates = provider.takes(route, 'chat_completions') === 'translated';
   const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
-  const chat = toChatBody(ask, translates ? 'provider' : 'upstream', marks);
+  const chat = toChatBody(parsed, translates ? 'provider' : 'upstream', marks);
   if (E.isLeft(chat)) return chat;
   return pipe(
     prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),
-    E.bimap((error) => inCallersNames(error, ask.document.value), unchangedText),
+    E.bimap((error) => inCallersNames(error, parsed.document.value), unchangedText),
   );
 }
 
@@ -147,13 +147,13 @@ export const countTokens: Family<CountRequest> = {
   unserved: (model) => notCounted(model),
   inCallersNames: underMessagesNames,
   read: reading('count_tokens', messagesWatched, readCountRequest, parseDigits),
-  write: (ask, resolved) => {
+  write: (parsed, resolved) => {
     if (resolved.provider.takes(resolved.route, 'count_tokens') === undefined)
-      return E.left(notCounted(ask.model));
-    const counted = countedBody(ask.document.value);
+      return E.left(notCounted(parsed.model));
+    const counted = countedBody(parsed.document.value);
     return takesMessages(resolved)
       ? E.right(unchangedText(JSON.stringify(counted)))
-      : writeAsChat({ ...ask, document: { value: counted } }, resolved);
+      : writeAsChat({ ...parsed, document: { value: counted } }, resolved);
   },
   answerPath: () => ({ speaks: speaksCount }),
 };
@@ -174,7 +174,7 @@ const speaksResponses: UpstreamFamily = {
 export const responses = (digest: Digest): Family<GenerationRequest> => ({
   name: 'responses',
   read: reading('responses', responsesWatched, readResponsesRequest),
-  write: (ask, resolved) => prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),
+  write: (parsed, resolved) => prepareResponses(parsed, routeOfBody(resolved, 'responses'), digest),
   answerPath: () => ({ speaks: speaksResponses }),
 });
 
@@ -187,19 +187,19 @@ const speaksEmbeddings: UpstreamFamily = {
 export const embeddings: Family<EmbeddingsRequest> = {
   name: 'embeddings',
   read: reading('embeddings', embeddingsWatched, readEmbeddingsRequest),
-  write: (ask, resolved) => prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
+  write: (parsed, resolved) => prepareEmbeddings(parsed, routeOfBody(resolved, 'embeddings')),
   answerPath: () => ({ speaks: speaksEmbeddings }),
 };
 
 /** The terms that were read from a body, without the body itself. */
-export const askTermsOf = ({
+export const requestTermsOf = ({
   model,
   stream,
   needs,
   fields,
   exposedToolCount,
   mcpTools,
-}: AskTerms): AskTerms => ({
+}: RequestTerms): RequestTerms => ({
   model,
   stream,
   needs,
@@ -209,14 +209,14 @@ export const askTermsOf = ({
 });
 
 /** Writes an ask for a provider; an error names the fields as the caller wrote them. */
-export function writtenBy<A extends Ask, W>(
+export function writtenBy<A extends ParsedRequest, W>(
   { write, inCallersNames }: Pick<Family<A>, 'write' | 'inCallersNames'>,
-  ask: A,
+  parsed: A,
   resolved: ResolvedRoute,
   provider: (body: OutboundText) => Either<GatewayError, W>,
 ): Either<GatewayError, W> {
-  const body = write(ask, resolved);
+  const body = write(parsed, resolved);
   if (E.isLeft(body)) return body;
-  const renamed = (error: GatewayError) => inCallersNames?.(error, ask, resolved) ?? error;
+  const renamed = (error: GatewayError) => inCallersNames?.(error, parsed, resolved) ?? error;
   return pipe(provider(body.right), E.mapLeft(renamed));
 }

@@ -31,15 +31,15 @@ export function finishedRequest(
   { catalogue, clock }: ServePorts,
   { facts, end, charged, cost, beside, failure, settled }: Settled,
 ): FinishedRequest {
-  const { request, said, resolved } = facts;
-  const model = said?.model;
+  const { request, bodySummary, resolved } = facts;
+  const model = bodySummary?.model;
   const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
   const { usage, usageUnusable } = observed(end);
   return {
     requestId: toldId(facts),
     requestLogId: request.requestLogId,
     family: facts.family,
-    stream: said?.stream ?? false,
+    stream: bodySummary?.stream ?? false,
     outcome: endOutcome(failure),
     statusCode: endStatus(failure),
     errorCode: failure?.code,
@@ -55,8 +55,8 @@ export function finishedRequest(
     cost: charged && isAccounted(verdict) ? cost : undefined,
     unbilled: [...unbilledOf(charged, cost, verdict), ...unbilledBeside(beside)],
     settled: verdict,
-    exposedToolCount: said?.exposedToolCount,
-    invokedToolCount: invokedTools(said, end),
+    exposedToolCount: bodySummary?.exposedToolCount,
+    invokedToolCount: invokedTools(bodySummary, end),
     tags: cleanTags(request.tags, facts.redaction),
   };
 }

@@ -32,7 +32,7 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
   const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
   const metadata = logMetadata(
     facts.family,
-    facts.said?.stream ?? false,
+    facts.bodySummary?.stream ?? false,
     policy.payloads,
     accountingOf(ended, money),
     facts.prepared?.notes,
@@ -47,8 +47,8 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
 /**
  * Where MCP servers are configured, a request of a family with tools is logged with the servers that its tools are of.
  */
-function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pick<RequestLog, 'mcp'> {
-  const tools = ask?.mcpTools;
+function referencedIn({ request, parsed }: Facts, { mcpServers }: ServePolicy): Pick<RequestLog, 'mcp'> {
+  const tools = parsed?.mcpTools;
   return mcpServers === undefined || tools === undefined
     ? {}
     : { mcp: referencedServers(tools, mcpServers, request.caller) };
@@ -85,21 +85,21 @@ function summary(
   metadata: JsonObject,
   referenced: Pick<RequestLog, 'mcp'>,
 ): RequestLog {
-  const { request, said, ask, resolved, redaction } = facts;
+  const { request, bodySummary, parsed, resolved, redaction } = facts;
   const failure = failureOf(end);
   return {
     requestLogId: request.requestLogId,
     requestId: request.requestId,
-    modelKey: cleaned(said?.model, redaction)?.slice(0, maxModelKeyChars),
-    resolvedModelKey: resolved === undefined ? undefined : ask?.model,
+    modelKey: cleaned(bodySummary?.model, redaction)?.slice(0, maxModelKeyChars),
+    resolvedModelKey: resolved === undefined ? undefined : parsed?.model,
     providerKey: resolved?.provider.id,
     statusCode: endStatus(failure),
     errorCode: failure?.code,
     latencyMs: elapsedMs(request.receivedAt, ports.clock.now()),
     firstTokenMs: end.call?.firstTokenMs,
     usage: observed(end).usage,
-    exposedToolCount: said?.exposedToolCount,
-    invokedToolCount: invokedTools(said, end),
+    exposedToolCount: bodySummary?.exposedToolCount,
+    invokedToolCount: invokedTools(bodySummary, end),
     ...referenced,
     tags: cleanTags(request.tags, redaction),
     userAgent: boundedUserAgent(cleaned(request.userAgent, redaction)),

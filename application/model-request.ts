@@ -93,7 +93,7 @@ export type ModelAnswer = (
 };
 
 /** What the reading view of every family extracts from a body. */
-export interface AskTerms {
+export interface RequestTerms {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
@@ -106,33 +106,33 @@ export interface AskTerms {
 }
 
 /** The reading view with the body itself. */
-export interface Ask extends AskTerms {
+export interface ParsedRequest extends RequestTerms {
   readonly document: Pick<JsonDocument, 'value' | 'valueCount'>;
 }
 
 /** An API family, as data for the one pipeline of a model request. */
-export interface Family<A extends Ask> {
+export interface Family<A extends ParsedRequest> {
   readonly name: ApiFamily;
   /** The refusal when no route has what the request needs, for a family whose callers do not know capabilities. */
   readonly unserved?: (model: string) => GatewayError;
   /** Rejects a body with more than `maxValues` JSON values before parsing it. */
   readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
   /** The body that goes upstream. */
-  readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, OutboundText>;
+  readonly write: (parsed: A, resolved: ResolvedRoute) => Either<GatewayError, OutboundText>;
   /**
    * Renames the fields in a provider's refusal to those that the caller wrote, because the provider sees another body.
    */
-  readonly inCallersNames?: (error: GatewayError, ask: A, resolved: ResolvedRoute) => GatewayError;
+  readonly inCallersNames?: (error: GatewayError, parsed: A, resolved: ResolvedRoute) => GatewayError;
   /** A translated answer gets its id from the request's own. */
   readonly answerPath: (
-    ask: Pick<AskTerms, 'model'>,
+    parsed: Pick<RequestTerms, 'model'>,
     resolved: ResolvedRoute,
     requestLogId: RequestLogId,
   ) => AnswerPath;
 }
 
 /** Why a body could not be read. */
-export type ReadFault = GatewayError & { readonly tooManyValues?: true; readonly said?: BodySummary };
+export type ReadFault = GatewayError & { readonly tooManyValues?: true; readonly bodySummary?: BodySummary };
 
 /** How an answer gets from the family that the upstream speaks to the caller's. */
 export interface AnswerPath {

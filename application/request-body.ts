@@ -7,8 +7,8 @@ import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import { bytesOfValue, maxEventLoopValues } from '../domain/shared/limits.ts';
 import { type OutboundText, outboundBytes, outboundText } from '../domain/shared/outbound-text.ts';
-import { askTermsOf, writtenBy } from './families.ts';
-import type { Ask, AskTerms, Family, ModelRequest, ReadFault } from './model-request.ts';
+import { requestTermsOf, writtenBy } from './families.ts';
+import type { ParsedRequest, RequestTerms, Family, ModelRequest, ReadFault } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
 import type { CallTerms, PreparedCall, Upstream, UpstreamCall } from './ports/upstream.ts';
@@ -16,7 +16,7 @@ import { type SharedText, sharedText } from './ports/shared-text.ts';
 
 /** The body of one request, and what the pipeline did with it. */
 export interface RequestBody {
-  readonly read: () => Promise<Either<ReadFault, AskTerms>>;
+  readonly read: () => Promise<Either<ReadFault, RequestTerms>>;
   /** Writes the upstream's own request from what was read, or reports what it cannot express. Nothing is sent. */
   readonly prepare: (
     resolved: ResolvedRoute,
@@ -37,7 +37,7 @@ export interface RequestBodyPorts {
  * Small bodies are processed at once. Bodies that are large in bytes (the HTTP layer decides) or in values are
  * processed in a worker thread. The memory of a parsed body is reserved with the request's.
  */
-export function requestBody<A extends Ask>(
+export function requestBody<A extends ParsedRequest>(
   ports: RequestBodyPorts,
   family: Family<A>,
   request: ModelRequest,
@@ -45,7 +45,7 @@ export function requestBody<A extends Ask>(
 ): RequestBody {
   let isParsed = false;
   /** Dropped when the body is prepared: a parsed body takes many times its text, and the upstream may take minutes. */
-  let ask: A | undefined;
+  let opened: A | undefined;
   let large =
     E.isRight(request.body) && typeof request.body.right !== 'string' ? request.body.right : undefined;
   const largeBody = (text: SharedText): LargeBody => ({
@@ -63,10 +63,10 @@ export function requestBody<A extends Ask>(
       if (typeof body !== 'string') return ports.largeBodies.read(largeBody(body));
       const found = family.read(body, Math.min(maxValues, maxEventLoopValues));
       if (E.isRight(found)) {
-        ask = found.right;
+        opened = found.right;
         isParsed = true;
-        const hasRoom = request.memory.hold(ask.document.valueCount * bytesOfValue);
-        return hasRoom ? E.right(askTermsOf(ask)) : E.left(overloaded);
+        const hasRoom = request.memory.hold(opened.document.valueCount * bytesOfValue);
+        return hasRoom ? E.right(requestTermsOf(opened)) : E.left(overloaded);
       }
       if (found.left.tooManyValues !== true || maxValues <= maxEventLoopValues) return found;
       large = sharedText([new TextEncoder().encode(body)]);
@@ -74,10 +74,10 @@ export function requestBody<A extends Ask>(
     },
     prepare: async (resolved, terms) => {
       if (large !== undefined) return ports.largeBodies.prepare(largeBody(large), terms);
-      const asked = ask;
-      if (asked === undefined) throw new Error('A body is read before it is prepared, once.');
-      ask = undefined;
-      return writtenBy(family, asked, resolved, (body) =>
+      const parsed = opened;
+      if (parsed === undefined) throw new Error('A body is read before it is prepared, once.');
+      opened = undefined;
+      return writtenBy(family, parsed, resolved, (body) =>
         ports.upstream.prepare({ ...terms, ...written(body, request) }),
       );
     },

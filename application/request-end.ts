@@ -61,8 +61,8 @@ export type RequestEnd = Unsent | Called;
 export const observed = ({ call }: RequestEnd): Observation => call?.observation ?? nothingObserved;
 
 /** `undefined` when the family has no tools; 0 when no answer came, because nothing was invoked then. */
-export const invokedTools = (said: BodySummary | undefined, end: RequestEnd): number | undefined =>
-  said?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;
+export const invokedTools = (bodySummary: BodySummary | undefined, end: RequestEnd): number | undefined =>
+  bodySummary?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;
 
 /** Which ends write a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */
 export function writesLedgerRow(end: RequestEnd): boolean {
@@ -105,7 +105,7 @@ function detailOf(failure: RequestFailure | undefined): string | undefined {
 export function callEnds(facts: Admitted, clock: Clock) {
   const {
     request: { receivedAt },
-    ask: { stream },
+    parsed: { stream },
     resolved: { route, provider },
   } = facts;
   const startedAt = clock.now();

@@ -2,7 +2,7 @@ import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { PriceCatalogue } from '../domain/money/price-catalogue.ts';
 import type { BodySummary } from '../domain/request-log/refused-body.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
-import type { AnswerPath, Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
+import type { AnswerPath, ParsedRequest, RequestTerms, Family, ModelRequest } from './model-request.ts';
 import type { Admission } from './ports/ledger.ts';
 import type { CallTerms, PreparedCall } from './ports/upstream.ts';
 import type { RequestBody } from './request-body.ts';
@@ -10,16 +10,16 @@ import type { RequestRedaction } from './request-redaction.ts';
 
 /** What is known of a request when its pipeline begins. */
 interface Begun {
-  readonly family: Family<Ask>['name'];
+  readonly family: Family<ParsedRequest>['name'];
   readonly request: ModelRequest;
   readonly body: RequestBody;
   readonly redaction: RequestRedaction;
   /** Present when the body was read, or was rejected for its content. */
-  readonly said?: BodySummary | undefined;
+  readonly bodySummary?: BodySummary | undefined;
 }
 
 interface Reading {
-  readonly ask: AskTerms;
+  readonly parsed: RequestTerms;
 }
 
 interface Routing {
@@ -48,10 +48,10 @@ type Without<A> = { readonly [K in keyof A]?: undefined };
 
 /** The stages of a request; each knows everything that the previous one knew. */
 export type Arrived = Begun & Without<Reading & Routing & Preparation & Admittance>;
-export type Asked = Begun & Reading & Without<Routing & Preparation & Admittance>;
+export type ReadStage = Begun & Reading & Without<Routing & Preparation & Admittance>;
 export type Routed = Begun & Reading & Routing & Without<Preparation & Admittance>;
 export type Prepared = Begun & Reading & Routing & Preparation & Without<Admittance>;
 export type Admitted = Begun & Reading & Routing & Preparation & Admittance;
 
 /** A request at any stage. */
-export type Facts = Arrived | Asked | Routed | Prepared | Admitted;
+export type Facts = Arrived | ReadStage | Routed | Prepared | Admitted;

@@ -10,7 +10,14 @@ import { unknownModel } from '../domain/routing/unknown-model.ts';
 import { type GatewayError, invalidRequest, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { callUpstream } from './call-upstream.ts';
 import { drainSlots } from './client-disconnect.ts';
-import type { AnswerPath, Ask, AskTerms, Family, ModelAnswer, ModelRequest } from './model-request.ts';
+import type {
+  AnswerPath,
+  ParsedRequest,
+  RequestTerms,
+  Family,
+  ModelAnswer,
+  ModelRequest,
+} from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import { listModels } from './list-models.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
@@ -18,7 +25,7 @@ import type { Admission } from './ports/ledger.ts';
 import type { CallTerms } from './ports/upstream.ts';
 import { requestBody } from './request-body.ts';
 import { requestRedaction } from './request-redaction.ts';
-import type { Admitted, Arrived, Asked, Facts, Prepared, Routed } from './request-stages.ts';
+import type { Admitted, Arrived, ReadStage, Facts, Prepared, Routed } from './request-stages.ts';
 import { settleRequest } from './settle-request.ts';
 
 /**
@@ -42,26 +49,29 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     return under(facts, { kind: 'refused', error: why === 'shutting_down' ? shuttingDown() : fit });
   };
 
-  return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
+  return async function serve<A extends ParsedRequest>(
+    family: Family<A>,
+    request: ModelRequest,
+  ): Promise<ModelAnswer> {
     const body = requestBody(ports, family, request, policy().bodyMaxValues);
     const redaction = requestRedaction(request, policy);
     const arrived: Arrived = { family: family.name, request, body, redaction };
 
     const read = await body.read();
-    const said = E.isRight(read) ? read.right : read.left.said;
-    const ask = E.isLeft(request.tags) ? request.tags : read;
-    if (E.isLeft(ask)) return refuse({ ...arrived, said }, ask.left);
-    const asked: Asked = { ...arrived, said, ask: ask.right };
+    const bodySummary = E.isRight(read) ? read.right : read.left.bodySummary;
+    const parsed = E.isLeft(request.tags) ? request.tags : read;
+    if (E.isLeft(parsed)) return refuse({ ...arrived, bodySummary }, parsed.left);
+    const asked: ReadStage = { ...arrived, bodySummary, parsed: parsed.right };
 
     const snapshot = ports.catalogue.snapshot();
-    const resolved = resolve(snapshot, family, request, ask.right);
+    const resolved = resolve(snapshot, family, request, parsed.right);
     if (E.isLeft(resolved)) return refuse(asked, resolved.left);
-    const path = family.answerPath(ask.right, resolved.right, request.requestLogId);
-    const limits = limitsOf(request.caller, snapshot, ask.right);
+    const path = family.answerPath(parsed.right, resolved.right, request.requestLogId);
+    const limits = limitsOf(request.caller, snapshot, parsed.right);
     const { prices } = snapshot;
     const routed: Routed = { ...asked, resolved: resolved.right, prices, path, limits };
 
-    const terms = callTerms(request, ask.right, resolved.right, path);
+    const terms = callTerms(request, parsed.right, resolved.right, path);
     const written = await body.prepare(resolved.right, terms);
     if (E.isLeft(written)) return refuse(routed, written.left);
     const prepared: Prepared = { ...routed, terms, prepared: written.right };
@@ -94,7 +104,7 @@ const callerLeft: GatewayError = invalidRequest('The caller left before the requ
 
 const callTerms = (
   { requestLogId, receivedAt, betas }: ModelRequest,
-  { model, stream }: AskTerms,
+  { model, stream }: RequestTerms,
   { route }: ResolvedRoute,
   { speaks, translation }: AnswerPath,
 ): CallTerms => ({
@@ -112,19 +122,19 @@ const callTerms = (
 
 function resolve(
   snapshot: CatalogueSnapshot,
-  { unserved }: Pick<Family<Ask>, 'unserved'>,
+  { unserved }: Pick<Family<ParsedRequest>, 'unserved'>,
   { caller }: ModelRequest,
-  ask: AskTerms,
+  parsed: RequestTerms,
 ): Either<GatewayError, ResolvedRoute> {
-  const model = snapshot.models.get(ask.model);
-  if (model === undefined) return E.left(unknownModel(ask.model, usableIn(snapshot, caller)));
+  const model = snapshot.models.get(parsed.model);
+  if (model === undefined) return E.left(unknownModel(parsed.model, usableIn(snapshot, caller)));
   if (!mayUseModel(caller, model.id))
     return E.left({
       code: 'model_not_granted',
       message: `This API key may not use the model \`${model.id}\`.`,
       param: 'model',
     });
-  const resolved = resolveRoute(model, ask.needs, snapshot.provider, ask.fields);
+  const resolved = resolveRoute(model, parsed.needs, snapshot.provider, parsed.fields);
   const mismatch = E.isLeft(resolved) && resolved.left.code === 'invalid_request';
   return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }
@@ -137,7 +147,7 @@ const under = ({ limits = [] }: Facts, answer: ModelAnswer): ModelAnswer =>
 const limitsOf = (
   { limits = [] }: Caller,
   { models }: CatalogueSnapshot,
-  { model }: AskTerms,
+  { model }: RequestTerms,
 ): readonly RateLimit[] => {
   const limit = models.get(model)?.limit;
   return limit === undefined ? limits : [...limits, limit];

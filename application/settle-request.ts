@@ -164,12 +164,12 @@ function failureAfter(end: RequestEnd, settled: Settled): RequestFailure | undef
 /** The future ledger row; a family that uses no model writes none, whatever its end. */
 function chargeOf(ports: ServePorts, facts: Admitted, end: Called): Charge | undefined {
   if (!isCharged(facts.family) || !writesLedgerRow(end)) return undefined;
-  const { request, ask, resolved } = facts;
+  const { request, parsed, resolved } = facts;
   return {
     requestLogId: request.requestLogId,
     requestId: request.requestId,
     caller: request.caller,
-    modelKey: ask.model,
+    modelKey: parsed.model,
     providerKey: resolved.provider.id,
     upstreamModel: resolved.route.upstreamModel,
     cost: costOfCall(ports, facts, end),

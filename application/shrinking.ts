@@ -11,8 +11,8 @@ export const shrinkage = (losses: Losses): string | undefined =>
   inWords(losses, ({ there, lost }) => lost * 2 > there);
 
 function inWords(losses: Losses, tells: (loss: SeedLoss) => boolean): string | undefined {
-  const told = Object.entries(losses)
+  const parts = Object.entries(losses)
     .filter(([, loss]) => tells(loss))
     .map(([kind, { there, lost }]) => `${lost} of ${there} ${kind}`);
-  return told.length === 0 ? undefined : told.join(', ');
+  return parts.length === 0 ? undefined : parts.join(', ');
 }

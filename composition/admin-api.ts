@@ -104,7 +104,7 @@ export function adminApi(
   gates: Gates,
   routes: readonly AdminRoute[],
 ): AdminApiPorts {
-  const tell = statementErrorLog(log);
+  const report = statementErrorLog(log);
   return {
     ...signInUseCases(pool, config, log),
     bearerOf: bearerOf({ adminTokens: adminTokensStore(pool), secrets }),
@@ -118,7 +118,7 @@ export function adminApi(
     onEnded: adminCallLog(log),
     isDatabaseTrouble: (error) => {
       const trouble = isDatabaseTrouble(error);
-      if (trouble) tell(error);
+      if (trouble) report(error);
       return trouble;
     },
   };

@@ -4,7 +4,7 @@ import { lintConfig } from '../infrastructure/config/lint.ts';
 import { loadConfig } from '../infrastructure/config/load.ts';
 import { sorted } from '../infrastructure/config/problem.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
-import { tlsNotes } from '../infrastructure/config/tls-files.ts';
+import { tlsWarnings } from '../infrastructure/config/tls-files.ts';
 import { plainHosts } from '../infrastructure/postgres/hosts.ts';
 import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { implementations } from '../infrastructure/providers/registry.ts';
@@ -23,7 +23,7 @@ export async function checkConfig(file: string): Promise<Checked> {
     canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
     plainHosts,
   });
-  const warnings = sorted([...linted, ...(await tlsNotes(loaded.right, Date.now()))]);
+  const warnings = sorted([...linted, ...(await tlsWarnings(loaded.right, Date.now()))]);
   return {
     problems: [],
     warnings,

@@ -18,7 +18,7 @@ import { processControl } from './process-control.ts';
 /** Runs with the arguments that follow its name, and resolves with the exit code. */
 export type Command = (args: readonly string[]) => Promise<number>;
 
-const said = () => environment(processVariables());
+const ownEnvironment = () => environment(processVariables());
 
 /** Loads the database operations. */
 const onDatabase = () => import('./database-commands.ts');
@@ -39,7 +39,7 @@ export const commands: Readonly<Record<CommandName, Command>> = {
   },
   migrate: async (args) => (await onDatabase()).migrateCommand(args),
   'check-config': (args) => {
-    const defaultFile = said().configPath ?? 'gateway.yaml';
+    const defaultFile = ownEnvironment().configPath ?? 'gateway.yaml';
     return checkConfigCommand(
       async (file) => (await import('./check-config.ts')).checkConfig(file),
       defaultFile,
@@ -52,7 +52,7 @@ export const commands: Readonly<Record<CommandName, Command>> = {
     adminCommand(
       {
         createAdmin: async (credentials) => (await onDatabase()).makeAdmin(credentials),
-        password: said().adminPassword,
+        password: ownEnvironment().adminPassword,
         keyboard: process.stdin.isTTY ? process.stdin : undefined,
       },
       terminal,
@@ -61,7 +61,7 @@ export const commands: Readonly<Record<CommandName, Command>> = {
     purgeCommand(async (wanted) => (await onDatabase()).purgeNow(wanted), terminal)(args),
   ledger: (args) => ledgerCommand(async () => (await onDatabase()).verifyOwnLedger(), terminal)(args),
   export: (args) =>
-    exportCommand(async (call, tell) => (await onDatabase()).exportOwnDays(call, tell), terminal)(args),
+    exportCommand(async (call, report) => (await onDatabase()).exportOwnDays(call, report), terminal)(args),
   pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
   'simulate-upstream': async (args) => {
     const { simulateUpstreamCommand } = await import('../interfaces/cli/simulate-upstream.ts');

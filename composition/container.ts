@@ -235,8 +235,8 @@ function bindService(container: Container): void {
         upstream: Executor,
         thread: LargeBodyThread,
         payloads: PayloadStore,
-        { clock, told }: McpParts,
-      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, ...told }),
+        { clock, recording }: McpParts,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, ...recording }),
       [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
     );
   bindApp(container);

@@ -42,10 +42,10 @@ export const makeAdmin = (credentials: Credentials) =>
 export const verifyOwnLedger = () => withPool((pool) => verifyLedger(ledgerAuditStore(pool))());
 
 /** Exports the days of a range to the storage of the call. */
-export const exportOwnDays = (call: ExportCall, tell: (day: ExportedDay) => void) =>
+export const exportOwnDays = (call: ExportCall, report: (day: ExportedDay) => void) =>
   withOwnDatabase(async ({ config }, url) => {
     const { exportNow } = await import('./export.ts');
-    return exportNow(config.export, url, call, tell);
+    return exportNow(config.export, url, call, report);
   });
 
 /** When asked to stop, it finishes its batch and reports what it deleted. */

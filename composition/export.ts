@@ -20,7 +20,7 @@ export async function exportNow(
   config: ExportConfig,
   databaseUrl: string,
   call: ExportCall,
-  tell: (day: ExportedDay) => void,
+  report: (day: ExportedDay) => void,
 ): Promise<Either<string, ExportReport>> {
   let stopped = false;
   void untilStopped().then(() => (stopped = true));
@@ -34,7 +34,7 @@ export async function exportNow(
         digest: (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex'),
         bounds: partBounds,
       };
-      return exportRange(ports, tell)({ ...call, shouldContinue: () => !stopped });
+      return exportRange(ports, report)({ ...call, shouldContinue: () => !stopped });
     });
     return done ?? E.left('another export is under way');
   } finally {

@@ -35,7 +35,7 @@ export interface McpParts {
   readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
   /** What model requests with tools record. */
-  readonly told: Pick<ServePorts, 'mcpOverheads' | 'invocationLinks'>;
+  readonly recording: Pick<ServePorts, 'mcpOverheads' | 'invocationLinks'>;
   readonly clock: Clock;
   /** Writes what is queued and closes the connections to the servers; gives up after `withinMs`. */
   readonly close: (withinMs: number) => Promise<void>;
@@ -76,7 +76,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     },
     inspect: inspectServer(ports),
     counts: invocations.counts,
-    told: { mcpOverheads: overheads, invocationLinks: links },
+    recording: { mcpOverheads: overheads, invocationLinks: links },
     clock,
     close: async (withinMs) => {
       await Promise.all([invocations, overheads, links].map((queue) => queue.close(withinMs)));

@@ -20,14 +20,14 @@ const whyUnwritable = {
 export function readiness(
   draining: () => boolean,
   pending: () => Promise<readonly string[]>,
-  ask: () => Promise<WriteTrouble | undefined>,
+  writeTrouble: () => Promise<WriteTrouble | undefined>,
 ): () => Promise<string | undefined> {
   let migrated = false;
   const check = async (): Promise<string | undefined> => {
     try {
       migrated ||= (await pending()).length === 0;
       if (!migrated) return 'migrations are pending';
-      const trouble = await ask();
+      const trouble = await writeTrouble();
       return trouble === undefined ? undefined : whyUnwritable[trouble];
     } catch (error) {
       return error instanceof UnfitDatabase

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import { type SomeModels, withModels } from '../infrastructure/config/served-config.ts';
+import { type ModelsPart, withModels } from '../infrastructure/config/served-config.ts';
 import type { ErrorLink } from '../infrastructure/postgres/error-chain.ts';
 import type { Reload, ReloadRequest } from './reload-work.ts';
 
@@ -12,7 +12,7 @@ export type ReloadAnswer = Reload | { readonly kind: 'failed'; readonly chain: r
  * Runs a reload in a thread of its own, which is terminated afterwards: a file of 4 MiB takes seconds to read, and its
  * statements are megabytes of text. The event loop only takes the models over, a few in each of its turns.
  */
-export async function reloadInThread(ask: ReloadRequest): Promise<Reload> {
+export async function reloadInThread(request: ReloadRequest): Promise<Reload> {
   const { port1: models, port2: theirs } = new MessageChannel();
   // The thread's file has the extension of this one: in a package both are JavaScript.
   const file = path.join(import.meta.dirname, `reload-thread${path.extname(import.meta.filename)}`);
@@ -21,7 +21,9 @@ export async function reloadInThread(ask: ReloadRequest): Promise<Reload> {
   worker.unref();
   try {
     // The environment of a process is not a plain object.
-    worker.postMessage({ ask: { ...ask, variables: { ...ask.variables } }, models: theirs }, [theirs]);
+    worker.postMessage({ request: { ...request, variables: { ...request.variables } }, models: theirs }, [
+      theirs,
+    ]);
     const answer = await answerOf(worker);
     if (answer.kind === 'failed') throw chained(answer.chain);
     if (answer.kind === 'refused') return answer;
@@ -39,10 +41,10 @@ const answerOf = (worker: Worker): Promise<ReloadAnswer> =>
     worker.once('exit', () => reject(new Error('The thread of a reload ended without an answer.')));
   });
 
-async function piecesOf(port: MessagePort): Promise<readonly SomeModels[]> {
-  const pieces: SomeModels[] = [];
+async function piecesOf(port: MessagePort): Promise<readonly ModelsPart[]> {
+  const pieces: ModelsPart[] = [];
   for (;;) {
-    const received: { readonly message: SomeModels } | undefined = receiveMessageOnPort(port);
+    const received: { readonly message: ModelsPart } | undefined = receiveMessageOnPort(port);
     if (received === undefined) return pieces;
     pieces.push(received.message);
     await turn();

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { inPieces } from '../infrastructure/config/served-config.ts';
+import { configParts } from '../infrastructure/config/served-config.ts';
 import { errorChain } from '../infrastructure/postgres/error-chain.ts';
 import type { ReloadAnswer } from './reload-in-thread.ts';
 import { type ReloadRequest, reloadWork } from './reload-work.ts';
@@ -7,17 +7,17 @@ import { type ReloadRequest, reloadWork } from './reload-work.ts';
 /** The thread of one reload: one request, one answer. */
 parentPort?.once(
   'message',
-  ({ ask, models }: { readonly ask: ReloadRequest; readonly models: MessagePort }) => {
-    void answerTo(ask, models).then((answer) => parentPort?.postMessage(answer, []));
+  ({ request, models }: { readonly request: ReloadRequest; readonly models: MessagePort }) => {
+    void answerTo(request, models).then((answer) => parentPort?.postMessage(answer, []));
   },
 );
 
 /** The models are queued on the port before the answer is sent. */
-async function answerTo(ask: ReloadRequest, port: MessagePort): Promise<ReloadAnswer> {
+async function answerTo(request: ReloadRequest, port: MessagePort): Promise<ReloadAnswer> {
   try {
-    const done = await reloadWork(ask);
+    const done = await reloadWork(request);
     if (done.kind === 'refused') return done;
-    const { rest, models } = inPieces(done.served);
+    const { rest, models } = configParts(done.served);
     for (const piece of models) port.postMessage(piece);
     return { kind: 'ready', served: rest, kept: done.kept };
   } catch (error) {

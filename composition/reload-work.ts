@@ -4,7 +4,7 @@ import type { KeptByAdmins, Seed } from '../application/ports/seed.ts';
 import { shrinkage } from '../application/shrinking.ts';
 import type { Variables } from '../infrastructure/config/interpolation.ts';
 import { loadLastingConfig } from '../infrastructure/config/load.ts';
-import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
+import { type ConfigProblem, withoutPosition } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { type ServedConfig, servedOf } from '../infrastructure/config/served-config.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
@@ -41,23 +41,23 @@ export type Reload =
     };
 
 /** An empty file is still being written, or was lost: applying it would revoke every key. */
-const empty = placeless('', 'is empty: a reload never applies an empty file');
+const empty = withoutPosition('', 'is empty: a reload never applies an empty file');
 
 /** Reads and judges the file, and reconciles it into the database, so that its caller only has to swap. */
-export async function reloadWork(ask: ReloadRequest): Promise<Reload> {
-  const read = await fitConfig(await loadLastingConfig(ask.file, ask.variables));
+export async function reloadWork(request: ReloadRequest): Promise<Reload> {
+  const read = await fitConfig(await loadLastingConfig(request.file, request.variables));
   if (E.isLeft(read)) return { kind: 'refused', problems: read.left };
   const loaded = read.right;
   if (loaded.saysNothing) return { kind: 'refused', problems: [empty] };
   const served = servedOf(loaded);
-  if (ask.reconcileInto === undefined) return { kind: 'ready', served, kept: undefined };
+  if (request.reconcileInto === undefined) return { kind: 'ready', served, kept: undefined };
   const seed = seedOf(loaded);
-  const pool = await openPool(ask.reconcileInto, 1);
+  const pool = await openPool(request.reconcileInto, 1);
   try {
     const store = seedStore(pool);
-    const shrunk = ask.allowShrink ? undefined : shrinkage(await store.losses(seed));
+    const shrunk = request.allowShrink ? undefined : shrinkage(await store.losses(seed));
     const shrinks = shrunk === undefined ? undefined : digestOf(seed);
-    return shrinks === undefined || shrinks === ask.confirmed
+    return shrinks === undefined || shrinks === request.confirmed
       ? { kind: 'ready', served, kept: await store.reconcile(seed) }
       : { kind: 'refused', problems: [wouldEnd(shrunk)], shrinks };
   } finally {
@@ -66,7 +66,7 @@ export async function reloadWork(ask: ReloadRequest): Promise<Reload> {
 }
 
 const wouldEnd = (shrunk: string | undefined): ConfigProblem =>
-  placeless('', `would remove ${shrunk}: if that is intended, send SIGHUP again within 10 minutes`);
+  withoutPosition('', `would remove ${shrunk}: if that is intended, send SIGHUP again within 10 minutes`);
 
 /** The same for two files that say the same, in whatever order their objects have their keys. */
 const digestOf = (seed: Seed): string =>

@@ -6,7 +6,7 @@ import { shrinkage } from '../application/shrinking.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { LoadedConfig } from '../infrastructure/config/load.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
-import { awaitingRestart } from '../infrastructure/config/restart-keys.ts';
+import { changedRestartKeys } from '../infrastructure/config/restart-keys.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import type { ServedConfig } from '../infrastructure/config/served-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
@@ -42,7 +42,7 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
     const taken = await config.reload(read);
     if (E.isLeft(taken)) return taken.left;
     await takenUp();
-    const keys = awaitingRestart(started, taken.right.config);
+    const keys = changedRestartKeys(started, taken.right.config);
     if (keys.length > 0) log.warn({ keys }, 'changed keys of the configuration need a restart');
     return [];
   };
@@ -64,8 +64,10 @@ function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
   return async (): Promise<Either<readonly ConfigProblem[], ServedConfig>> => {
     const lately = refused !== undefined && performance.now() - refused.at < confirmWithinMs;
     const confirmed = lately ? refused?.digest : undefined;
-    const ask = { ...config.source, reconcileInto, allowShrink, confirmed };
-    const done = await ((await sizeOf(ask.file)) > hereBytes ? reloadInThread(ask) : reloadWork(ask));
+    const request = { ...config.source, reconcileInto, allowShrink, confirmed };
+    const done = await ((await sizeOf(request.file)) > hereBytes
+      ? reloadInThread(request)
+      : reloadWork(request));
     if (done.kind === 'refused') {
       if (done.shrinks !== undefined) refused = { digest: done.shrinks, at: performance.now() };
       return E.left(done.problems);

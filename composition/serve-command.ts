@@ -216,15 +216,15 @@ async function serveHere(
   life: { graceMs: number },
 ): Promise<number> {
   const service = await startService({ config, database, log, seeds, allowShrink, alone: workers === 1 });
-  const tell = (): void => {
+  const report = (): void => {
     life.graceMs = config.loaded().config.server.shutdownGraceSecs * 1000;
     control.serving({ workers, graceMs: life.graceMs });
   };
   const { url, adminUrl } = service;
   log.info({ url, ...(adminUrl === url ? {} : { admin_url: adminUrl }), pid: process.pid }, 'listening');
-  tell();
+  report();
   if (control.first) await hooks?.onReady(service, database.url);
-  onHangup(() => service.reload().finally(tell));
+  onHangup(() => service.reload().finally(report));
   let forced = false;
   void control.forced.then(() => {
     forced = true;

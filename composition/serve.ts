@@ -179,10 +179,10 @@ async function end(
     inFlight: parts.gates.inFlight,
     graceMs: graceSecs * 1000,
     forced,
-    tell: () => parts.cutOff.now(),
+    announceShutdown: () => parts.cutOff.now(),
     cut: listeners.cut,
     endUpstreams: parts.upstream.endAll,
-    lastCall: parts.ledger.lastCall,
+    cancelWaits: parts.ledger.cancelWaits,
     release: (withinMs) => closed.then(() => release(withinMs)),
   });
   if (unsettled > 0) log.error({ in_flight: unsettled }, 'requests could not be settled before shutdown');
@@ -244,24 +244,24 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
 
 /** Warns that records wait, and how much of the journal they fill, at intervals for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
-  const tell = atMostEach(journalReportMs, () =>
+  const report = atMostEach(journalReportMs, () =>
     log.warn({ bytes: journal.size(), max_bytes: journal.maxBytes }, 'records wait in the journal'),
   );
   return () => {
-    if (journal.size() > 0) tell();
+    if (journal.size() > 0) report();
   };
 }
 
 /** Warns that payload bodies were shed, at intervals for as long as more are. */
 function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () => void {
   let reported = 0;
-  const tell = atMostEach(journalReportMs, () => {
+  const report = atMostEach(journalReportMs, () => {
     const { shed, queuedBytes } = counts();
     log.warn({ shed: shed - reported, queued_bytes: queuedBytes }, 'payload bodies were not kept');
     reported = shed;
   });
   return () => {
-    if (counts().shed !== reported) tell();
+    if (counts().shed !== reported) report();
   };
 }
 

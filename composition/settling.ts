@@ -39,10 +39,10 @@ export const cleaned = (config: LiveConfig) => (message: string) =>
 
 /** The journal for settlements that the database could not take. */
 export function journalOf(config: LiveConfig, log: Log): Journal {
-  const tell = logThrottled(log, 'the journal could not be written');
+  const report = logThrottled(log, 'the journal could not be written');
   return localJournal({
     directory: journalFolder(config.loaded().config.dataDir),
-    onFault: (error) => tell({ error: causeOf(error) }),
+    onFault: (error) => report({ error: causeOf(error) }),
     onRecovered: ({ kept, ...counts }) =>
       kept === undefined
         ? log.warn(counts, 'journal settled')

@@ -9,9 +9,9 @@ export const shutdownSteps = {
   /** Upstreams that are drained for their usage, because a hard budget needs it, are abandoned. */
   upstreamsMs: 5000,
   /** Callers must have received the error that says that they are cut off, including callers of a drained upstream. */
-  toldMs: 6000,
+  announcedMs: 6000,
   /** Records that may wait in the journal stop waiting for the database. */
-  lastCallMs: 8000,
+  waitsCancelledMs: 8000,
   /** Anything that is not settled by now will not be. */
   settledMs: 10_000,
   /** Background work, pools and exporters that are not closed are abandoned. */
@@ -28,11 +28,11 @@ export interface ShutdownPorts {
   /** A second request to stop: no more grace. */
   readonly forced: Promise<void>;
   /** Tells callers, with an error, that they are cut off. */
-  readonly tell: () => void;
+  readonly announceShutdown: () => void;
   /** Ends every connection of callers. */
   readonly cut: () => void;
   readonly endUpstreams: (withinMs: number) => void;
-  readonly lastCall: () => void;
+  readonly cancelWaits: () => void;
   /** Closes everything, in order, within that many milliseconds. */
   readonly release: (withinMs: number) => Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface ShutdownPorts {
  * closed, all within the grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
 export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownSteps): Promise<number> {
-  const { inFlight, graceMs, forced, tell, cut, endUpstreams, lastCall, release } = parts;
+  const { inFlight, graceMs, forced, announceShutdown, cut, endUpstreams, cancelWaits, release } = parts;
   let hurry = false;
   void forced.then(() => {
     hurry = true;
@@ -51,13 +51,13 @@ export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownStep
   await until(() => hurry || idle(), graceMs);
   const cutAt = performance.now();
   const left = (step: number): number => Math.max(0, cutAt + step - performance.now());
-  tell();
+  announceShutdown();
   endUpstreams(steps.upstreamsMs);
-  await until(idle, left(steps.toldMs));
+  await until(idle, left(steps.announcedMs));
   cut();
-  await until(idle, left(steps.lastCallMs));
+  await until(idle, left(steps.waitsCancelledMs));
   // A step and not a timer, because a process that was held up must not skip it.
-  if (!idle()) lastCall();
+  if (!idle()) cancelWaits();
   await until(idle, left(steps.settledMs));
   const unsettled = inFlight();
   await within(left(steps.releasedMs), release(left(steps.releasedMs)));

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { changePassword } from '../application/admin/change-password.ts';
 import { logIn } from '../application/admin/log-in.ts';
-import { proving } from '../application/admin/proof.ts';
+import { loginVerifier } from '../application/admin/proof.ts';
 import { beginFactor, confirmFactor, removeFactor } from '../application/admin/second-factor.ts';
 import { anySession, currentSession, logOut } from '../application/admin/session.ts';
 import { beginSignIn, finishSignIn, type SignInPorts } from '../application/admin/sign-in.ts';
@@ -31,7 +31,7 @@ export function signInUseCases(pool: DatabasePool, config: LiveConfig, log: Log)
   const auth = (): AdminAuthConfig => config.loaded().config.adminAuth;
   const sessions = sessionStore(pool);
   const passwords = argon2Passwords();
-  const prove = proving({
+  const prove = loginVerifier({
     sessions,
     tokens,
     passwords,

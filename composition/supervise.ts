@@ -39,8 +39,8 @@ class Supervisor {
 
   run(): Promise<number> {
     surviveOutputErrors();
-    const { stopped, forced, ask } = stopRequests();
-    cluster.on('message', (worker, report: Report) => this.hear(worker, report, ask));
+    const { stopped, forced, requestStop } = stopRequests();
+    cluster.on('message', (worker, report: Report) => this.hear(worker, report, requestStop));
     cluster.on('exit', (worker, code, signal) => this.lost(worker, code, signal));
     process.on('SIGHUP', () => {
       this.hangupAt = performance.now();
@@ -75,13 +75,13 @@ class Supervisor {
     this.fewer(1);
   }
 
-  private hear(worker: Worker, report: Report, ask: () => void): void {
+  private hear(worker: Worker, report: Report, requestStop: () => void): void {
     if (report.kind === 'up' && this.stopping) command(worker, 'stop');
     if (report.kind === 'serving') this.serving(worker, report);
     if (report.kind !== 'signal') return;
     if (report.signal === 'SIGHUP') this.workerHungUp();
     // Never counted as the second signal, because a busy worker reports the first one late.
-    else if (!this.stopping) ask();
+    else if (!this.stopping) requestStop();
   }
 
   private workerHungUp(): void {

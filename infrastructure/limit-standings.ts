@@ -4,7 +4,7 @@ import {
   type RateLimit,
   type LimitStanding,
   subjectKey,
-  untouched,
+  unusedStanding,
   withTokens,
 } from '../domain/limits/rate-limit.ts';
 
@@ -24,7 +24,7 @@ export function limitStandings(clock: Pick<Clock, 'now'>): LimitStandings {
     if (oldest !== undefined) known.delete(oldest);
   };
   const of = (limit: RateLimit): LimitStanding => {
-    const standing = known.get(subjectKey(limit.subject)) ?? untouched(limit, now());
+    const standing = known.get(subjectKey(limit.subject)) ?? unusedStanding(limit, now());
     return { ...standing, limit };
   };
   return {

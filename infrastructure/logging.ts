@@ -36,16 +36,16 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
   let unwritten = 0;
   let dropped = 0;
   /** The number of dropped lines reported by lines that are still buffered. */
-  let told = 0;
+  let reported = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const write = (): void => {
     clearTimeout(timer);
     timer = undefined;
     const text = lines.join('');
-    const missing = lines.length + told;
+    const missing = lines.length + reported;
     lines = [];
-    told = 0;
+    reported = 0;
     chars = 0;
     unwritten += text.length;
     output.write(text, (error) => {
@@ -59,7 +59,7 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
       return;
     }
     const members = dropped === 0 ? fields : { ...fields, dropped_lines: dropped };
-    told += dropped;
+    reported += dropped;
     dropped = 0;
     const line = `${printable(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...members }))}\n`;
     lines.push(line);
@@ -184,14 +184,14 @@ const shown = (text: string): string =>
  * Logs a failed statement with the kind of fault and PostgreSQL's code. The message may quote values, so it stays out.
  */
 export function databaseFaultLog(log: Log): (fault: DatabaseFault, error: unknown) => void {
-  const tell = logThrottled(log, 'database statement failed');
-  return (fault, error) => tell({ fault, sqlstate: sqlState(error), error: causeOf(error) });
+  const report = logThrottled(log, 'database statement failed');
+  return (fault, error) => report({ fault, sqlstate: sqlState(error), error: causeOf(error) });
 }
 
 /** The same for an error whose kind of fault is not determined yet. */
 export function statementErrorLog(log: Log): (error: unknown) => void {
-  const tell = databaseFaultLog(log);
-  return (error) => tell(databaseFault(error), error);
+  const report = databaseFaultLog(log);
+  return (error) => report(databaseFault(error), error);
 }
 
 /**
@@ -234,15 +234,15 @@ const stackOf = (error: unknown): string | undefined =>
 
 /** Logs failures of a retried operation when they begin or their cause changes, not on every attempt. */
 export function failuresOf(log: Log, message: string) {
-  let told: string | undefined;
+  let reported: string | undefined;
   return {
     failed: (error: unknown): void => {
       const cause = causeOf(error);
-      if (cause !== told) log.error({ error: cause }, message);
-      told = cause;
+      if (cause !== reported) log.error({ error: cause }, message);
+      reported = cause;
     },
     worked: (): void => {
-      told = undefined;
+      reported = undefined;
     },
   };
 }
@@ -256,15 +256,15 @@ const toldAgainMs = 60_000;
  * of a failure is not logged.
  */
 export function logThrottled(log: Log, message: string, now = (): number => performance.now()) {
-  const told = new Map<string, { readonly at: number; more: number }>();
+  const reported = new Map<string, { readonly at: number; more: number }>();
   return (kind: Readonly<Record<string, string | undefined>>): void => {
     const key = JSON.stringify(kind);
-    const last = told.get(key);
+    const last = reported.get(key);
     if (last !== undefined && now() - last.at < toldAgainMs) {
       last.more += 1;
       return;
     }
-    told.set(key, { at: now(), more: 0 });
+    reported.set(key, { at: now(), more: 0 });
     log.error(last === undefined || last.more === 0 ? kind : { ...kind, more: last.more }, message);
   };
 }

@@ -10,25 +10,25 @@ export interface StopRequests {
   /** A signal at least 2 seconds after the first request: its sender does not want to wait. */
   readonly forced: Promise<void>;
   /** Has the same effect as a signal. */
-  readonly ask: () => void;
+  readonly requestStop: () => void;
 }
 
 export function stopRequests(): StopRequests {
   const stopped = Promise.withResolvers<void>();
   const forced = Promise.withResolvers<void>();
   let firstAt: number | undefined;
-  const ask = (): void => {
+  const requestStop = (): void => {
     const now = performance.now();
     firstAt ??= now;
     stopped.resolve();
     if (now - firstAt >= secondAfterMs) forced.resolve();
   };
-  process.on('SIGTERM', ask);
-  process.on('SIGINT', ask);
+  process.on('SIGTERM', requestStop);
+  process.on('SIGINT', requestStop);
   void packageManagerExited().then(() => {
-    if (firstAt === undefined) ask();
+    if (firstAt === undefined) requestStop();
   });
-  return { stopped: stopped.promise, forced: forced.promise, ask };
+  return { stopped: stopped.promise, forced: forced.promise, requestStop };
 }
 
 /** For a command with nothing to drain. Resolves at the first request; a `forced` one ends the process at once. */

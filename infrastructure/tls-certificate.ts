@@ -33,17 +33,17 @@ export async function certificateOf(
   if (E.isLeft(read)) throw new Error(`server.${section}.${read.left.key}: ${read.left.message}.`);
   let files = read.right;
   let suspected: string | undefined;
-  let told: string | undefined;
+  let reported: string | undefined;
   const followers: ((files: TlsFiles) => void)[] = [];
 
   /** Two files cannot be replaced atomically, so a problem is logged only if the next look finds it again. */
   const suspect = (problem: string): void => {
-    if (problem === suspected && problem !== told) {
+    if (problem === suspected && problem !== reported) {
       log.error(
         { section: `server.${section}`, problem },
         'the certificate was refused, and the old one stays',
       );
-      told = problem;
+      reported = problem;
     }
     suspected = problem;
   };
@@ -72,7 +72,7 @@ export async function certificateOf(
       const found = await readTlsFiles(settings() ?? first);
       if (E.isLeft(found)) return suspect(found.left.message);
       suspected = undefined;
-      told = undefined;
+      reported = undefined;
       const { cert, key, minVersion } = found.right;
       if (cert === files.cert && key === files.key && minVersion === files.minVersion) return;
       files = found.right;

@@ -3,11 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { newSession } from '../../domain/identity/admin-session.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { AdminSessions, SessionTokens } from '../ports/admin-access.ts';
-import { invalidCode, invalidCredentials, type Login, type Prove } from './proof.ts';
+import { invalidCode, invalidCredentials, type Login, type VerifyLogin } from './proof.ts';
 import type { CurrentSession } from './session.ts';
 
 export interface LogInPorts {
-  readonly prove: Prove;
+  readonly prove: VerifyLogin;
   readonly sessions: Pick<AdminSessions, 'open'>;
   readonly tokens: SessionTokens;
 }

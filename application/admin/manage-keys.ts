@@ -25,17 +25,17 @@ export interface ShownKey {
 /** Creates a key for an owner that exists and is active. */
 export const createKey =
   ({ keys, secrets, clock }: KeyPorts) =>
-  async (wish: KeyInput, author: Author): Promise<Either<GatewayError, ShownKey>> => {
-    if (!isDisplayName(wish.name)) return E.left(badName);
-    if (wish.expiresAt !== undefined && wish.expiresAt.getTime() <= clock.now())
+  async (input: KeyInput, author: Author): Promise<Either<GatewayError, ShownKey>> => {
+    if (!isDisplayName(input.name)) return E.left(badName);
+    if (input.expiresAt !== undefined && input.expiresAt.getTime() <= clock.now())
       return E.left(invalidRequest('`expires_at` must be in the future.', 'expires_at'));
     const { publicId, secret } = secrets.create();
-    const created = await keys.create({ ...wish, publicId, secretSha256: secrets.digest(secret) }, author);
+    const created = await keys.create({ ...input, publicId, secretSha256: secrets.digest(secret) }, author);
     switch (created.kind) {
       case 'no_owner':
-        return E.left(invalidRequest(`There is no owner ${told(wish.owner)}.`, 'owner_id'));
+        return E.left(invalidRequest(`There is no owner ${ownerText(input.owner)}.`, 'owner_id'));
       case 'inactive_owner':
-        return E.left(invalidRequest(`The owner ${told(wish.owner)} is not active.`, 'owner_id'));
+        return E.left(invalidRequest(`The owner ${ownerText(input.owner)} is not active.`, 'owner_id'));
       case 'unknown_models':
         return E.left(noModels(created.models));
       case 'done':
@@ -89,7 +89,7 @@ const badName = invalidRequest(
 const noModels = (models: readonly string[]): GatewayError =>
   invalidRequest(`\`allowed_models\` names ${models.join(', ')}: there is no such model.`, 'allowed_models');
 
-const told = (owner: KeyOwnerRef): string => {
+const ownerText = (owner: KeyOwnerRef): string => {
   if (owner.kind === 'team') return `team:${owner.teamId}`;
   if (owner.kind === 'service_account') return `service_account:${owner.serviceAccountId}`;
   return `user:${'userId' in owner ? owner.userId : owner.email}`;

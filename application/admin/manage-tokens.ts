@@ -29,12 +29,12 @@ export interface CreateTokenPorts extends TokenPorts {
 /** Creates a token of the admin who is logged in. */
 export const createToken =
   ({ adminTokens, secrets, clock, rolesByProvider }: CreateTokenPorts) =>
-  async (wish: TokenInput, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
-    const fault = tokenEndFault(wish.expiresAt?.getTime(), clock.now(), { byProvider: rolesByProvider() });
+  async (input: TokenInput, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
+    const fault = tokenEndFault(input.expiresAt?.getTime(), clock.now(), { byProvider: rolesByProvider() });
     if (fault !== undefined) return E.left(invalidRequest(fault, 'expires_at'));
     const { publicId, secret } = secrets.create();
     const stored = await adminTokens.create(
-      { ...wish, publicId, secretSha256: secrets.digest(secret) },
+      { ...input, publicId, secretSha256: secrets.digest(secret) },
       author,
     );
     return E.right({ stored, token: formatToken({ publicId, secret }) });

@@ -33,7 +33,7 @@ export interface Login extends Credentials, Omit<QueuedLogin, 'account'> {
 }
 
 /** A person whose identity is proved. */
-export interface Proven {
+export interface VerifiedLogin {
   readonly person: PersonWithPassword;
   /** The code, to be consumed by the action that the proof is for; `undefined` when none was asked for. */
   readonly used: UsedCode | undefined;
@@ -42,16 +42,16 @@ export interface Proven {
 }
 
 /** Whether the second factor is asked for, if there is one. */
-export type FactorAsked = 'if_enrolled' | 'not_asked';
+export type SecondFactorCheck = 'if_enrolled' | 'not_asked';
 
 /**
  * Runs `then` for a person who proves their identity, in the same turn, so that hashes are computed one after the
  * other.
  */
-export type Prove = <A>(
+export type VerifyLogin = <A>(
   login: Login,
-  asked: FactorAsked,
-  then: (proven: Proven) => Promise<Either<GatewayError, A>>,
+  asked: SecondFactorCheck,
+  then: (proven: VerifiedLogin) => Promise<Either<GatewayError, A>>,
 ) => Promise<Either<GatewayError, A>>;
 
 /** An unknown account and a wrong password give the same answer, after the same work. */
@@ -97,7 +97,7 @@ const tooManyLogins: GatewayError = {
 };
 
 /** Proofs of all kinds share one line, and count as login attempts. */
-export function proving(ports: ProofPorts): Prove {
+export function loginVerifier(ports: ProofPorts): VerifyLogin {
   const inLine = loginQueue();
   return async (login, asked, then) => {
     if (!ports.passwordLogin()) return E.left(passwordsAreOff);
@@ -112,9 +112,9 @@ export function proving(ports: ProofPorts): Prove {
 async function attempt<A>(
   ports: ProofPorts,
   login: Login,
-  asked: FactorAsked,
+  asked: SecondFactorCheck,
   { counting, hashing }: LoginTurns,
-  then: (proven: Proven) => Promise<Either<GatewayError, A>>,
+  then: (proven: VerifiedLogin) => Promise<Either<GatewayError, A>>,
 ): Promise<Either<GatewayError, A> | undefined> {
   const tries = await counting(() => ports.attempts.begin(login.email, login.address));
   if (tries === undefined) return undefined;
@@ -133,9 +133,9 @@ async function attempt<A>(
 async function proof(
   ports: ProofPorts,
   login: Login,
-  asked: FactorAsked,
+  asked: SecondFactorCheck,
   now: number,
-): Promise<Either<GatewayError, Proven>> {
+): Promise<Either<GatewayError, VerifiedLogin>> {
   const person = await ports.sessions.personOf(login.email);
   const verified = await ports.passwords.verify(person?.passwordHash, login.password);
   if (person === undefined || !verified) return E.left(invalidCredentials);
@@ -174,7 +174,11 @@ const codesOf = (userId: string): string => `codes of ${userId}`;
 /** No address: attempts are counted wherever they come from. */
 const anyAddress = '';
 
-async function forget({ attempts }: ProofPorts, login: Login, { person, used }: Proven): Promise<void> {
+async function forget(
+  { attempts }: ProofPorts,
+  login: Login,
+  { person, used }: VerifiedLogin,
+): Promise<void> {
   await attempts.forget(login.email, login.address);
   if (used !== undefined) await attempts.forget(codesOf(person.userId), anyAddress);
 }

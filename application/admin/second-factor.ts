@@ -10,10 +10,10 @@ import {
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Passwords, SessionTokens } from '../ports/admin-access.ts';
 import type { OneTimeCodes, OwnAccess, OwnChange } from '../ports/second-factors.ts';
-import { invalidCode, type Login, type Prove, type Proven } from './proof.ts';
+import { invalidCode, type Login, type VerifyLogin, type VerifiedLogin } from './proof.ts';
 
 export interface SecondFactorPorts {
-  readonly prove: Prove;
+  readonly prove: VerifyLogin;
   readonly own: OwnAccess;
   readonly passwords: Pick<Passwords, 'seal' | 'unseal'>;
   readonly codes: OneTimeCodes;
@@ -54,7 +54,7 @@ export const changedMeanwhile: GatewayError = {
 export const changeOf = (
   { tokens }: Pick<SecondFactorPorts, 'tokens'>,
   { token, remoteAddress }: OwnLogin,
-  { person }: Proven,
+  { person }: VerifiedLogin,
 ): OwnChange => ({ person, tokenSha256: tokens.digest(token), address: remoteAddress });
 
 /** Begins an enrolment, replacing one that was begun before; logins do not ask for a code yet. */

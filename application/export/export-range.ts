@@ -103,8 +103,8 @@ async function exportDay(
   const leftNow = await leave();
   if (leftNow !== undefined) return leftNow;
   const { parts, rows, cost } = written.right;
-  const told = new TextEncoder().encode(manifestText(written.right));
-  const put = await storage.write(manifestKey, told, 'application/json');
+  const manifest = new TextEncoder().encode(manifestText(written.right));
+  const put = await storage.write(manifestKey, manifest, 'application/json');
   if (E.isLeft(put)) return put;
   const names = parts.map(({ name }) => name);
   const tidied = await removeOthers(storage, folder, names);

@@ -60,21 +60,21 @@ export const inspectServer =
   async (server: McpServer): Promise<Inspection> => {
     const { clock } = ports;
     const startedAt = clock.now();
-    const ask = {
+    const serverCall = {
       server,
       traceContext: {},
       signal: new AbortController().signal,
       memory: roomOf(maxInspectedBytes),
     };
     const took = (): number => Math.max(0, clock.now() - startedAt);
-    const begun = await beginSession(ports, { ...ask, session: noneYet, method: '' }, newestRevision);
+    const begun = await beginSession(ports, { ...serverCall, session: noneYet, method: '' }, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
     const session = begun.right;
     const shown = (text: string): string => withoutSecrets(text, ports.secrets());
-    const listed = await listAll(ports, { ...ask, session, method: 'tools/list' });
+    const listed = await listAll(ports, { ...serverCall, session, method: 'tools/list' });
     const latencyMs = took();
     if (session.id !== undefined)
-      await notifyServer(ports, { ...ask, session, method: '', params: {} }, 'end');
+      await notifyServer(ports, { ...serverCall, session, method: '', params: {} }, 'end');
     return {
       error: E.isLeft(listed) ? listed.left : undefined,
       latencyMs,

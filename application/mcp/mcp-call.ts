@@ -98,11 +98,11 @@ export class McpCall {
 
   /** Ends the call with an error answer, and aborts what is under way, because nobody waits for it any more. */
   failed(error: McpError): McpAnswer {
-    const told = this.lost ?? error;
+    const reported = this.lost ?? error;
     this.abort.abort();
-    this.over({ error: told, answer: { result: undefined }, bytes: 0 });
-    const text = JSON.stringify(mcpErrorMessage(told, this.id));
-    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text, error: told.code };
+    this.over({ error: reported, answer: { result: undefined }, bytes: 0 });
+    const text = JSON.stringify(mcpErrorMessage(reported, this.id));
+    return { kind: 'whole', status: mcpErrorStatus(reported, this.id), text, error: reported.code };
   }
 
   /** The server answered; a tool that reports its own failure has answered, too. */

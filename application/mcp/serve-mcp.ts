@@ -64,10 +64,10 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
       waiting.cancel(request, read.right);
       return heardHere(call);
     }
-    const ask = { method: 'POST', text: text.right, session } as const;
+    const exchange = { method: 'POST', text: text.right, session } as const;
     const run = isSubscription(request.headers)
-      ? () => lasting(ports, call, () => sent(ports, call, server, { ...ask, ...endless }))
-      : () => sent(ports, call, server, ask);
+      ? () => lasting(ports, call, () => sent(ports, call, server, { ...exchange, ...endless }))
+      : () => sent(ports, call, server, exchange);
     const answer = await waiting.during(call, run);
     waiting.cancel(request, read.right);
     return answer;
@@ -86,8 +86,8 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
     call.sent();
-    const ask = askOf(call, { method: 'DELETE', text: undefined, session });
-    const reply = await ports.upstreams.send(server, ask);
+    const exchange = exchangeOver(call, { method: 'DELETE', text: undefined, session });
+    const reply = await ports.upstreams.send(server, exchange);
     if (E.isLeft(reply)) return call.failed(reply.left);
     if (reply.right.status === 405) return call.failed(noStream);
     return relayedReply(ports, call, server, reply.right);
@@ -112,8 +112,8 @@ async function listened(
   { server, session }: Admitted,
 ): Promise<McpAnswer> {
   call.sent();
-  const ask = askOf(call, { method: 'GET', text: undefined, session, ...endless });
-  const reply = await ports.upstreams.send(server, ask);
+  const exchange = exchangeOver(call, { method: 'GET', text: undefined, session, ...endless });
+  const reply = await ports.upstreams.send(server, exchange);
   if (E.isLeft(reply)) return call.failed(reply.left);
   const { status, body } = reply.right;
   if (status === 405) return call.failed(noStream);
@@ -157,10 +157,10 @@ async function sent(
   ports: ServeMcpPorts,
   call: McpCall,
   server: McpServer,
-  ask: Exchanged,
+  exchange: Exchanged,
 ): Promise<McpAnswer> {
   call.sent();
-  const reply = await ports.upstreams.send(server, askOf(call, ask));
+  const reply = await ports.upstreams.send(server, exchangeOver(call, exchange));
   if (E.isLeft(reply)) return call.failed(reply.left);
   const answer = relayedReply(ports, call, server, reply.right);
   const { session } = reply.right;
@@ -173,8 +173,8 @@ async function sent(
   return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
 }
 
-const askOf = (call: McpCall, ask: Exchanged): McpExchange => ({
-  ...ask,
+const exchangeOver = (call: McpCall, exchange: Exchanged): McpExchange => ({
+  ...exchange,
   headers: { ...onwardHeaders(call.request), ...call.request.telemetry.traceContext },
   signal: call.abort.signal,
   memory: call.request.memory,

@@ -12,8 +12,8 @@ import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { relayedReply } from './relay-reply.ts';
 import { closedTool, heardHere, keyWithin, type McpService } from './serve-mcp.ts';
 import {
-  askOf,
-  asksOf,
+  serverCallOf,
+  serverCallsOf,
   listedByAll,
   type ServeUnionPorts,
   type UnionRequest,
@@ -77,8 +77,10 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
     const session = await sessionOf(ports, request);
     if (E.isLeft(session)) return call.failed(session.left);
     call.sent();
-    const asks = asksOf(ports, call, session.right, '');
-    await Promise.all(asks.map((ask) => notifyServer(ports, { ...ask, params: {} }, 'end')));
+    const serverCalls = serverCallsOf(ports, call, session.right, '');
+    await Promise.all(
+      serverCalls.map((serverCall) => notifyServer(ports, { ...serverCall, params: {} }, 'end')),
+    );
     call.answered(undefined, undefined, 0);
     return { kind: 'empty', status: 200 };
   };
@@ -115,8 +117,8 @@ async function initialized(
   const revision = revisions.find((each) => each === asked) ?? revisions[0];
   const begun = await Promise.all(
     usableServers(ports, call).map(async (server) => {
-      const ask = askOf(call, server, noneYet, 'initialize');
-      return [server.id, await beginSession(ports, ask, revision)] as const;
+      const serverCall = serverCallOf(call, server, noneYet, 'initialize');
+      return [server.id, await beginSession(ports, serverCall, revision)] as const;
     }),
   );
   const upstream: Record<string, UpstreamSession> = {};
@@ -144,8 +146,12 @@ async function passedOn(
   session: McpSession,
   { method, params }: Extract<McpMessage, { readonly kind: 'notification' }>,
 ): Promise<void> {
-  const asks = asksOf(ports, call, session, method).filter((ask) => ask.session.id !== undefined);
-  await Promise.all(asks.map((ask) => notifyServer(ports, { ...ask, params }, 'notify')));
+  const serverCalls = serverCallsOf(ports, call, session, method).filter(
+    (serverCall) => serverCall.session.id !== undefined,
+  );
+  await Promise.all(
+    serverCalls.map((serverCall) => notifyServer(ports, { ...serverCall, params }, 'notify')),
+  );
 }
 
 async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
@@ -199,15 +205,15 @@ async function passed(
       message: `The MCP server \`${server.id}\` was not there when this session began.`,
     });
   call.sent();
-  const ask = askOf(call, server, upstream, message.method);
+  const serverCall = serverCallOf(call, server, upstream, message.method);
   const reply = await ports.upstreams.send(server, {
-    ...exchangeOf({ ...ask, withinMs: Number.MAX_SAFE_INTEGER }),
+    ...exchangeOf({ ...serverCall, withinMs: Number.MAX_SAFE_INTEGER }),
     method: 'POST',
     text: withParams(text, params),
     memory: call.request.memory,
   });
   if (E.isLeft(reply)) return call.failed(reply.left);
-  const union = { refuseRequest: refuser(ports, ask) };
+  const union = { refuseRequest: refuser(ports, serverCall) };
   return relayedReply({ ...ports, union }, call, server, reply.right);
 }
 
@@ -218,14 +224,14 @@ const maxRefusing = 16;
  * Answers a server's request to the caller in the caller's place, since only the server's own path leads back to it. A
  * server that sends requests without waiting for answers gets none for those above the limit.
  */
-function refuser({ upstreams }: ServeUnionPorts, ask: Omit<ServerCall, 'params'>) {
+function refuser({ upstreams }: ServeUnionPorts, serverCall: Omit<ServerCall, 'params'>) {
   let refusing = 0;
   return (server: McpServer, id: McpId, method: string): void => {
     if (refusing >= maxRefusing) return;
     refusing += 1;
     const message = `\`${method}\` does not pass through \`/mcp\`; the path of the server lets it pass.`;
     const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message } });
-    void upstreams.send(server, { ...exchangeOf(ask), method: 'POST', text }).finally(() => {
+    void upstreams.send(server, { ...exchangeOf(serverCall), method: 'POST', text }).finally(() => {
       refusing -= 1;
     });
   };

@@ -33,6 +33,6 @@ export function toolTitles(): ToolTitles {
 
 /** The title of a listed tool; older servers put it in the annotations. */
 export function titleOf({ title, annotations }: JsonObject): string | undefined {
-  const told = isString(title) ? title : isObject(annotations) ? annotations['title'] : undefined;
-  return isString(told) ? told : undefined;
+  const found = isString(title) ? title : isObject(annotations) ? annotations['title'] : undefined;
+  return isString(found) ? found : undefined;
 }

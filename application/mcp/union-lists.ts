@@ -33,7 +33,7 @@ export interface UnionTurn {
 export const usableServers = ({ upstreams }: ServeUnionPorts, { request }: McpCall): readonly McpServer[] =>
   upstreams.servers().filter(({ policy }) => mayUseServer(request.caller, policy));
 
-export const askOf = <M extends string>(
+export const serverCallOf = <M extends string>(
   { request, abort }: McpCall,
   server: McpServer,
   session: UpstreamSession,
@@ -48,15 +48,15 @@ export const askOf = <M extends string>(
 });
 
 /** The same for each server of a session that the key may still use. */
-export const asksOf = <M extends string>(
+export const serverCallsOf = <M extends string>(
   ports: ServeUnionPorts,
   call: McpCall,
   { upstream }: McpSession,
   method: M,
-): readonly ReturnType<typeof askOf<M>>[] =>
+): readonly ReturnType<typeof serverCallOf<M>>[] =>
   usableServers(ports, call).flatMap((server) => {
     const session = upstream[server.id];
-    return session === undefined ? [] : [askOf(call, server, session, method)];
+    return session === undefined ? [] : [serverCallOf(call, server, session, method)];
   });
 
 /** The items of one server. */
@@ -76,9 +76,9 @@ export async function listedByAll(
 ): Promise<Either<McpError, readonly JsonObject[]>> {
   const lists: ServerList[] = [];
   const answered = await Promise.all(
-    asksOf(ports, call, session, method).map(async (ask) => ({
-      server: ask.server,
-      listed: await listAll(ports, ask),
+    serverCallsOf(ports, call, session, method).map(async (serverCall) => ({
+      server: serverCall.server,
+      listed: await listAll(ports, serverCall),
     })),
   );
   for (const { server, listed } of answered)

@@ -34,20 +34,20 @@ interface Answered {
 }
 
 /** The gateway as a client of one server: sends one request, and returns its result with every digit. */
-async function askServer(
+async function callServer(
   { upstreams, clock }: UnionServersPorts,
-  ask: ServerCall,
+  serverCall: ServerCall,
 ): Promise<Either<McpError, Answered>> {
   const id = `gateway-${clock.newId()}`;
-  const { method, params } = ask;
+  const { method, params } = serverCall;
   const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-  const reply = await upstreams.send(ask.server, { ...exchangeOf(ask), method: 'POST', text });
+  const reply = await upstreams.send(serverCall.server, { ...exchangeOf(serverCall), method: 'POST', text });
   if (E.isLeft(reply)) return reply;
   const { status, session } = reply.right;
   if (status === 401 || status === 403) return E.left(notAuthorized);
-  if (ask.session.id !== undefined && unknownSession.has(status)) return E.left(sessionEnded);
+  if (serverCall.session.id !== undefined && unknownSession.has(status)) return E.left(sessionEnded);
   return pipe(
-    await resultIn(ask, reply.right, id),
+    await resultIn(serverCall, reply.right, id),
     E.map((result) => ({ result, session })),
   );
 }
@@ -63,15 +63,19 @@ const noResult = (method: string, status: number): McpError => ({
 /** Sends a notification, or the end of a session; the server's answer does not matter. */
 export async function notifyServer(
   { upstreams }: UnionServersPorts,
-  ask: ServerCall,
+  serverCall: ServerCall,
   what: 'notify' | 'end',
 ): Promise<void> {
-  const { method, params } = ask;
+  const { method, params } = serverCall;
   await upstreams.send(
-    ask.server,
+    serverCall.server,
     what === 'end'
-      ? { ...exchangeOf(ask), method: 'DELETE', text: undefined }
-      : { ...exchangeOf(ask), method: 'POST', text: JSON.stringify({ jsonrpc: '2.0', method, params }) },
+      ? { ...exchangeOf(serverCall), method: 'DELETE', text: undefined }
+      : {
+          ...exchangeOf(serverCall),
+          method: 'POST',
+          text: JSON.stringify({ jsonrpc: '2.0', method, params }),
+        },
   );
 }
 
@@ -159,17 +163,21 @@ export const noneYet: UpstreamSession = { id: undefined, revision: undefined };
  */
 export async function beginSession(
   ports: UnionServersPorts,
-  ask: Omit<ServerCall, 'params'>,
+  serverCall: Omit<ServerCall, 'params'>,
   revision: string,
 ): Promise<Either<McpError, UpstreamSession>> {
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
-  const begun = await askServer(ports, { ...ask, method: 'initialize', params });
+  const begun = await callServer(ports, { ...serverCall, method: 'initialize', params });
   if (E.isLeft(begun)) return begun;
   const { result, session: id } = begun.right;
   const settled = isObject(result) ? result['protocolVersion'] : undefined;
   const isRevision = isString(settled) && settled.length <= maxRevisionChars;
   const session = { id, revision: isRevision ? settled : revision };
-  await notifyServer(ports, { ...ask, session, method: 'notifications/initialized', params: {} }, 'notify');
+  await notifyServer(
+    ports,
+    { ...serverCall, session, method: 'notifications/initialized', params: {} },
+    'notify',
+  );
   return E.right(session);
 }
 
@@ -206,14 +214,18 @@ export interface ListCall extends Omit<ServerCall, 'params' | 'withinMs'> {
  */
 export async function listAll(
   ports: UnionServersPorts,
-  ask: ListCall,
+  serverCall: ListCall,
 ): Promise<Either<McpError, readonly JsonObject[]>> {
-  const listed = await listIn(ports, ask);
+  const listed = await listIn(ports, serverCall);
   if (E.isRight(listed) || listed.left !== sessionEnded) return listed;
-  const { revision = newestRevision } = ask.session;
-  const begun = await beginSession(ports, { ...ask, session: noneYet, method: 'initialize' }, revision);
+  const { revision = newestRevision } = serverCall.session;
+  const begun = await beginSession(
+    ports,
+    { ...serverCall, session: noneYet, method: 'initialize' },
+    revision,
+  );
   if (E.isLeft(begun)) return begun;
-  const again = { ...ask, session: begun.right };
+  const again = { ...serverCall, session: begun.right };
   const anew = await listIn(ports, again);
   if (again.session.id !== undefined) await notifyServer(ports, { ...again, params: {} }, 'end');
   return anew;
@@ -225,21 +237,21 @@ export async function listAll(
  */
 async function listIn(
   ports: UnionServersPorts,
-  ask: ListCall,
+  serverCall: ListCall,
 ): Promise<Either<McpError, readonly JsonObject[]>> {
   const { clock } = ports;
   const until = clock.now() + unionWaitMs;
   const all: JsonObject[] = [];
-  const { memory, heldBytes } = counted(ask.memory);
+  const { memory, heldBytes } = counted(serverCall.memory);
   let cursor: string | undefined;
   for (let page = 0; page < maxPages && heldBytes() < maxListedBytes; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const withinMs = Math.max(1, until - clock.now());
-    const answered = await askServer(ports, { ...ask, params, withinMs, memory });
+    const answered = await callServer(ports, { ...serverCall, params, withinMs, memory });
     if (E.isLeft(answered)) return answered;
     const { result } = answered.right;
-    if (!isObject(result)) return E.left(noResult(ask.method, 200));
-    for (const item of objectsOf(result[listedMembers[ask.method]])) {
+    if (!isObject(result)) return E.left(noResult(serverCall.method, 200));
+    for (const item of objectsOf(result[listedMembers[serverCall.method]])) {
       if (all.length >= maxListed) return E.right(all);
       all.push(item);
     }

@@ -8,7 +8,7 @@ import { readUnionName, unionName } from '../../domain/mcp/tool-names.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
-import { askOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
+import { serverCallOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
 import { listAll } from './union-servers.ts';
 
 /** The one server that a message to the union is for. */
@@ -85,7 +85,7 @@ async function cutName(
   const upstream = session.upstream[server.id];
   if (upstream === undefined) return E.right(undefined);
   return pipe(
-    await listAll(ports, askOf(call, server, upstream, list)),
+    await listAll(ports, serverCallOf(call, server, upstream, list)),
     E.map((items) =>
       items
         .map(listedToolName)

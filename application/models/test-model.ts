@@ -50,17 +50,19 @@ const maxTextChars = 200;
  */
 export const testModel =
   (ports: TestModelPorts, policy: () => ServePolicy) =>
-  async (ask: TestRequest, actor: AdminActor): Promise<Either<GatewayError, TestResult>> => {
-    const room = ports.enter(ownershipScopeKey(ask.owner));
+  async (requested: TestRequest, actor: AdminActor): Promise<Either<GatewayError, TestResult>> => {
+    const room = ports.enter(ownershipScopeKey(requested.owner));
     if (E.isLeft(room)) return room;
     try {
-      const snapshot = chosenRoute(ports.catalogue.snapshot(), ask);
-      const family = ask.family ?? servedFamily(snapshot, ask.modelKey);
+      const snapshot = chosenRoute(ports.catalogue.snapshot(), requested);
+      const family = requested.family ?? servedFamily(snapshot, requested.modelKey);
       const requestId = ports.clock.newId();
-      const recorded = await ports.modelTests.record({ ...ask, family, requestId }, actor);
+      const recorded = await ports.modelTests.record({ ...requested, family, requestId }, actor);
       if (recorded.kind !== 'recorded') return E.left(unknownPart[recorded.kind]);
       const caller: Caller = { apiKeyId: undefined, keyOwner: recorded.keyOwner, allowedModels: [] };
-      return E.right(await sent(ports, policy, snapshot, { ...ask, family, requestId, caller }, room.right));
+      return E.right(
+        await sent(ports, policy, snapshot, { ...requested, family, requestId, caller }, room.right),
+      );
     } finally {
       room.right.leave();
     }

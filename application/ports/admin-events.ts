@@ -39,5 +39,5 @@ export interface AdminEventFilter {
 /** What was changed and by whom. Every change writes its event in the same transaction. */
 export interface AdminEvents {
   /** Newest first. */
-  readonly page: (filter: AdminEventFilter, ask: PageRequest) => Promise<Page<AdminEvent>>;
+  readonly page: (filter: AdminEventFilter, page: PageRequest) => Promise<Page<AdminEvent>>;
 }

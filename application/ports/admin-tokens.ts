@@ -48,7 +48,7 @@ export interface AdminTokens {
   /** Creates a token of the author. */
   readonly create: (token: NewToken, author: NonNullable<Author>) => Promise<StoredToken>;
   /** Newest first. */
-  readonly page: (ask: PageRequest) => Promise<Page<StoredToken>>;
+  readonly page: (page: PageRequest) => Promise<Page<StoredToken>>;
   /** `undefined` when there is no such token. Revoking a revoked token changes nothing. */
   readonly revoke: (adminTokenId: string, author: Author) => Promise<StoredToken | undefined>;
 }

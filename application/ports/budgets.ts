@@ -93,7 +93,7 @@ export interface Budgets {
     actor: AdminActor,
   ) => Promise<{ readonly deactivated: boolean } | undefined>;
   /** Every budget that the owner has or had, newest first; `undefined` when there is no such owner, active or not. */
-  readonly history: (owner: Owner, ask: PageRequest) => Promise<Page<PastBudget> | undefined>;
+  readonly history: (owner: Owner, page: PageRequest) => Promise<Page<PastBudget> | undefined>;
   /** The last `days` UTC days, including today; `undefined` when there is no such owner, active or not. */
   readonly spendByDay: (owner: Owner, days: number) => Promise<SpendDays | undefined>;
   /**
@@ -127,7 +127,7 @@ export interface ListedAlert extends BudgetAlert {
 }
 
 export interface BudgetAlerts {
-  readonly page: (ask: PageRequest) => Promise<Page<ListedAlert>>;
+  readonly page: (page: PageRequest) => Promise<Page<ListedAlert>>;
 }
 
 /** One mail to send, claimed by this process alone. */

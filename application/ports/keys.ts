@@ -91,7 +91,7 @@ export type KeyRotated = Changed<StoredKey> | { readonly kind: 'revoked' };
 export interface Keys {
   readonly create: (key: NewKey, author: Author) => Promise<KeyCreated>;
   /** Newest first. */
-  readonly page: (filter: KeyFilter, ask: PageRequest) => Promise<Page<StoredKey>>;
+  readonly page: (filter: KeyFilter, page: PageRequest) => Promise<Page<StoredKey>>;
   readonly find: (apiKeyId: string) => Promise<StoredKey | undefined>;
   readonly change: (change: Change<string, KeyPatch>) => Promise<KeyChanged>;
   readonly rotate: (change: Change<string, KeyRotation>) => Promise<KeyRotated>;

@@ -6,7 +6,7 @@ import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
-import type { AskTerms, ReadFault } from '../model-request.ts';
+import type { RequestTerms, ReadFault } from '../model-request.ts';
 import type { CallerAnswer } from '../caller-answer.ts';
 import type { SharedText } from './shared-text.ts';
 import type { AnswerPart, CallTerms, PreparedCall } from './upstream.ts';
@@ -46,7 +46,7 @@ export interface LargeAnswer {
  * requests of others. A left of `overloaded` means that the memory for such work is exhausted.
  */
 export interface LargeBodies {
-  readonly read: (body: LargeBody) => Promise<Either<ReadFault, AskTerms>>;
+  readonly read: (body: LargeBody) => Promise<Either<ReadFault, RequestTerms>>;
   /** Writes the upstream's own request, or reports what in the body the upstream cannot express. Nothing is sent. */
   readonly prepare: (body: LargeBody, terms: CallTerms) => Promise<Either<GatewayError, PreparedCall>>;
   /** What may be kept of it, redacted; a body that is not JSON becomes null. */

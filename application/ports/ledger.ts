@@ -114,7 +114,7 @@ export type NotRecorded = CodedError<'internal_error'>;
 
 /** Admission and settlement. Each is one statement that concurrent requests share. */
 export interface Ledger {
-  readonly admit: (ask: AdmissionRequest) => Promise<Either<StoreUnavailable, Admission>>;
+  readonly admit: (request: AdmissionRequest) => Promise<Either<StoreUnavailable, Admission>>;
   /** Left: the record is not known to be written, so nothing complete may reach the caller. */
   readonly settle: (record: SettlementRecord) => Promise<Either<StoreUnavailable | NotRecorded, Verdict>>;
 }

@@ -94,6 +94,6 @@ export interface ListedInvocation extends Invocation {
 
 export interface McpInvocations {
   /** Newest first. */
-  readonly page: (filter: InvocationFilter, ask: PageRequest) => Promise<Page<ListedInvocation>>;
+  readonly page: (filter: InvocationFilter, page: PageRequest) => Promise<Page<ListedInvocation>>;
   readonly find: (invocationId: string) => Promise<ListedInvocation | undefined>;
 }

@@ -49,5 +49,5 @@ export interface McpUpstreams {
   /** The servers in the current configuration, in file order. */
   readonly servers: () => readonly McpServer[];
   /** Left: the server gave no answer within its timeout and bounds, or could not be asked. */
-  readonly send: (server: McpServer, ask: McpExchange) => Promise<Either<McpError, McpReply>>;
+  readonly send: (server: McpServer, exchange: McpExchange) => Promise<Either<McpError, McpReply>>;
 }

@@ -81,8 +81,8 @@ export interface ListedProvider extends StoredProvider, ProviderInsight {
 /** Models and providers as the file left them in the database. */
 export interface ModelList {
   /** Ordered by id. */
-  readonly page: (filter: ModelFilter, ask: PageRequest) => Promise<Page<ListedModel>>;
+  readonly page: (filter: ModelFilter, page: PageRequest) => Promise<Page<ListedModel>>;
   readonly find: (modelKey: string) => Promise<ListedModel | undefined>;
   /** Ordered by id. */
-  readonly providers: (ask: PageRequest) => Promise<Page<ListedProvider>>;
+  readonly providers: (page: PageRequest) => Promise<Page<ListedProvider>>;
 }

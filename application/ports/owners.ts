@@ -77,7 +77,7 @@ export type UserChanged =
 
 /** People. Lists are ordered by creation, newest first; each change writes its event. */
 export interface Users {
-  readonly page: (filter: UserFilter, ask: PageRequest) => Promise<Page<StoredUser>>;
+  readonly page: (filter: UserFilter, page: PageRequest) => Promise<Page<StoredUser>>;
   readonly find: (userId: string) => Promise<StoredUser | undefined>;
   readonly create: (user: NewUser, author: Author) => Promise<Created<StoredUser>>;
   readonly change: (change: Change<string, UserPatch>) => Promise<UserChanged>;
@@ -106,7 +106,7 @@ export interface Membership {
 export type NoMembership = { readonly kind: 'no_team' | 'no_user' };
 
 export interface Teams {
-  readonly page: (filter: TeamFilter, ask: PageRequest) => Promise<Page<StoredTeam>>;
+  readonly page: (filter: TeamFilter, page: PageRequest) => Promise<Page<StoredTeam>>;
   readonly find: (teamId: string) => Promise<StoredTeam | undefined>;
   readonly create: (
     team: { readonly teamId: string; readonly name: string },
@@ -140,7 +140,7 @@ export interface NewServiceAccount {
 }
 
 export interface ServiceAccounts {
-  readonly page: (filter: ServiceAccountFilter, ask: PageRequest) => Promise<Page<StoredServiceAccount>>;
+  readonly page: (filter: ServiceAccountFilter, page: PageRequest) => Promise<Page<StoredServiceAccount>>;
   readonly find: (serviceAccountId: string) => Promise<StoredServiceAccount | undefined>;
   readonly create: (
     account: NewServiceAccount,

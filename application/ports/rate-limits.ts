@@ -32,7 +32,7 @@ export type LimitUnchanged =
 /** Rate limits, for admins. A change is in force on every replica within 5 seconds, and writes its event. */
 export interface RateLimits {
   /** Ordered by the kind and the id of the subject. */
-  readonly page: (kind: SubjectKind | undefined, ask: PageRequest) => Promise<Page<StoredLimit>>;
+  readonly page: (kind: SubjectKind | undefined, page: PageRequest) => Promise<Page<StoredLimit>>;
   /** Identical terms change nothing. A deactivated or revoked subject gets no limit. */
   readonly set: (change: LimitChange, terms: LimitTerms) => Promise<Either<LimitUnchanged, StoredLimit>>;
   readonly remove: (change: LimitChange) => Promise<Either<LimitUnchanged, { readonly deleted: boolean }>>;

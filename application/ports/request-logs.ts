@@ -131,6 +131,6 @@ export interface RequestLogDetail {
 /** Request logs as retained. */
 export interface RequestLogs {
   /** Newest first. */
-  readonly page: (filter: RequestLogFilter, ask: PageRequest) => Promise<Page<ListedRequestLog>>;
+  readonly page: (filter: RequestLogFilter, page: PageRequest) => Promise<Page<ListedRequestLog>>;
   readonly find: (requestLogId: RequestLogId) => Promise<RequestLogDetail | undefined>;
 }

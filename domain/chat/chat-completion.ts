@@ -39,8 +39,8 @@ export function readChatCompletion(
   if (failure !== undefined || !Array.isArray(choices)) {
     const otherwise =
       failure === undefined ? 'The upstream answered without `choices`.' : 'The upstream reported an error.';
-    const told = upstreamFailure(failure ?? value, otherwise, sanitise);
-    return protocolFault(told, reportedUsage(value));
+    const reported = upstreamFailure(failure ?? value, otherwise, sanitise);
+    return protocolFault(reported, reportedUsage(value));
   }
   const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
   if (!native) return E.right({ value, rewritten: undefined });

@@ -8,10 +8,10 @@ import { upstreamMessage } from '../upstream/upstream-words.ts';
  */
 export function reportedFailure(answer: JsonObject): JsonObject | undefined {
   const { choices, error, usage } = answer;
-  const told = objectsOf(choices);
-  const failed = told.length > 0 || !isAbsent(usage) ? hasError(error) : !isAbsent(error);
+  const listed = objectsOf(choices);
+  const failed = listed.length > 0 || !isAbsent(usage) ? hasError(error) : !isAbsent(error);
   if (failed || isNamedError(answer) || failsAlone(answer)) return answer;
-  for (const choice of told) if (isFailed(choice)) return { error: choice['error'] ?? null };
+  for (const choice of listed) if (isFailed(choice)) return { error: choice['error'] ?? null };
   const groq = answer['x_groq'];
   const reason = isObject(groq) ? groq['error'] : undefined;
   return isString(reason) && reason !== '' ? { error: reason } : undefined;

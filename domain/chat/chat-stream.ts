@@ -81,15 +81,15 @@ function chunkEvent(
   if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
   const failure = reportedFailure(chunk) ?? (name === 'error' ? chunk : undefined);
   if (failure !== undefined) {
-    const told = upstreamFailure(failure, 'The upstream reported an error.', options.sanitise);
-    return { kind: 'failed', error: failureInStream(told), chunk };
+    const reported = upstreamFailure(failure, 'The upstream reported an error.', options.sanitise);
+    return { kind: 'failed', error: failureInStream(reported), chunk };
   }
   const choices = objectsOf(chunk['choices']);
-  const said = seen.see(choices);
-  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, ...said };
+  const seenIn = seen.see(choices);
+  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, ...seenIn };
   if (isDeeperThan(chunk, maxJsonDepth)) return fail('The upstream sent an event that is nested too deeply.');
   const ruled = applyRules(parseExactObject(data), options.namespace);
-  return { kind: 'chunk', chunk: ruled, wire: undefined, ...said };
+  return { kind: 'chunk', chunk: ruled, wire: undefined, ...seenIn };
 }
 
 const needsRule = (chunk: JsonObject, choices: readonly JsonObject[]): boolean =>

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Given } from '../reasoning/reasoning-ask.ts';
+import type { FieldValue } from '../reasoning/reasoning-request.ts';
 import { disagreement } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, isTexts, type Json, type JsonObject } from '../shared/json.ts';
@@ -12,7 +12,7 @@ import { isAbsent, isString, isTexts, type Json, type JsonObject } from '../shar
 export function askedStops({
   stop,
   stop_sequences: own,
-}: JsonObject): Either<GatewayError, Given<Json> | undefined> {
+}: JsonObject): Either<GatewayError, FieldValue<Json> | undefined> {
   const stops = isString(stop) ? [stop] : stop;
   if (isAbsent(own)) return E.right(isAbsent(stops) ? undefined : { field: 'stop', value: stops });
   return isAbsent(stops) || sameTexts(stops, own)

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Given } from '../reasoning/reasoning-ask.ts';
+import type { FieldValue } from '../reasoning/reasoning-request.ts';
 import { disagreement } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, type Json, type JsonObject, numberOf } from '../shared/json.ts';
@@ -12,7 +12,7 @@ import { isAbsent, type Json, type JsonObject, numberOf } from '../shared/json.t
 export function askedLimit({
   max_tokens: older,
   max_completion_tokens: newer,
-}: JsonObject): Either<GatewayError, Given<Json> | undefined> {
+}: JsonObject): Either<GatewayError, FieldValue<Json> | undefined> {
   if (isAbsent(newer)) return E.right(isAbsent(older) ? undefined : { field: 'max_tokens', value: older });
   return isAbsent(older) || numberOf(older) === numberOf(newer)
     ? E.right({ field: 'max_completion_tokens', value: newer })

@@ -1,5 +1,5 @@
 import type { Capabilities } from '../routing/capabilities.ts';
-import type { ApiFamily, Compatibility, Takes } from '../routing/model.ts';
+import type { ApiFamily, Compatibility, FamilySupport } from '../routing/model.ts';
 
 /** The APIs of platform B. Each route selects one explicitly. */
 export type ApiStyle =
@@ -16,7 +16,7 @@ export interface StyleRules {
   /** `openai_base_path` is required for the chat-style styles. */
   readonly needsBasePath: boolean;
   /** How each family is served. A family that is not listed is not served. */
-  readonly takes: Partial<Record<ApiFamily, Takes>>;
+  readonly takes: Partial<Record<ApiFamily, FamilySupport>>;
   readonly streams: boolean;
 }
 

@@ -61,7 +61,7 @@ export function minuteOf(at: Date): Window {
   return { from: new Date(from), until: new Date(from + minuteMs) };
 }
 
-export const untouched = (limit: RateLimit, at: Date): LimitStanding => ({
+export const unusedStanding = (limit: RateLimit, at: Date): LimitStanding => ({
   limit,
   window: minuteOf(at),
   requests: 0,
@@ -77,7 +77,7 @@ export const untouched = (limit: RateLimit, at: Date): LimitStanding => ({
 export const standingAt = (standing: LimitStanding, at: Date): LimitStanding =>
   isWindowOf(standing.window, at)
     ? standing
-    : { ...untouched(standing.limit, at), inFlight: standing.inFlight };
+    : { ...unusedStanding(standing.limit, at), inFlight: standing.inFlight };
 
 const isWindowOf = ({ from, until }: Window, at: Date): boolean =>
   at < until && from.getTime() <= minuteOf(at).until.getTime();
@@ -87,7 +87,7 @@ const isWindowOf = ({ from, until }: Window, at: Date): boolean =>
  * and then counts in all of them; a refused request counts in none. `gateway_admit_limited` applies the rule in SQL
  * under the locks of the subjects. The store checks every verdict of the SQL against this function, and so do tests.
  */
-export function judged(
+export function limitVerdict(
   standings: readonly LimitStanding[],
 ): Either<readonly FullLimit[], readonly LimitStanding[]> {
   const full = standings.flatMap((standing) =>

@@ -9,7 +9,7 @@ export interface McpError {
   readonly message: string;
 }
 
-interface Told {
+interface ErrorTerms {
   /**
    * The HTTP status. `answer` stands for the status of an answer, whose JSON-RPC error the client raises for this one
    * call.
@@ -59,7 +59,7 @@ export const mcpErrors = {
   upstream_failed: { status: 'answer', rpcCode: -32_603, recorded: 'upstream_error' },
   left_to_resume: { status: 'answer', rpcCode: -32_603, recorded: nobodyWaited },
   result_too_large: { status: 'answer', rpcCode: -32_603, recorded: 'upstream_error' },
-} as const satisfies Record<string, Told>;
+} as const satisfies Record<string, ErrorTerms>;
 
 export type McpErrorCode = keyof typeof mcpErrors;
 

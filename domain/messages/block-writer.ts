@@ -2,7 +2,7 @@ import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import { type CallPiece, inputOf, generatedCallId, isEmptyArguments, saysNothing } from './chat-answer.ts';
+import { type CallPiece, inputOf, generatedCallId, isEmptyArguments, isEmptyCall } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
 /** A chunk is the messages event itself; its `type` is its name on the wire. */
@@ -185,7 +185,7 @@ const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' |
 
 /** A call without id, name and arguments does not count as a call. */
 const isEmpty = (block: Block): boolean =>
-  block.kind === 'tool_use' && saysNothing({ id: block.id, name: block.name, text: block.held });
+  block.kind === 'tool_use' && isEmptyCall({ id: block.id, name: block.name, text: block.held });
 
 /** The start of a call's block needs its id and name. */
 const mayBegin = (block: Block): boolean =>

@@ -120,7 +120,7 @@ export const calleeOf = ({ function: callee, custom }: JsonObject): Json | undef
 export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefined {
   if (!isObject(function_call)) return undefined;
   const piece = pieceOf({}, function_call);
-  return saysNothing(piece) ? undefined : piece;
+  return isEmptyCall(piece) ? undefined : piece;
 }
 
 function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
@@ -145,7 +145,7 @@ const plainText = (value: Json | undefined): string => {
 };
 
 /** Whether every field of a call is empty: some upstreams send such calls. */
-export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>
+export const isEmptyCall = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>
   id === '' && name === '' && text === '';
 
 /** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */

@@ -30,10 +30,10 @@ export function effortOfBudget(budget: Json | undefined): string | undefined {
  * stays a budget, but with an effort only `thinking` carries it. A budget for the whole task is for the provider to
  * judge.
  */
-export function reasoningAsked(body: JsonObject): JsonObject {
+export function requestedReasoning(body: JsonObject): JsonObject {
   const { thinking: asked } = body;
   const thinking = isObject(asked) && isString(asked['type']) ? asked : undefined;
-  const effort = askedEffort(body);
+  const effort = requestedEffort(body);
   const { task_budget } = membersOf(body['output_config']);
   const own = { thinking, output_config: present({ effort, task_budget }) };
   if (thinking?.['type'] === 'disabled') return own;
@@ -51,13 +51,13 @@ export function reasoningEffort(body: JsonObject): string | undefined {
   const thinking = membersOf(body['thinking']);
   if (thinking['type'] === 'disabled') return undefined;
   return (
-    askedEffort(body) ??
+    requestedEffort(body) ??
     (thinking['type'] === 'enabled' ? effortOfBudget(thinking['budget_tokens']) : undefined)
   );
 }
 
 /** The effort that a body, or a system message in it, asks for. */
-export function askedEffort({ output_config: config }: JsonObject): string | undefined {
+export function requestedEffort({ output_config: config }: JsonObject): string | undefined {
   const { effort } = membersOf(config);
   return isString(effort) && effort !== '' ? effort : undefined;
 }

@@ -16,7 +16,7 @@ import {
   messageOf,
   reasoningOf,
   refusalOf,
-  saysNothing,
+  isEmptyCall,
   textOf,
   untranslatableMessage,
   untranslatableField,
@@ -34,11 +34,11 @@ export function fromChatCompletion(
   about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
   if (isMalformedChat(completion, 'message')) return protocolFault('The upstream sent a malformed answer.');
-  const { message: said, finish_reason } = firstChoice(completion['choices']) ?? {};
-  const message = membersOf(said);
+  const { message: sent, finish_reason } = firstChoice(completion['choices']) ?? {};
+  const message = membersOf(sent);
   const refusal = refusalOf(message);
   const calls = toolUses(message, about);
-  const told = [
+  const content = [
     ...[textOf(message), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
     ...calls,
   ];
@@ -49,25 +49,25 @@ export function fromChatCompletion(
     kept: preservedStopReason(completion),
   });
   if (E.isLeft(stop)) return protocolFault(stop.left);
-  if (!isObject(said) && stop.right !== 'refusal')
+  if (!isObject(sent) && stop.right !== 'refusal')
     return protocolFault('The upstream answered without a message.');
-  const untold = told.length === 0 ? untranslatableField(message) : undefined;
-  if (untold !== undefined) return protocolFault(untranslatableMessage(untold));
+  const untranslated = content.length === 0 ? untranslatableField(message) : undefined;
+  if (untranslated !== undefined) return protocolFault(untranslatableMessage(untranslated));
   const thinking = proseBlock(reasoningOf(message), (thinking) => ({
     type: 'thinking',
     thinking,
     signature: '',
   }));
-  return E.right(messageOf(about, [...thinking, ...told], stop.right, reportedUsage(completion)));
+  return E.right(messageOf(about, [...thinking, ...content], stop.right, reportedUsage(completion)));
 }
 
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
   text === '' ? [] : [block(text)];
 
-function toolUses(said: JsonObject, about: MessageNames): readonly JsonObject[] {
-  const legacy = legacyCallOf(said);
-  const calls = legacy === undefined ? callsOf(said) : [...callsOf(said), legacy];
-  return calls.flatMap((call, ordinal) => (saysNothing(call) ? [] : [toolUse(call, about.id, ordinal)]));
+function toolUses(sent: JsonObject, about: MessageNames): readonly JsonObject[] {
+  const legacy = legacyCallOf(sent);
+  const calls = legacy === undefined ? callsOf(sent) : [...callsOf(sent), legacy];
+  return calls.flatMap((call, ordinal) => (isEmptyCall(call) ? [] : [toolUse(call, about.id, ordinal)]));
 }
 
 const toolUse = (

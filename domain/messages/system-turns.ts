@@ -1,5 +1,5 @@
 import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } from '../shared/json.ts';
-import { askedEffort } from './effort.ts';
+import { requestedEffort } from './effort.ts';
 
 /**
  * The same conversation for a model that accepts only text in system messages: the effort that the last of them puts in
@@ -56,7 +56,7 @@ function effortInForce(messages: readonly Json[]): Effort | undefined {
   for (const [index, message] of messages.entries()) {
     if (!isObject(message)) continue;
     if (message['role'] === 'system') {
-      const value = askedEffort(message);
+      const value = requestedEffort(message);
       if (value !== undefined) next = { index, value };
       if (isBehindInput) inForce = next;
     } else {

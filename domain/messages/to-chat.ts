@@ -20,7 +20,7 @@ import { chatMessages, systemMessages, withCallsTogether } from './chat-messages
 import { linkedDocument } from './content-parts.ts';
 import { below, placeIn } from '../shared/place.ts';
 import { chatToolMembers, withProperties } from './chat-tools.ts';
-import { reasoningAsked, reasoningEffort } from './effort.ts';
+import { requestedReasoning, reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
 import { outputFormat } from './messages-request.ts';
@@ -45,7 +45,7 @@ const writings: Readonly<Record<ChatReader, Writing>> = {
     reasoning: (body) => ({ reasoning_effort: reasoningEffort(body) }),
   },
   // A provider merges turns and writes schemas itself, and refers to each as the caller did.
-  provider: { turns: identity, schema: identity, reasoning: reasoningAsked },
+  provider: { turns: identity, schema: identity, reasoning: requestedReasoning },
 };
 
 interface Writing {

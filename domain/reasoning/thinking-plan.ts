@@ -4,7 +4,7 @@ import { disagreement } from '../shared/field-errors.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import type { Json } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
-import type { AskKind, ReasoningAsk, ThinkingBudget } from './reasoning-ask.ts';
+import type { ThinkingRequestKind, ReasoningRequest, ThinkingBudget } from './reasoning-request.ts';
 
 /** The platforms that serve messages-family models: A and B. */
 export type Platform = 'a' | 'b';
@@ -36,14 +36,14 @@ const effortBeta = 'effort-2025-11-24';
 export function planThinking(
   tier: ModelTier,
   platform: Platform,
-  ask: ReasoningAsk,
+  requested: ReasoningRequest,
 ): Either<GatewayError, ThinkingPlan> {
   const row: Row = thinkingTable[tier];
-  const cell = row[ask.kind];
-  const decided = rules[typeof cell === 'string' ? cell : cell[platform]](askedBy(ask));
+  const cell = row[requested.kind];
+  const decided = rules[typeof cell === 'string' ? cell : cell[platform]](planInput(requested));
   if (E.isLeft(decided)) return decided;
   const { thinking, effort } = decided.right;
-  const needsBeta = tier === 'one_older' && platform === 'b' && (effort ?? ask.ownEffort) !== undefined;
+  const needsBeta = tier === 'one_older' && platform === 'b' && (effort ?? requested.ownEffort) !== undefined;
   return E.right({ thinking, effort, betas: needsBeta ? [effortBeta] : [] });
 }
 
@@ -67,7 +67,7 @@ type Rule =
   | 'budget_required'
   | 'effort_against_budget';
 
-type Row = Readonly<Record<AskKind, Rule | Readonly<Record<Platform, Rule>>>>;
+type Row = Readonly<Record<ThinkingRequestKind, Rule | Readonly<Record<Platform, Rule>>>>;
 
 /** The rule for each kind of ask on each tier. */
 const thinkingTable = {
@@ -137,7 +137,7 @@ type Decision = Either<GatewayError, Omit<ThinkingPlan, 'betas'>>;
  * The input of the rules. For an effort or budget that the caller did not send, the field is the one to name in an
  * error.
  */
-interface Asked {
+interface PlanInput {
   /** The caller's own thinking without a budget. */
   readonly own: Thinking | undefined;
   readonly effort: string | undefined;
@@ -151,16 +151,16 @@ interface Asked {
  */
 const leastEfforts: ReadonlyMap<string, string> = new Map([['minimal', 'low']]);
 
-const askedBy = (ask: ReasoningAsk): Asked => {
-  const effort = 'effort' in ask ? ask.effort : undefined;
+const planInput = (requested: ReasoningRequest): PlanInput => {
+  const effort = 'effort' in requested ? requested.effort : undefined;
   return {
     own:
-      ask.kind === 'adaptive' || ask.kind === 'disabled' || ask.kind === 'between_tools'
-        ? { type: ask.kind }
+      requested.kind === 'adaptive' || requested.kind === 'disabled' || requested.kind === 'between_tools'
+        ? { type: requested.kind }
         : undefined,
     effort: effort === undefined ? undefined : (leastEfforts.get(effort.value) ?? effort.value),
     effortField: effort?.field ?? 'thinking.type',
-    budget: 'budget' in ask ? ask.budget : { field: 'thinking.budget_tokens', value: undefined },
+    budget: 'budget' in requested ? requested.budget : { field: 'thinking.budget_tokens', value: undefined },
   };
 };
 
@@ -177,7 +177,7 @@ const manual = ({ field, value }: ThinkingBudget, effort?: string): Decision =>
 const manualField = ({ field, value }: ThinkingBudget): string =>
   value === undefined ? 'thinking.type' : field;
 
-const rules: Readonly<Record<Rule, (asked: Asked) => Decision>> = {
+const rules: Readonly<Record<Rule, (asked: PlanInput) => Decision>> = {
   as_asked: ({ own }) => decided(own),
   disabled: () => decided({ type: 'disabled' }),
   adaptive_with_effort: ({ effort }) => decided({ type: 'adaptive' }, effort),

@@ -22,6 +22,6 @@ export function readResponse(
   const failed = isArray(output) ? hasError(error) : !isAbsent(error);
   if (failed || failedStatuses.has(status)) return protocolFault(failedResponse(value, sanitise), usage);
   if (isArray(output)) return E.right(value);
-  const told = upstreamFailure(value, 'The upstream answered without `output`.', sanitise);
-  return protocolFault(told, usage);
+  const reported = upstreamFailure(value, 'The upstream answered without `output`.', sanitise);
+  return protocolFault(reported, usage);
 }

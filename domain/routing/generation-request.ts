@@ -18,7 +18,7 @@ export interface GenerationRequest {
 }
 
 /** What each family expresses in its own fields. */
-interface Asked {
+interface FamilyTerms {
   readonly tools: readonly JsonObject[];
   /** Where the conversation brings further tools. */
   readonly laterTools?: Place;
@@ -34,7 +34,7 @@ export function generationRequest(
   family: 'chat_completions' | 'responses',
   document: JsonDocument,
   model: string,
-  { tools, laterTools, visual, format, fields }: Asked,
+  { tools, laterTools, visual, format, fields }: FamilyTerms,
 ): GenerationRequest {
   const stream = document.value['stream'] === true;
   const needs: Capability[] = [family];

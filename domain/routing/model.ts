@@ -66,14 +66,14 @@ export interface RoutingProvider {
   readonly kind: ProviderKind;
   readonly pricingProviderId: string;
   readonly supports: (route: Route) => Capabilities;
-  readonly takes: (route: Route, family: ApiFamily) => Takes | undefined;
+  readonly takes: (route: Route, family: ApiFamily) => FamilySupport | undefined;
 }
 
 /**
  * How the upstream of a route takes a family: as written, with the edits that the route asks for, or translated by the
  * provider, which merges `extra_body` into the body that it makes. `undefined` when the upstream does not take it.
  */
-export type Takes = 'as_written' | 'translated';
+export type FamilySupport = 'as_written' | 'translated';
 
 /** When the provider translates the body it also applies `extra_body`, so the route is returned without it. */
 export const routeOfBody = ({ route, provider }: ResolvedRoute, family: ApiFamily): Route =>

@@ -156,10 +156,14 @@ export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
 
 /** An answer other than what was requested, with the upstream's message or the gateway's, and its usage. */
 export const protocolFault = (
-  told: string | Pick<Extract<Fault, { kind: 'protocol' }>, 'message' | 'labels'>,
+  description: string | Pick<Extract<Fault, { kind: 'protocol' }>, 'message' | 'labels'>,
   usage?: Json,
 ): Either<UpstreamFault, never> =>
-  E.left({ kind: 'protocol', ...(typeof told === 'string' ? { message: told } : told), ...used(usage) });
+  E.left({
+    kind: 'protocol',
+    ...(typeof description === 'string' ? { message: description } : description),
+    ...used(usage),
+  });
 
 /** A fault after the head of an answer carries the answer's status, because the upstream did answer. */
 export const answeredWith = (status: number, fault: UpstreamFault): UpstreamFault =>

@@ -12,7 +12,10 @@ import { implicitTlsPort } from './server-config.ts';
  * Data that crosses other people's networks unencrypted: tokens, rows, passwords. Loopback and private hosts are
  * exempt.
  */
-export const transportNotes = (config: GatewayConfig, plainHosts: PlainDatabaseHosts): readonly Finding[] => [
+export const transportFindings = (
+  config: GatewayConfig,
+  plainHosts: PlainDatabaseHosts,
+): readonly Finding[] => [
   ...config.providers.flatMap(plainTokens),
   ...plainRouteTokens(config),
   ...config.mcpServers.flatMap(plainMcpCredentials),

@@ -6,7 +6,7 @@ import { deepMerge, isObject, membersOf } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
 import type { PlainDatabaseHosts } from './database-urls.ts';
 import { collectorNotes } from './lint-collector.ts';
-import { transportNotes } from './lint-transport.ts';
+import { transportFindings } from './lint-transport.ts';
 import type { LoadedConfig } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
@@ -44,7 +44,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap(withoutRouterPolicy),
     ...routes.flatMap(ofNoPublisher),
     ...hardBudgetNotes(loaded.config, routes, reaching),
-    ...transportNotes(loaded.config, knowledge.plainHosts),
+    ...transportFindings(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
     ...pageBelowPath(loaded.config),
     ...collectorNotes(loaded.config),
@@ -142,8 +142,8 @@ function withoutStreamUsage(
     stream_options: { include_usage: route.compatibility.compat?.['supports_stream_usage'] === true },
   };
   const sent = membersOf(deepMerge(byBlock, route.extraBody)['stream_options']);
-  const asks = sent['include_usage'] === true;
-  const owners = isChatStyle(route, provider) && streams && !asks ? reaching(modelId) : [];
+  const requestsUsage = sent['include_usage'] === true;
+  const owners = isChatStyle(route, provider) && streams && !requestsUsage ? reaching(modelId) : [];
   return owners.length === 0
     ? []
     : [

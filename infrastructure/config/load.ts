@@ -13,7 +13,7 @@ import {
   type Finding,
   findingsOf,
   type Path,
-  placeless,
+  withoutPosition,
   renderPath,
   sorted,
 } from './problem.ts';
@@ -51,7 +51,7 @@ export async function loadConfig(
   variables: Variables,
 ): Promise<Either<readonly ConfigProblem[], LoadedConfig>> {
   const text = await readText(path);
-  if (E.isLeft(text)) return E.left([placeless('', text.left)]);
+  if (E.isLeft(text)) return E.left([withoutPosition('', text.left)]);
   const source = readYaml(text.right, textKeys);
   return E.isLeft(source)
     ? source
@@ -71,7 +71,7 @@ export async function loadLastingConfig(
     () => false, // Reading it reports why.
   );
   return pipe
-    ? E.left([placeless('', `${path} is a pipe, which can be read only once: name a file`)])
+    ? E.left([withoutPosition('', `${path} is a pipe, which can be read only once: name a file`)])
     : loadConfig(path, variables);
 }
 
@@ -201,15 +201,15 @@ const faultsIn = (env: Environment, { key, codec, valueIn }: Override): readonly
 
 /** The problem of a finding whose value comes from the environment. */
 function overridingProblem(env: Environment, { path, message }: Finding): ConfigProblem | undefined {
-  const said = overrides.find(
+  const override = overrides.find(
     ({ section, key, valueIn }) => renderPath(path) === `${section}.${key}` && valueIn(env) !== undefined,
   );
-  return said === undefined ? undefined : placeless(said.variable, message);
+  return override === undefined ? undefined : withoutPosition(override.variable, message);
 }
 
 const overrideProblems = (env: Environment): readonly ConfigProblem[] =>
   overrides.flatMap((override) =>
-    faultsIn(env, override).map(({ message }) => placeless(override.variable, message)),
+    faultsIn(env, override).map(({ message }) => withoutPosition(override.variable, message)),
   );
 
 /** The file with the values from the environment in place of its own, where they are valid. */

@@ -27,7 +27,7 @@ export interface ConfigProblem {
 export const finding = (path: Path, message: string): Finding => ({ path, of: 'value', message });
 
 /** A problem without a line: of the file as a whole, or of an environment variable. */
-export const placeless = (path: string, message: string): ConfigProblem => ({
+export const withoutPosition = (path: string, message: string): ConfigProblem => ({
   path,
   line: 0,
   column: 0,

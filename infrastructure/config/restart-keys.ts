@@ -32,7 +32,7 @@ export const restartKeys = {
 } as const satisfies Readonly<Record<string, (config: Sections) => unknown>>;
 
 /** Keys whose values in the file are not in force, because the process was started with others. */
-export const awaitingRestart = (started: Sections, taken: Sections): readonly string[] =>
+export const changedRestartKeys = (started: Sections, taken: Sections): readonly string[] =>
   Object.entries(restartKeys)
     .filter(([, of]) => !isDeepStrictEqual(of(started), of(taken)))
     .map(([key]) => key);

@@ -15,23 +15,23 @@ export function servedOf({ config, persistable, credentials, secretFiles }: Load
 }
 
 /** Some of the models of a file, decoded and in their persistable form. */
-export interface SomeModels {
+export interface ModelsPart {
   readonly models: ServedConfig['config']['models'];
   readonly persistable: ServedConfig['persistable']['models'];
 }
 
 /** A file in pieces, none of which takes long to read. `rest` is everything but the models, and comes first. */
-export interface InPieces {
+export interface ConfigParts {
   readonly rest: ServedConfig;
-  readonly models: readonly SomeModels[];
+  readonly models: readonly ModelsPart[];
 }
 
 /** Each has at most a hundred routes, so these are read together within some hundredths of a second. */
 const modelsAtOnce = 20;
 
-export function inPieces(served: ServedConfig): InPieces {
+export function configParts(served: ServedConfig): ConfigParts {
   const { models } = served.config;
-  const pieces = Array.from({ length: Math.ceil(models.length / modelsAtOnce) }, (_, index): SomeModels => {
+  const pieces = Array.from({ length: Math.ceil(models.length / modelsAtOnce) }, (_, index): ModelsPart => {
     const from = index * modelsAtOnce;
     const to = from + modelsAtOnce;
     return { models: models.slice(from, to), persistable: served.persistable.models.slice(from, to) };
@@ -39,8 +39,8 @@ export function inPieces(served: ServedConfig): InPieces {
   return { rest: withModels(served, []), models: pieces };
 }
 
-/** Reassembles the pieces of {@link inPieces}. */
-export const withModels = (rest: ServedConfig, pieces: readonly SomeModels[]): ServedConfig => ({
+/** Reassembles the pieces of {@link configParts}. */
+export const withModels = (rest: ServedConfig, pieces: readonly ModelsPart[]): ServedConfig => ({
   ...rest,
   config: { ...rest.config, models: pieces.flatMap(({ models }) => models) },
   persistable: { ...rest.persistable, models: pieces.flatMap(({ persistable }) => persistable) },

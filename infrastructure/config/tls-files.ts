@@ -100,7 +100,7 @@ const timeWords = {
 } as const;
 
 /** Warnings about usable certificates that clients reject for their validity period, or soon will. */
-export async function tlsNotes(
+export async function tlsWarnings(
   { config, place }: LoadedConfig,
   now: number,
 ): Promise<readonly ConfigProblem[]> {

@@ -62,9 +62,9 @@ function syntaxProblems(
   problem: (offset: number, message: string) => ConfigProblem,
 ): readonly ConfigProblem[] {
   const unquoted = syntax.find(({ pos }) => text.startsWith('${', pos[0] - 1))?.pos[0];
-  const told = unquoted === undefined ? syntax : syntax.filter(({ pos }) => pos[0] < unquoted);
+  const reported = unquoted === undefined ? syntax : syntax.filter(({ pos }) => pos[0] < unquoted);
   return [
-    ...told.map(({ code, pos }) => problem(pos[0], syntaxMessages[code] ?? notYaml)),
+    ...reported.map(({ code, pos }) => problem(pos[0], syntaxMessages[code] ?? notYaml)),
     ...(unquoted === undefined ? [] : [problem(unquoted - 1, unquotedPlaceholder)]),
   ];
 }

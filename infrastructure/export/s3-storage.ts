@@ -89,9 +89,9 @@ const done = (answered: Either<Refusal, unknown>): Either<StorageFault, undefine
   E.bimap(wordsOf, () => undefined)(answered);
 
 /** The error of the storage or the network, by its code: messages of the library may contain parts of a request. */
-async function answer<A>(what: string, ask: () => Promise<A>): Promise<Either<Refusal, A>> {
+async function answer<A>(what: string, send: () => Promise<A>): Promise<Either<Refusal, A>> {
   try {
-    return E.right(await ask());
+    return E.right(await send());
   } catch (error) {
     const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
     return E.left({

@@ -110,9 +110,13 @@ export class FileJournal {
     this.files.delete(name);
   }
 
+  /** Runs `work` after all work before it, whether that failed or not; the caller gets the failure of its own. */
   private inTurn<A>(work: () => Promise<A>): Promise<A> {
     const done = this.turn.then(work);
-    this.turn = done.catch(() => 'told to whoever asked for it');
+    this.turn = done.then(
+      () => undefined,
+      () => undefined,
+    );
     return done;
   }
 

@@ -32,8 +32,8 @@ export function largeBodies(executor: Executor, options: LargeBodyOptions): Larg
   const done = <K extends TaskKind>(
     kind: K,
     scope: string,
-    ask: Tasks[K]['ask'],
-  ): Promise<Tasks[K]['answer'] | undefined> => tasks.take(scope, () => thread.answer(kind, ask));
+    input: Tasks[K]['input'],
+  ): Promise<Tasks[K]['answer'] | undefined> => tasks.take(scope, () => thread.answer(kind, input));
 
   return {
     read: async (body) => (await done('read', body.scope, { body })) ?? E.left(overloaded),
@@ -46,7 +46,7 @@ export function largeBodies(executor: Executor, options: LargeBodyOptions): Larg
     readAnswer: async (answer) => {
       const config = executor.configOf(answer.terms);
       if (config === undefined) return E.left(gone);
-      return (await done('tell', answer.scope, { answer, config })) ?? E.left(tooLarge);
+      return (await done('readAnswer', answer.scope, { answer, config })) ?? E.left(tooLarge);
     },
     redactedAnswer: async ({ scope, text }, rules) =>
       kept(await done('redactAnswer', scope, { text, rules })),
@@ -81,12 +81,15 @@ class Thread {
   }
 
   /** Returns `undefined` if the thread ended during the task or was already closed. */
-  async answer<K extends TaskKind>(kind: K, ask: Tasks[K]['ask']): Promise<Tasks[K]['answer'] | undefined> {
+  async answer<K extends TaskKind>(
+    kind: K,
+    input: Tasks[K]['input'],
+  ): Promise<Tasks[K]['answer'] | undefined> {
     if (this.closed) return undefined;
     this.worker ??= this.begin();
     this.underWay = Promise.withResolvers();
     this.worker.ref();
-    this.worker.postMessage({ kind, ask }, []);
+    this.worker.postMessage({ kind, input }, []);
     const answer = await this.underWay.promise;
     this.worker?.unref();
     if (answer?.kind === 'defect') throw new Error(answer.message);

@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { AskTerms, ReadFault } from '../../application/model-request.ts';
+import type { RequestTerms, ReadFault } from '../../application/model-request.ts';
 import type { LargeAnswer, LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import type { CallTerms } from '../../application/ports/upstream.ts';
 import type { CallerAnswer } from '../../application/caller-answer.ts';
@@ -12,23 +12,23 @@ import type { WrittenCall } from '../providers/written.ts';
 /** The tasks of the thread and their answers: plain data, because nothing else can be sent to a thread. */
 export interface Tasks {
   readonly read: {
-    readonly ask: { readonly body: LargeBody };
-    readonly answer: Either<ReadFault, AskTerms>;
+    readonly input: { readonly body: LargeBody };
+    readonly answer: Either<ReadFault, RequestTerms>;
   };
   readonly write: {
-    readonly ask: { readonly body: LargeBody; readonly terms: CallTerms; readonly config: ProviderConfig };
+    readonly input: { readonly body: LargeBody; readonly terms: CallTerms; readonly config: ProviderConfig };
     readonly answer: Either<GatewayError, WrittenCall>;
   };
   readonly redact: {
-    readonly ask: { readonly body: LargeBody; readonly redaction: Redaction };
+    readonly input: { readonly body: LargeBody; readonly redaction: Redaction };
     readonly answer: StoredPayload;
   };
-  readonly tell: {
-    readonly ask: { readonly answer: LargeAnswer; readonly config: ProviderConfig };
+  readonly readAnswer: {
+    readonly input: { readonly answer: LargeAnswer; readonly config: ProviderConfig };
     readonly answer: Either<UpstreamFault, CallerAnswer>;
   };
   readonly redactAnswer: {
-    readonly ask: { readonly text: Uint8Array; readonly rules: Omit<Redaction, 'headers'> };
+    readonly input: { readonly text: Uint8Array; readonly rules: Omit<Redaction, 'headers'> };
     readonly answer: StoredPayload;
   };
 }
@@ -36,7 +36,7 @@ export interface Tasks {
 export type TaskKind = keyof Tasks;
 
 export type Task = {
-  readonly [K in TaskKind]: { readonly kind: K; readonly ask: Tasks[K]['ask'] };
+  readonly [K in TaskKind]: { readonly kind: K; readonly input: Tasks[K]['input'] };
 }[TaskKind];
 
 /** The answer to the one task in progress; a defect carries its message. */

@@ -28,23 +28,23 @@ function answerTo(task: Task): Answered {
 function done(work: Work, task: Task): Answered {
   switch (task.kind) {
     case 'read':
-      return { answer: { kind: 'done', value: work.read(task.ask) }, handedOver: [] };
+      return { answer: { kind: 'done', value: work.read(task.input) }, handedOver: [] };
     case 'write': {
-      const value = work.write(task.ask);
+      const value = work.write(task.input);
       return { answer: { kind: 'done', value }, handedOver: E.isLeft(value) ? [] : buffersOf(value.right) };
     }
     case 'redact':
-      return { answer: { kind: 'done', value: work.redact(task.ask) }, handedOver: [] };
-    case 'tell': {
-      const value = work.tell(task.ask);
+      return { answer: { kind: 'done', value: work.redact(task.input) }, handedOver: [] };
+    case 'readAnswer': {
+      const value = work.readAnswer(task.input);
       return { answer: { kind: 'done', value }, handedOver: answerBuffers(value) };
     }
     case 'redactAnswer':
-      return { answer: { kind: 'done', value: work.redactAnswer(task.ask) }, handedOver: [] };
+      return { answer: { kind: 'done', value: work.redactAnswer(task.input) }, handedOver: [] };
   }
 }
 
-const answerBuffers = (value: Tasks['tell']['answer']): ArrayBuffer[] =>
+const answerBuffers = (value: Tasks['readAnswer']['answer']): ArrayBuffer[] =>
   E.isRight(value) && E.isRight(value.right.text) ? buffersOf([{ body: value.right.text.right }]) : [];
 
 /** Small texts share a buffer with others and are therefore copied. */

@@ -7,10 +7,10 @@ import {
   embeddings,
   messages,
   responses,
-  askTermsOf,
+  requestTermsOf,
   writtenBy,
 } from '../../application/families.ts';
-import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
+import type { AnswerPath, ParsedRequest, RequestTerms, Family } from '../../application/model-request.ts';
 import type { LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import { callerAnswer } from '../../application/caller-answer.ts';
 import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
@@ -26,7 +26,7 @@ import { textDigest } from '../text-digest.ts';
 import type { TaskKind, Tasks } from './messages.ts';
 
 /** The tasks of the thread, which follow the same rules as small bodies. */
-export type Work = { readonly [K in TaskKind]: (ask: Tasks[K]['ask']) => Tasks[K]['answer'] };
+export type Work = { readonly [K in TaskKind]: (input: Tasks[K]['input']) => Tasks[K]['answer'] };
 
 export function largeWork(): Work {
   // Most bodies are read and written one right after the other.
@@ -55,7 +55,7 @@ export function largeWork(): Work {
       const text = { text: textOf(body.text), isParsed: false };
       return redactedRequest(headers, text, rulesOf(redaction), maxBytes);
     },
-    tell,
+    readAnswer,
     redactAnswer: ({ text, rules }) => redactedResponse(textOf(text), rulesOf(rules), rules.maxBytes),
   };
 }
@@ -66,10 +66,10 @@ const textOf = ({ buffer, byteOffset, length }: Uint8Array): string =>
 const rulesOf = ({ source, callerKey }: Pick<Redaction, 'source' | 'callerKey'>): RedactionRules =>
   forCaller(redactionRules(source.redactionPaths, source.credentials), callerKey);
 
-type Writing = Tasks['write']['ask'];
+type Writing = Tasks['write']['input'];
 
 interface OpenedBody {
-  readonly terms: AskTerms;
+  readonly terms: RequestTerms;
   readonly write: (writing: Writing) => Tasks['write']['answer'];
 }
 
@@ -81,17 +81,17 @@ interface OpenFamily {
 
 type Refusal = Extract<Tasks['read']['answer'], { readonly _tag: 'Left' }>['left'];
 
-const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
+const familyOf = <A extends ParsedRequest>(family: Family<A>): OpenFamily => ({
   answerPath: (model, resolved, requestLogId) => family.answerPath({ model }, resolved, requestLogId),
   open: (body) =>
     pipe(
       family.read(textOf(body.text), body.maxValues),
       E.map(
-        (ask): OpenedBody => ({
-          terms: askTermsOf(ask),
+        (input): OpenedBody => ({
+          terms: requestTermsOf(input),
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
-            return writtenBy(family, ask, resolved, (body) => encoded(writing, outboundText(body)));
+            return writtenBy(family, input, resolved, (body) => encoded(writing, outboundText(body)));
           },
         }),
       ),
@@ -136,7 +136,7 @@ const asBytes = (request: WrittenPart): WrittenPart =>
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-function tell({ answer, config }: Tasks['tell']['ask']): Tasks['tell']['answer'] {
+function readAnswer({ answer, config }: Tasks['readAnswer']['input']): Tasks['readAnswer']['answer'] {
   const { terms, parts, family, requestLogId, source } = answer;
   const rules = redactionRules(source.redactionPaths, source.credentials);
   const { dialect } = reachedBy(

@@ -73,9 +73,9 @@ export function mcpUpstreams(
   };
   return {
     servers: configured,
-    send: async (server, ask) => {
+    send: async (server, terms) => {
       const there = readyServer(server.id);
-      return there === undefined ? E.left(gone) : sentTo(there, ask);
+      return there === undefined ? E.left(gone) : sentTo(there, terms);
     },
     close: async () => {
       await Promise.all([...ready.values()].map(({ pool }) => pool.destroy()));
@@ -108,21 +108,21 @@ const tooLarge = (maxBytes: number): McpError => ({
 
 const withoutRoom = (isHeld: boolean): McpError | undefined => (isHeld ? undefined : noRoom);
 
-async function sentTo(there: ReadyServer, ask: McpExchange): Promise<Either<McpError, McpReply>> {
+async function sentTo(there: ReadyServer, terms: McpExchange): Promise<Either<McpError, McpReply>> {
   const { config, url, pool } = there;
-  const exchange = new Exchange(ask, timeOf(ask, config.timeoutMs));
+  const exchange = new Exchange(terms, timeOf(terms, config.timeoutMs));
   const credentials = await there.credentials.headers();
   if (E.isLeft(credentials)) return exchange.ended(credentials.left);
   try {
     const response = await pool.request({
-      method: ask.method,
+      method: terms.method,
       path: `${url.pathname}${url.search}`,
-      headers: headersOf(ask, credentials.right),
-      body: ask.text ?? null,
+      headers: headersOf(terms, credentials.right),
+      body: terms.text ?? null,
       signal: exchange.signal,
     });
     if (response.statusCode === 401) there.credentials.refused(credentials.right);
-    return await replyOf(exchange, response, { maxBytes: config.maxResultBytes, memory: ask.memory });
+    return await replyOf(exchange, response, { maxBytes: config.maxResultBytes, memory: terms.memory });
   } catch {
     return exchange.ended(unreachable);
   }
@@ -133,15 +133,15 @@ const timeOf = ({ withinMs = timeoutOfServer }: McpExchange, timeoutMs: number):
 const timeoutOfServer = Number.MAX_SAFE_INTEGER;
 
 const headersOf = (
-  ask: McpExchange,
+  terms: McpExchange,
   credentials: Readonly<Record<string, string>>,
 ): Record<string, string> => ({
-  accept: ask.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',
+  accept: terms.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',
   'accept-encoding': 'identity',
   'user-agent': 'model-gateway',
-  ...(ask.text === undefined ? {} : { 'content-type': 'application/json' }),
-  ...(ask.session === undefined ? {} : { 'mcp-session-id': ask.session }),
-  ...ask.headers,
+  ...(terms.text === undefined ? {} : { 'content-type': 'application/json' }),
+  ...(terms.session === undefined ? {} : { 'mcp-session-id': terms.session }),
+  ...terms.headers,
   ...credentials,
 });
 
@@ -149,18 +149,18 @@ const headersOf = (
 class Exchange {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout | undefined;
-  private readonly ask: McpExchange;
+  private readonly terms: McpExchange;
   private isLate = false;
 
-  constructor(ask: McpExchange, timeoutMs: number | undefined) {
-    this.ask = ask;
+  constructor(terms: McpExchange, timeoutMs: number | undefined) {
+    this.terms = terms;
     if (timeoutMs !== undefined)
       this.timer = setTimeout(() => {
         this.isLate = true;
         this.controller.abort();
       }, timeoutMs);
-    if (ask.signal.aborted) this.controller.abort();
-    else ask.signal.addEventListener('abort', this.stop, { once: true });
+    if (terms.signal.aborted) this.controller.abort();
+    else terms.signal.addEventListener('abort', this.stop, { once: true });
   }
 
   get signal(): AbortSignal {
@@ -172,7 +172,7 @@ class Exchange {
   /** Stops the timer and no longer listens to the caller's signal. */
   over(): void {
     clearTimeout(this.timer);
-    this.ask.signal.removeEventListener('abort', this.stop);
+    this.terms.signal.removeEventListener('abort', this.stop);
   }
 
   fault(error: McpError): McpError {

@@ -66,7 +66,7 @@ const eventRow = t.type({
 
 /** The events of admins' changes, newest first. */
 export const adminEventsStore = (pool: DatabasePool): AdminEvents => ({
-  page: (filter, ask) =>
+  page: (filter, page) =>
     readList(pool, async (connection) => {
       const list = listOf(filter);
       const total = await totalOf(connection, list, filter);
@@ -74,7 +74,7 @@ export const adminEventsStore = (pool: DatabasePool): AdminEvents => ({
         select e.admin_event_id, e.occurred_at, e.actor_user_id, e.action, e.target_kind, e.target_id,
                e.before_json::text as before, e.after_json::text as after, e.remote_address,
                e.admin_token_id
-        from (${pageOf(list, filter, ask)}) page join admin_events e on e.admin_event_id = page.id
+        from (${pageOf(list, filter, page)}) page join admin_events e on e.admin_event_id = page.id
         order by page.occurred_at desc, page.id desc
       `);
       return { items: rows.map(adminEvent), ...total };

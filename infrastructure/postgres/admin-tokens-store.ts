@@ -37,7 +37,7 @@ export const adminTokensStore = (pool: DatabasePool): AdminTokens => ({
     `);
   },
   create: (token, author) => pool.transaction((connection) => createToken(connection, token, author)),
-  page: (ask) => {
+  page: (page) => {
     const list = {
       rows: sql.fragment`admin_tokens k where true`,
       time: sql.fragment`k.created_at`,
@@ -47,7 +47,7 @@ export const adminTokensStore = (pool: DatabasePool): AdminTokens => ({
       const which = sql.fragment`k.admin_token_id = any(${sql.array([...ids], 'uuid')})`;
       return (await connection.any(tokens(which))).map(storedToken);
     };
-    return readObjects(pool, list, ask, read, ({ adminTokenId }) => adminTokenId);
+    return readObjects(pool, list, page, read, ({ adminTokenId }) => adminTokenId);
   },
   revoke: (adminTokenId, author) =>
     pool.transaction((connection) => revokeToken(connection, adminTokenId, author)),

@@ -11,7 +11,7 @@ import type {
 import type { LimitStandings } from '../../application/ports/limit-standings.ts';
 import { scopeOf } from '../../domain/identity/caller.ts';
 import {
-  judged,
+  limitVerdict,
   minuteOf,
   type RateLimit,
   type LimitStanding,
@@ -22,7 +22,7 @@ import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { cadence, instantText, int8 } from './codecs.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { LedgerPlace } from './ledger-place.ts';
-import { askRow, scopeRow } from './ledger-rows.ts';
+import { admissionRow, scopeRow } from './ledger-rows.ts';
 import { prepared } from './prepared.ts';
 import { limitColumns, termsOf } from './rate-limit-rows.ts';
 import { storedJson } from './stored-text.ts';
@@ -39,10 +39,10 @@ export interface AdmissionOptions {
 }
 
 /** An ask that is subject to rate limits. */
-export type LimitedAsk = AdmissionRequest & { readonly limits: readonly RateLimit[] };
+export type LimitedAdmission = AdmissionRequest & { readonly limits: readonly RateLimit[] };
 
-export const hasLimits = (ask: AdmissionRequest): ask is LimitedAsk =>
-  ask.limits !== undefined && ask.limits.length > 0;
+export const hasLimits = (request: AdmissionRequest): request is LimitedAdmission =>
+  request.limits !== undefined && request.limits.length > 0;
 
 const budgetResult = t.type({
   scope: t.string,
@@ -105,27 +105,27 @@ type Admitted = Either<StoreUnavailable, Admission>;
 
 export async function admitBatch(
   place: LedgerPlace,
-  asks: readonly AdmissionRequest[],
+  requests: readonly AdmissionRequest[],
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
-  if (!asks.some(({ callerChoseRequestId }) => callerChoseRequestId))
+  if (!requests.some(({ callerChoseRequestId }) => callerChoseRequestId))
     return admissions(
-      asks,
-      { ...(await admitScopes(place, asks)), accounted: [], unclaimed: [] },
+      requests,
+      { ...(await admitScopes(place, requests)), accounted: [], unclaimed: [] },
       [],
       options,
     );
-  const { scopes, chosen } = askedOf(asks);
+  const { scopes, chosen } = admissionTerms(requests);
   const { result } = await admit.row(place, [scopes, chosen, options.claimSeconds(), options.process.id]);
-  return admissions(asks, result, [], options);
+  return admissions(requests, result, [], options);
 }
 
 /** Ids that the gateway generated are new, so only the budgets are asked for. */
 async function admitScopes(
   place: LedgerPlace,
-  asks: readonly AdmissionRequest[],
+  requests: readonly AdmissionRequest[],
 ): Promise<t.TypeOf<typeof scopesResult>> {
-  const scopes = scopesOf(asks);
+  const scopes = scopesOf(requests);
   const { result } = await admitOwners.row(place, [
     scopes.map(({ scope }) => scope),
     scopes.map(({ user_id }) => user_id ?? null),
@@ -137,16 +137,16 @@ async function admitScopes(
 /** The same as `admitBatch`, for requests with rate limits. */
 export async function admitLimitedBatch(
   place: LedgerPlace,
-  asks: readonly LimitedAsk[],
+  requests: readonly LimitedAdmission[],
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
-  const { scopes, chosen } = askedOf(options.ownersElsewhere === true ? [] : asks);
+  const { scopes, chosen } = admissionTerms(options.ownersElsewhere === true ? [] : requests);
   const subjects = [
-    ...new Map(asks.flatMap(({ limits }) => limits.map((limit) => [keyOf(limit), limit.subject]))),
+    ...new Map(requests.flatMap(({ limits }) => limits.map((limit) => [keyOf(limit), limit.subject]))),
   ];
   const keys = subjects.map(([key]) => key);
   const placeOf = new Map(keys.map((key, index) => [key, index + 1]));
-  const limited = asks.map(({ requestLogId, limits }, index) => ({
+  const limited = requests.map(({ requestLogId, limits }, index) => ({
     ord: index + 1,
     request_log_id: requestLogId,
     at: limits.map((limit) => placeOf.get(keyOf(limit))),
@@ -159,10 +159,10 @@ export async function admitLimitedBatch(
     keys,
     storedJson(limited),
   ]);
-  const verdicts = verdictsOf(asks, standingsBefore(subjects, result.limits), result.refused);
+  const verdicts = verdictsOf(requests, standingsBefore(subjects, result.limits), result.refused);
   for (const { now } of verdicts) options.standings?.note(now, result.database_time);
   return admissions(
-    asks,
+    requests,
     result,
     verdicts.map(({ verdict }) => verdict),
     options,
@@ -171,13 +171,13 @@ export async function admitLimitedBatch(
 
 const keyOf = ({ subject }: RateLimit): string => subjectKey(subject);
 
-const scopesOf = (asks: readonly AdmissionRequest[]) => [
-  ...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values(),
+const scopesOf = (requests: readonly AdmissionRequest[]) => [
+  ...new Map(requests.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values(),
 ];
 
-const askedOf = (asks: readonly AdmissionRequest[]) => ({
-  scopes: storedJson(scopesOf(asks)),
-  chosen: storedJson(asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow)),
+const admissionTerms = (requests: readonly AdmissionRequest[]) => ({
+  scopes: storedJson(scopesOf(requests)),
+  chosen: storedJson(requests.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(admissionRow)),
 });
 
 type LimitedResult = t.TypeOf<typeof limitedResult>;
@@ -206,14 +206,14 @@ const standingsBefore = (
 
 /** The statement says which requests were refused; the domain rule says by which limits, and the new standings. */
 function verdictsOf(
-  asks: readonly LimitedAsk[],
+  requests: readonly LimitedAdmission[],
   standings: Map<string, LimitStanding>,
   refused: readonly number[],
 ): readonly { readonly verdict: LimitVerdict; readonly now: readonly LimitStanding[] }[] {
   const isRefused = new Set(refused);
-  return asks.map(({ limits }, index) => {
+  return requests.map(({ limits }, index) => {
     const before = limits.flatMap((limit) => standings.get(keyOf(limit)) ?? []);
-    const verdict = judged(before);
+    const verdict = limitVerdict(before);
     if (E.isLeft(verdict) !== isRefused.has(index + 1))
       throw new TypeError('the statement judged a limited request in another way than the rule');
     if (E.isLeft(verdict)) {
@@ -231,7 +231,7 @@ const isHeld = ({ limit: { terms } }: LimitStanding): boolean =>
   terms.tokens !== undefined || terms.inFlight !== undefined;
 
 function admissions(
-  asks: readonly AdmissionRequest[],
+  requests: readonly AdmissionRequest[],
   result: t.TypeOf<typeof admissionResult>,
   verdicts: readonly LimitVerdict[],
   { process }: AdmissionOptions,
@@ -240,7 +240,7 @@ function admissions(
   const accounted = new Set(result.accounted);
   const unclaimed = new Set(result.unclaimed);
   const unwritable = result.read_only || process.unwritable() !== undefined;
-  return asks.map(({ requestLogId, caller }, index) => {
+  return requests.map(({ requestLogId, caller }, index) => {
     const budget = budgets.get(scopeOf(caller));
     const limits = verdicts[index];
     // A request that must be judged before it completes is not sent upstream only to be refused afterwards.

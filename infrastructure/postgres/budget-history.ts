@@ -30,7 +30,7 @@ const historyRow = t.type({
 export const budgetHistory = (
   pool: DatabasePool,
   owner: Owner,
-  ask: PageRequest,
+  page: PageRequest,
 ): Promise<Page<PastBudget>> =>
   readList(pool, async (connection) => {
     const [table, ofOwner] =
@@ -48,7 +48,7 @@ export const budgetHistory = (
       select b.budget_id, b.cadence, b.amount_10000::text, b.hard_limit, b.timezone, b.created_at, b.set_by,
              b.set_by_user_id, s.name as set_by_user_name, b.deactivated_at, b.deactivated_by,
              b.deactivated_by_user_id, d.name as deactivated_by_user_name
-      from (${pageOf(list, {}, ask)}) page join ${table} b on b.budget_id = page.id
+      from (${pageOf(list, {}, page)}) page join ${table} b on b.budget_id = page.id
       left join users s on s.user_id = b.set_by_user_id
       left join users d on d.user_id = b.deactivated_by_user_id
       order by page.occurred_at desc, page.id desc

@@ -45,8 +45,8 @@ export const budgetsStore = (pool: DatabasePool, mailReady: () => boolean): Budg
       if (!(await exists(connection, isOwner(owner)))) return undefined;
       return { deactivated: await setBudget(connection, owner, undefined, actor, mailReady()) };
     }),
-  history: async (owner, ask) =>
-    (await exists(pool, isOwner(owner))) ? budgetHistory(pool, owner, ask) : undefined,
+  history: async (owner, page) =>
+    (await exists(pool, isOwner(owner))) ? budgetHistory(pool, owner, page) : undefined,
   spendByDay: async (owner, days) =>
     (await exists(pool, isOwner(owner))) ? ownerSpendByDay(pool, owner, days) : undefined,
   dryRun: async (owner, terms) =>

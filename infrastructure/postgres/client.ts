@@ -62,7 +62,7 @@ async function open({ url, ssl }: SecuredUrl, options: ClientConfig) {
   await client.connect();
   return {
     connection: client,
-    ask: (text: string) => client.query(text),
+    query: (text: string) => client.query(text),
     close: () => client.end().catch(() => undefined),
   };
 }

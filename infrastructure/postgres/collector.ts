@@ -21,7 +21,7 @@ export interface CollectorOptions<Item, Result> {
   /** Coordinates batches with the collectors of other servers. */
   readonly turns?: BatchTurns;
   /** The result of an item that no batch answered. Without it, the item is rejected with the reason. */
-  readonly unanswered?: (why: WaitedTooLong | LastCall) => Result;
+  readonly unanswered?: (why: WaitedTooLong | WaitCancelled) => Result;
 }
 
 /** Items of a batch: 50 give most of the gain in throughput, 200 all of it (rule 37.13). */
@@ -49,7 +49,7 @@ const clearedMs = 1000;
 export class WaitedTooLong extends Error {}
 
 /** The process is shutting down, so nothing waits any longer. */
-class LastCall extends Error {}
+class WaitCancelled extends Error {}
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -99,7 +99,7 @@ export class Collector<Item, Result> {
       const lane = this.options.lane(item);
       const group = this.options.group?.(item);
       const waiting = { item, addedAt: performance.now(), lane, group, resolve, reject };
-      if (this.over) return this.leave(waiting, new LastCall('the process ends'));
+      if (this.over) return this.leave(waiting, new WaitCancelled('the process ends'));
       this.waiting.push(waiting);
       this.watchWait();
       this.schedule();
@@ -107,14 +107,14 @@ export class Collector<Item, Result> {
   }
 
   /** On shutdown: from now on nothing waits, neither for a batch to start nor for one in progress. */
-  lastCall(): void {
+  cancelWaits(): void {
     this.over = true;
-    const why = new LastCall('the process ends');
+    const why = new WaitCancelled('the process ends');
     for (const each of [...this.underWay.flat(), ...this.waiting]) this.leave(each, why);
     this.waiting = [];
   }
 
-  private leave({ resolve, reject }: Waiting<Item, Result>, why: WaitedTooLong | LastCall): void {
+  private leave({ resolve, reject }: Waiting<Item, Result>, why: WaitedTooLong | WaitCancelled): void {
     const { unanswered } = this.options;
     if (unanswered === undefined) reject(why);
     else resolve(unanswered(why));

@@ -24,7 +24,7 @@ export interface Connection {
   /** Closes the connection; never rejects. Not meant to be awaited: on a dead network it takes seconds. */
   readonly close: () => Promise<void>;
   /** Calls `tell` when either side closes the connection, with the error if any. Returns a function to unsubscribe. */
-  readonly whenClosed: (tell: (error: Error | undefined) => void) => () => void;
+  readonly whenClosed: (listener: (error: Error | undefined) => void) => () => void;
 }
 
 let opened = 0;
@@ -84,8 +84,8 @@ class DriverConnection implements Connection {
     return this.closing ?? Promise.resolve();
   }
 
-  whenClosed(tell: (error: Error | undefined) => void): () => void {
-    return this.listeners.add(tell);
+  whenClosed(listener: (error: Error | undefined) => void): () => void {
+    return this.listeners.add(listener);
   }
 
   private async end(): Promise<void> {
@@ -98,8 +98,8 @@ class DriverConnection implements Connection {
   private over(error: Error | undefined): void {
     if (this.closing !== undefined) return;
     this.closing = this.end();
-    for (const tell of this.listeners.values())
-      tell(error === undefined ? undefined : inLibrarysWords(error));
+    for (const listener of this.listeners.values())
+      listener(error === undefined ? undefined : inLibrarysWords(error));
   }
 }
 

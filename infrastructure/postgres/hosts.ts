@@ -89,14 +89,14 @@ export async function databaseHosts(url: string): Promise<DatabaseHosts> {
 /** A newly opened connection. */
 export interface Opened<Connection> {
   readonly connection: Connection;
-  readonly ask: (text: string) => Promise<Pick<QueryResult, 'rows'>>;
+  readonly query: (text: string) => Promise<Pick<QueryResult, 'rows'>>;
   /** Never rejects. */
   readonly close: () => Promise<void>;
 }
 
 /** The setting is `on` where nothing can be written: on a standby, or by a default of the server. */
-async function isReadOnly({ ask }: Pick<Opened<unknown>, 'ask'>): Promise<boolean> {
-  const { rows } = await ask('show transaction_read_only');
+async function isReadOnly({ query }: Pick<Opened<unknown>, 'query'>): Promise<boolean> {
+  const { rows } = await query('show transaction_read_only');
   return rows[0]?.['transaction_read_only'] === 'on';
 }
 

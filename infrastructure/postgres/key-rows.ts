@@ -103,7 +103,7 @@ export async function lockKey(
 export const keyPage = (
   pool: DatabasePool,
   filter: KeyFilter,
-  ask: PageRequest,
+  page: PageRequest,
 ): Promise<Page<StoredKey>> => {
   const list = {
     rows: sql.fragment`api_keys k where ${all(conditionsOf(filter))}`,
@@ -114,7 +114,7 @@ export const keyPage = (
     (await connection.any(keys(sql.fragment`k.api_key_id = any(${sql.array([...ids], 'uuid')})`))).map(
       storedKey,
     );
-  return readObjects(pool, list, ask, read, ({ apiKeyId }) => apiKeyId);
+  return readObjects(pool, list, page, read, ({ apiKeyId }) => apiKeyId);
 };
 
 const conditionsOf = ({ ownerKind, ownerId, name, status }: KeyFilter): readonly FragmentSqlToken[] => [

@@ -20,7 +20,7 @@ import { ownerColumns } from './seed-store.ts';
 /** API keys as admins manage them; each change and its event are one transaction. */
 export const keysStore = (pool: DatabasePool): Keys => ({
   create: (key, author) => pool.transaction((connection) => createKey(connection, key, author)),
-  page: (filter, ask) => keyPage(pool, filter, ask),
+  page: (filter, page) => keyPage(pool, filter, page),
   find: (apiKeyId) => findKey(pool, apiKeyId),
   change: ({ id, patch, version, author }) =>
     pool.transaction(async (connection) => {

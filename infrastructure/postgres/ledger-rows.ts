@@ -26,11 +26,11 @@ export const scopeRow = (caller: Caller) => {
   return { scope: scopeOf(caller), user_id, team_id };
 };
 
-export const askRow = (ask: AdmissionRequest) => ({
-  request_log_id: ask.requestLogId,
-  request_id: ask.requestId,
-  scope: scopeOf(ask.caller),
-  claim: ask.claim,
+export const admissionRow = (request: AdmissionRequest) => ({
+  request_log_id: request.requestLogId,
+  request_id: request.requestId,
+  scope: scopeOf(request.caller),
+  claim: request.claim,
 });
 
 /** A `settlement_record`. `undefined` values are left out and become null in the row. */

@@ -18,7 +18,7 @@ import {
   admitBatch,
   admitLimitedBatch,
   hasLimits,
-  type LimitedAsk,
+  type LimitedAdmission,
 } from './admission.ts';
 import { Collector, type CollectorOptions, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault, sqlState } from './database-fault.ts';
@@ -45,7 +45,7 @@ export interface LedgerStore extends Ledger {
   /** Number of requests that no statement has taken yet. */
   readonly waiting: () => { readonly admission: number; readonly settlement: number };
   /** On shutdown: nothing waits for the database any longer, and records that may be deferred go to the journal. */
-  readonly lastCall: () => void;
+  readonly cancelWaits: () => void;
 }
 
 /** How often a batch whose connection was lost is tried again. */
@@ -64,7 +64,7 @@ export interface LedgerTurns {
 /** The ledger of one of several servers: only requests whose owners have the same place share a statement. */
 export const ledgerOn = (placeOf: LedgerPlaces, options: LedgerOptions, turns: LedgerTurns): LedgerStore =>
   ledgerAt(placeOf, options, {
-    asks: { group: ({ caller }) => placeOf(scopeOf(caller)), turns: turns.admissions },
+    requests: { group: ({ caller }) => placeOf(scopeOf(caller)), turns: turns.admissions },
     records: { group: (record) => placeOf(scopeOfRecord(record)), turns: turns.settlements },
   });
 
@@ -75,11 +75,11 @@ const scopeOfRecord = ({ charge, logged }: SettlementRecord): string => {
 };
 
 interface Groups {
-  readonly asks?: Required<Pick<CollectorOptions<AdmissionRequest, Admitted>, 'group' | 'turns'>>;
+  readonly requests?: Required<Pick<CollectorOptions<AdmissionRequest, Admitted>, 'group' | 'turns'>>;
   readonly records?: Required<Pick<CollectorOptions<SettlementRecord, Settled>, 'group' | 'turns'>>;
 }
 
-function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records }: Groups): LedgerStore {
+function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { requests, records }: Groups): LedgerStore {
   const placeOfAsk = ([first]: readonly AdmissionRequest[]): LedgerPlace =>
     placeOf(first === undefined ? '' : scopeOf(first.caller));
   const placeOfRecord = ([first]: readonly SettlementRecord[]): LedgerPlace =>
@@ -93,15 +93,15 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
     lane: () => undefined,
     size: sizeOfAsk,
     unanswered,
-    ...asks,
+    ...requests,
   });
   // Separate statements, so that requests without limits do not wait for the locks of those with limits.
-  const limited = new Collector<LimitedAsk, Admitted>({
+  const limited = new Collector<LimitedAdmission, Admitted>({
     run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfAsk(batch), batch, options)),
     lane: ({ caller }) => scopeOf(caller),
     size: sizeOfAsk,
     unanswered,
-    ...asks,
+    ...requests,
   });
   const settlements = new Collector<SettlementRecord, Settled>({
     run: (batch) => settleBatch(placeOfRecord(batch), batch, options),
@@ -112,14 +112,14 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { asks, records
   });
   return {
     waiting: () => ({ admission: admissions.depth + limited.depth, settlement: settlements.depth }),
-    lastCall: () => {
-      for (const each of [admissions, limited, settlements]) each.lastCall();
+    cancelWaits: () => {
+      for (const each of [admissions, limited, settlements]) each.cancelWaits();
     },
-    admit: async (ask) => {
-      const isLimited = hasLimits(ask);
-      const admission = await (isLimited ? limited.add(ask) : admissions.add(ask));
+    admit: async (request) => {
+      const isLimited = hasLimits(request);
+      const admission = await (isLimited ? limited.add(request) : admissions.add(request));
       // The statement may have taken effect before its answer was lost.
-      if (E.isLeft(admission) && (ask.claim || isLimited)) options.process.release(ask.requestLogId);
+      if (E.isLeft(admission) && (request.claim || isLimited)) options.process.release(request.requestLogId);
       return admission;
     },
     settle: async (record) => {
@@ -170,7 +170,7 @@ export const replayJournaled =
           ${storedJson([record])}::json, ${releasesOf(record)}, ${options.closeOnBlock()}, ${options.mailReady()},
           ${at}::timestamptz, true)
       `;
-      await place.ask((pool) => withinTime(pool, (connection) => connection.query(statement)));
+      await place.query((pool) => withinTime(pool, (connection) => connection.query(statement)));
       await ended(record);
       return 'settled';
     } catch (error) {
@@ -256,7 +256,7 @@ const sizeOfAsk = ({ requestId }: AdmissionRequest): number => 512 + requestId.l
 
 /** A stuck batch is tried again lane by lane, so that a stuck lock fails only the requests that need it. */
 async function admitting(
-  asks: readonly AdmissionRequest[],
+  requests: readonly AdmissionRequest[],
   options: LedgerOptions,
   run: () => Promise<readonly Admitted[]>,
 ): Promise<readonly (Admitted | typeof putBack)[]> {
@@ -266,7 +266,7 @@ async function admitting(
     const fault = databaseFault(error);
     options.onFault(fault, error);
     options.process.failed(error);
-    const lanes = new Set(asks.filter(hasLimits).map(({ caller }) => scopeOf(caller)));
-    return asks.map(() => (fault === 'stuck' && lanes.size > 1 ? putBack : E.left(storeUnavailable())));
+    const lanes = new Set(requests.filter(hasLimits).map(({ caller }) => scopeOf(caller)));
+    return requests.map(() => (fault === 'stuck' && lanes.size > 1 ? putBack : E.left(storeUnavailable())));
   }
 }

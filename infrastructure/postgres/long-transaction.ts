@@ -16,9 +16,9 @@ export const setTimeLimits = (statementMs: number): QuerySqlToken => sql.unsafe`
 /** Runs `ask` in a transaction whose statements may take as long as the number of rows requires. */
 export const longTransaction = <A>(
   connection: CommonQueryMethods,
-  ask: (transaction: CommonQueryMethods) => Promise<A>,
+  run: (transaction: CommonQueryMethods) => Promise<A>,
 ): Promise<A> =>
   connection.transaction(async (transaction) => {
     await transaction.query(setTimeLimits(longStatementMs));
-    return ask(transaction);
+    return run(transaction);
   });

@@ -53,13 +53,13 @@ const invocationColumns = sql.fragment`
 
 /** Recorded invocations, newest first. */
 export const mcpInvocationsStore = (pool: DatabasePool): McpInvocations => ({
-  page: (filter, ask) =>
+  page: (filter, page) =>
     readList(pool, async (connection) => {
       const list = listOf(filter);
       const total = await totalOf(connection, list, filter);
       const rows = await connection.any(sql.type(row(invocationRow))`
         select ${invocationColumns}
-        from (${pageOf(list, filter, ask)}) page join mcp_tool_invocations i on i.mcp_tool_invocation_id = page.id
+        from (${pageOf(list, filter, page)}) page join mcp_tool_invocations i on i.mcp_tool_invocation_id = page.id
         order by page.occurred_at desc, page.id desc
       `);
       return { items: rows.map(listedInvocation), ...total };

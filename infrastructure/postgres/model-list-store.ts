@@ -42,12 +42,12 @@ const providerRow = t.type({
 
 /** Models and providers, with what `insight` knows of their stored configurations, which hold no secrets. */
 export const modelListStore = (pool: DatabasePool, insight: CatalogueInsight): ModelList => ({
-  page: (filter, ask) =>
+  page: (filter, page) =>
     readList(pool, async (connection) => {
       const rows = sql.fragment`models m where ${all(conditionsOf(filter))}`;
       const total = await countOf(connection, rows);
       return {
-        items: await models(connection, insight, sql.fragment`${rows} ${onPage('m.model_key', ask)}`),
+        items: await models(connection, insight, sql.fragment`${rows} ${onPage('m.model_key', page)}`),
         ...total,
       };
     }),
@@ -57,13 +57,13 @@ export const modelListStore = (pool: DatabasePool, insight: CatalogueInsight): M
     );
     return found;
   },
-  providers: (ask) =>
+  providers: (page) =>
     readList(pool, async (connection) => {
       const total = await countOf(connection, sql.fragment`providers p`);
       const rows = await connection.any(sql.type(row(providerRow))`
         select p.provider_key, p.kind, p.enabled, p.config_json,
                (select count(*)::integer from model_routes r where r.provider_key = p.provider_key) as route_count
-        from providers p ${onPage('p.provider_key', ask)}
+        from providers p ${onPage('p.provider_key', page)}
       `);
       const keys = rows.map(({ provider_key }) => provider_key);
       const lastDays = await lastDayOf(connection, 'provider_key', keys);

@@ -23,12 +23,12 @@ export interface ObjectList {
 export async function readObjects<A>(
   pool: DatabasePool,
   list: ObjectList,
-  ask: PageRequest,
+  page: PageRequest,
   read: (connection: CommonQueryMethods, ids: readonly string[]) => Promise<readonly A[]>,
   idOf: (item: A) => string,
 ): Promise<Page<A>> {
   return (list.sorted === true ? readAsPlanned : readList)(pool, async (connection) => {
-    const { total, ids } = await idsOf(connection, list, ask);
+    const { total, ids } = await idsOf(connection, list, page);
     const found = new Map((await read(connection, ids)).map((item) => [idOf(item), item]));
     const items = ids.flatMap((id) => found.get(id) ?? []);
     return { items, ...boundedTotal(total) };

@@ -3,7 +3,7 @@ import type { HourLogs, HourSpend } from '../../domain/reports/overview.ts';
 import { hourStarts } from '../../domain/reports/report-window.ts';
 import { bucketHours } from '../../domain/reports/report-window.ts';
 import type { Window } from '../../domain/shared/window.ts';
-import * as ask from './overview-statements.ts';
+import * as statements from './overview-statements.ts';
 
 interface LedgerHour extends HourSpend {
   /** Requests without a price, by model. */
@@ -35,11 +35,11 @@ export function overviewHours(): OverviewHours {
     ledger: async (connection, window) => {
       const whole = { from: new Date(bucketOf(window.from)), until: window.until };
       const starts = hourStarts(whole);
-      const buckets = await connection.any(ask.ledgerBuckets(whole));
+      const buckets = await connection.any(statements.ledgerBuckets(whole));
       let hours = starts.flatMap((start) => ledgerHours.get(start.getTime()) ?? []);
       const readAgain = async (from: Date | undefined): Promise<void> => {
         if (from === undefined) return;
-        const read = await connection.any(ask.ledgerHours({ from, until: whole.until }));
+        const read = await connection.any(statements.ledgerHours({ from, until: whole.until }));
         hours = [...hours.filter(({ hourStart }) => hourStart < from), ...filled(starts, from, read)];
       };
       await readAgain(starts.find((start) => !ledgerHours.has(start.getTime())));
@@ -48,7 +48,7 @@ export function overviewHours(): OverviewHours {
       return hours.filter(({ hourStart }) => hourStart >= window.from);
     },
     logs: async (connection, window) => {
-      const marks = await connection.any(ask.logMarks(window));
+      const marks = await connection.any(statements.logMarks(window));
       const remembered = logHours;
       const stale = marks.filter(
         ({ hour_start, mark }) => remembered.get(hour_start.getTime())?.mark !== mark,
@@ -56,7 +56,7 @@ export function overviewHours(): OverviewHours {
       const read =
         stale.length === 0
           ? []
-          : await connection.any(ask.logHours(stale.map(({ hour_start }) => hour_start)));
+          : await connection.any(statements.logHours(stale.map(({ hour_start }) => hour_start)));
       const fresh = new Map(read.map((found) => [found.hour_start.getTime(), found]));
       logHours = new Map(
         marks.flatMap(({ hour_start, mark }) => {
@@ -78,7 +78,7 @@ const byStart = <A extends { readonly hourStart: Date }>(hours: readonly A[]): R
 function filled(
   starts: readonly Date[],
   from: Date,
-  read: readonly ask.LedgerHourRow[],
+  read: readonly statements.LedgerHourRow[],
 ): readonly LedgerHour[] {
   const found = byStart(read.map(ledgerHour));
   return starts
@@ -90,7 +90,7 @@ function filled(
 }
 
 /** The first hour of the first bucket whose hours do not add up to it, because rows arrived late. */
-function wrongFrom(buckets: readonly ask.BucketRow[], hours: readonly LedgerHour[]): Date | undefined {
+function wrongFrom(buckets: readonly statements.BucketRow[], hours: readonly LedgerHour[]): Date | undefined {
   const totals = new Map(buckets.map((each) => [each.bucket_start.getTime(), each]));
   const wrong = [...Map.groupBy(hours, ({ hourStart }) => bucketOf(hourStart))].find(([bucket, each]) => {
     const total = totals.get(bucket);
@@ -101,14 +101,14 @@ function wrongFrom(buckets: readonly ask.BucketRow[], hours: readonly LedgerHour
   return wrong?.[1][0]?.hourStart;
 }
 
-const ledgerHour = (found: ask.LedgerHourRow): LedgerHour => ({
+const ledgerHour = (found: statements.LedgerHourRow): LedgerHour => ({
   hourStart: found.hour_start,
   requestCount: Number(found.request_count),
   spend: found.spend,
   unpriced: found.unpriced,
 });
 
-const hourLogs = (found: ask.LogHourRow): HourLogs => ({
+const hourLogs = (found: statements.LogHourRow): HourLogs => ({
   hourStart: found.hour_start,
   ends: found.ends.map(([statusCode, errorCode, count]) => ({
     statusCode,

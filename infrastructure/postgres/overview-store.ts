@@ -15,7 +15,7 @@ import { lastHours } from '../../domain/reports/report-window.ts';
 import type { Distribution } from './distribution.ts';
 import { routesWhere } from './model-list-store.ts';
 import { type OverviewHours, overviewHours } from './overview-hours.ts';
-import * as ask from './overview-statements.ts';
+import * as statements from './overview-statements.ts';
 import { ownerIn } from './owner-rows.ts';
 import { moment } from './report-statements.ts';
 import { onSnapshot } from './snapshot.ts';
@@ -58,21 +58,21 @@ async function facts(
   const window = lastHours(now);
   const ledger = await hours.ledger(connection, window);
   const logs = await hours.logs(connection, window);
-  const standings = await connection.any(ask.budgetStandings());
-  const setup = await connection.one(ask.setup());
+  const standings = await connection.any(statements.budgetStandings());
+  const setup = await connection.one(statements.setup());
   return {
     now,
     window,
     logsSince: logs_since ?? undefined,
     usage: { spends: ledger, logs },
-    ...today(await connection.many(ask.spentToday(distribution))),
+    ...today(await connection.many(statements.spentToday(distribution))),
     budgets: budgets(standings),
     attention: {
       unpriced_models: await unpricedModels(connection, insight, unpricedIn(ledger)),
       budget_blocks: budgetBlocks(standings),
-      failed_mails: counted(await connection.any(ask.failedMails())),
-      replicas_behind: counted(await connection.any(ask.replicasBehind())),
-      provider_errors: counted(await connection.any(ask.providerErrors())),
+      failed_mails: counted(await connection.any(statements.failedMails())),
+      replicas_behind: counted(await connection.any(statements.replicasBehind())),
+      provider_errors: counted(await connection.any(statements.providerErrors())),
     },
     setup: {
       modelAnswered: setup.model_answered,
@@ -83,7 +83,7 @@ async function facts(
 }
 
 function today(
-  rows: readonly t.TypeOf<typeof ask.todayRow>[],
+  rows: readonly t.TypeOf<typeof statements.todayRow>[],
 ): Pick<OverviewFacts, 'today' | 'topModels' | 'topOwners'> {
   const isOwner = (found: (typeof rows)[number]): boolean => found.user_id !== null || found.team_id !== null;
   const whole = rows.find((found) => found.model_key === null && !isOwner(found));
@@ -116,13 +116,13 @@ const spent = (found: { readonly request_count: bigint; readonly spend: bigint }
 
 const idOf = (owner: Owner): string => (owner.kind === 'user' ? owner.userId : owner.teamId);
 
-type StandingRow = t.TypeOf<typeof ask.standingRow>;
+type StandingRow = t.TypeOf<typeof statements.standingRow>;
 
 const budgets = (rows: readonly StandingRow[]): BudgetStandings => ({
   total: Number(rows[0]?.total ?? 0n),
   above80Percent: Number(rows[0]?.above ?? 0n),
   blocked: Number(rows[0]?.blocking ?? 0n),
-  nearest: rows.filter(({ by_share }) => by_share <= ask.mostItems).map(budgetStanding),
+  nearest: rows.filter(({ by_share }) => by_share <= statements.mostItems).map(budgetStanding),
 });
 
 function budgetStanding(found: StandingRow): BudgetStanding {
@@ -143,7 +143,7 @@ const budgetBlocks = (rows: readonly StandingRow[]): Attention => ({
   count: Number(rows[0]?.blocking ?? 0n),
   isLowerBound: false,
   items: rows
-    .filter(({ has_blocked, by_blocked }) => has_blocked && by_blocked <= ask.mostItems)
+    .filter(({ has_blocked, by_blocked }) => has_blocked && by_blocked <= statements.mostItems)
     .toSorted((one, other) => Number(one.by_blocked - other.by_blocked))
     .map((found) => {
       const owner = ownerIn(found);
@@ -151,7 +151,7 @@ const budgetBlocks = (rows: readonly StandingRow[]): Attention => ({
     }),
 });
 
-const counted = (rows: readonly t.TypeOf<typeof ask.itemRow>[]): Attention => ({
+const counted = (rows: readonly t.TypeOf<typeof statements.itemRow>[]): Attention => ({
   count: Number(rows[0]?.total ?? 0n),
   isLowerBound: false,
   items: rows.map(({ kind, id, title, counted: count }) => ({ kind, id, title, count: Number(count) })),
@@ -188,7 +188,7 @@ async function unpricedModels(
           ascending(([modelKey]) => modelKey),
         ),
       )
-      .slice(0, ask.mostItems)
+      .slice(0, statements.mostItems)
       .map(([modelKey, count]) => ({ kind: 'model', id: modelKey, title: modelKey, count })),
   };
 }

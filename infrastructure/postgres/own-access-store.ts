@@ -53,7 +53,7 @@ export const ownAccessStore = (pool: DatabasePool): OwnAccess => ({
     changing(pool, change, async (connection, userId) => {
       if (!(await useCode(connection, userId, used))) return false;
       await connection.query(sql.unsafe`delete from user_second_factors where user_id = ${userId}`);
-      await tell(
+      await recordEvent(
         connection,
         change,
         'second_factor.remove',
@@ -98,7 +98,13 @@ async function confirm(
       insert into user_recovery_codes (user_id, code_sha256) values (${userId}, ${binary(code)})
     `);
   await endOtherSessions(connection, change);
-  await tell(connection, change, 'second_factor.enrol', { second_factor: false }, { second_factor: true });
+  await recordEvent(
+    connection,
+    change,
+    'second_factor.enrol',
+    { second_factor: false },
+    { second_factor: true },
+  );
   return true;
 }
 
@@ -125,7 +131,7 @@ async function setOwnPassword(
     update user_passwords set password_hash = ${passwordHash}, set_at = gateway_now() where user_id = ${userId}
   `);
   await endOtherSessions(connection, change);
-  await tell(connection, change, 'password.change', undefined, undefined);
+  await recordEvent(connection, change, 'password.change', undefined, undefined);
   return true;
 }
 
@@ -140,7 +146,7 @@ const endOtherSessions = (
     delete from admin_sessions where user_id = ${userId} and token_sha256 <> ${binary(tokenSha256)}
   `);
 
-const tell = (
+const recordEvent = (
   connection: DatabaseTransactionConnection,
   { person: { userId }, address }: OwnChange,
   action: AdminAction,

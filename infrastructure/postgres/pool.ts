@@ -75,7 +75,7 @@ function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
     });
     return {
       connection,
-      ask: (text) => connection.query(text, []),
+      query: (text) => connection.query(text, []),
       close: () => connection.close(),
     };
   });

@@ -64,7 +64,7 @@ export function prepared<A>(
   const rows: PreparedStatement<A>['rows'] = async (place, values) => {
     const statement = statementAt(place);
     const sent = values.map(sentValue);
-    const found = await place.ask(({ connections }) => answered(connections, statement, sent));
+    const found = await place.query(({ connections }) => answered(connections, statement, sent));
     return found.map((each) => decodedRow(codec, read(each)));
   };
   return {

@@ -82,8 +82,8 @@ type PurgeStatement = QuerySqlToken<StandardSchemaV1<unknown, t.TypeOf<typeof ba
 /** Whole partitions first, then rows. */
 async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: number): Batches {
   yield* wholePartitions(connection, cutoff, withinMs);
-  const ask = (statement: PurgeStatement) => answeredWithin(connection.one(statement), withinMs);
-  yield* rowBatches(sql.identifier(['gateway_purge_request_logs']), cutoff, ask);
+  const run = (statement: PurgeStatement) => answeredWithin(connection.one(statement), withinMs);
+  yield* rowBatches(sql.identifier(['gateway_purge_request_logs']), cutoff, run);
   const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
   await answeredWithin(
     longTransaction(connection, (transaction) => transaction.query(emptied)),
@@ -99,12 +99,12 @@ async function* batches(connection: CommonQueryMethods, cutoff: Date, withinMs: 
 export async function* rowBatches(
   purge: IdentifierSqlToken,
   cutoff: Date,
-  ask: (statement: PurgeStatement) => Promise<t.TypeOf<typeof batchRow>>,
+  run: (statement: PurgeStatement) => Promise<t.TypeOf<typeof batchRow>>,
 ): Batches {
   let since = '-infinity';
   let reached = since;
   for (;;) {
-    const batch = await ask(sql.type(row(batchRow))`
+    const batch = await run(sql.type(row(batchRow))`
       select deleted, reached
       from ${purge}(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
     `);

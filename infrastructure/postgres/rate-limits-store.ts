@@ -28,14 +28,14 @@ import { countOf } from './time-list.ts';
 
 /** Rate limits as admins see them. Changes are serialised, with each other and with the reconciliation of the file. */
 export const rateLimitsStore = (pool: DatabasePool): RateLimits => ({
-  page: async (kind, ask) => {
+  page: async (kind, { page, pageSize }) => {
     const ofKind = kind === undefined ? sql.fragment`true` : sql.fragment`l.subject_kind = ${kind}`;
     const rows = sql.fragment`rate_limits l where ${ofKind}`;
     const [items, total] = await Promise.all([
       limits(
         pool,
         sql.fragment`
-          select l.* from ${rows} order by l.subject limit ${ask.pageSize} offset ${(ask.page - 1) * ask.pageSize}`,
+          select l.* from ${rows} order by l.subject limit ${pageSize} offset ${(page - 1) * pageSize}`,
       ),
       countOf(pool, rows),
     ]);

@@ -6,7 +6,7 @@ import type { UserModelUsage, UserToolCounts } from '../../domain/reports/leader
 import type { CohortSpend } from '../../domain/reports/spend-by-day.ts';
 import { type LedgerUsage, type NamedOwner, ownerKey } from '../../domain/reports/spend-report.ts';
 import type { Distribution } from './distribution.ts';
-import * as ask from './report-statements.ts';
+import * as statements from './report-statements.ts';
 import { onSnapshot } from './snapshot.ts';
 
 /** Reports over the rollups, never over whole tables. Each is read in one transaction with one snapshot. */
@@ -19,30 +19,32 @@ export const reportStore = (pool: DatabasePool, distribution: Distribution = 'no
 const settings = sql.unsafe`set local work_mem = '32MB'`;
 
 async function snapshot(connection: CommonQueryMethods, distribution: Distribution): Promise<ReportSnapshot> {
-  const { now, logs_since } = await connection.one(ask.moment());
+  const { now, logs_since } = await connection.one(statements.moment());
   return {
     now,
     logsSince: logs_since ?? undefined,
     ledgerUsage: async (window, ownerKind) =>
-      ledgerUsage(await connection.any(ask.ledgerUsage(window, ownerKind, distribution))),
+      ledgerUsage(await connection.any(statements.ledgerUsage(window, ownerKind, distribution))),
     ownerSpend: async (window, owners) =>
-      (await connection.any(ask.ownerSpend(window, idsOf(owners)))).flatMap(ownerSpend),
+      (await connection.any(statements.ownerSpend(window, idsOf(owners)))).flatMap(ownerSpend),
     modelSpend: async (window, ownerKind, modelKeys) =>
-      (await connection.any(ask.modelSpend(window, ownerKind, modelKeys))).map((found) => ({
+      (await connection.any(statements.modelSpend(window, ownerKind, modelKeys))).map((found) => ({
         bucketStart: found.bucket_start,
         key: found.model_key,
         spend: found.spend,
       })),
-    userModelUsage: async (window) => (await connection.any(ask.userModelUsage(window))).map(userModelUsage),
+    userModelUsage: async (window) =>
+      (await connection.any(statements.userModelUsage(window))).map(userModelUsage),
     userSpend: async (window, userIds) =>
-      (await connection.any(ask.userSpend(window, userIds))).map((found) => ({
+      (await connection.any(statements.userSpend(window, userIds))).map((found) => ({
         bucketStart: found.bucket_start,
         userId: found.user_id,
         spend: found.spend,
       })),
     toolCounts: async (window, userIds) =>
-      (await connection.any(ask.toolCounts(window, userIds))).map(userToolCounts),
-    harnessCounts: async (window) => (await connection.any(ask.harnessCounts(window))).map(harnessCount),
+      (await connection.any(statements.toolCounts(window, userIds))).map(userToolCounts),
+    harnessCounts: async (window) =>
+      (await connection.any(statements.harnessCounts(window))).map(harnessCount),
   };
 }
 
@@ -63,7 +65,7 @@ function ownerSpend(found: {
   return [{ bucketStart: found.bucket_start, key, spend: found.spend }];
 }
 
-function ledgerUsage(rows: readonly t.TypeOf<typeof ask.ledgerUsageRow>[]): LedgerUsage {
+function ledgerUsage(rows: readonly t.TypeOf<typeof statements.ledgerUsageRow>[]): LedgerUsage {
   const cuts = rows.map((found) => ({
     found,
     usage: {
@@ -84,14 +86,14 @@ function ledgerUsage(rows: readonly t.TypeOf<typeof ask.ledgerUsageRow>[]): Ledg
 }
 
 /** An owner whose row is gone is shown by its id, so that its spend stays visible. */
-function ownerOf(found: t.TypeOf<typeof ask.ledgerUsageRow>): readonly NamedOwner[] {
+function ownerOf(found: t.TypeOf<typeof statements.ledgerUsageRow>): readonly NamedOwner[] {
   const ownerId = found.user_id ?? found.team_id;
   if (ownerId === null) return [];
   const ownerKind = found.user_id === null ? 'team' : 'user';
   return [{ ownerKind, ownerId, ownerName: found.owner_name ?? ownerId }];
 }
 
-const userModelUsage = (found: t.TypeOf<typeof ask.userModelUsageRow>): UserModelUsage => ({
+const userModelUsage = (found: t.TypeOf<typeof statements.userModelUsageRow>): UserModelUsage => ({
   userId: found.user_id,
   userName: found.user_name ?? found.user_id,
   modelKey: found.model_key,
@@ -99,7 +101,7 @@ const userModelUsage = (found: t.TypeOf<typeof ask.userModelUsageRow>): UserMode
   spend: found.spend,
 });
 
-const userToolCounts = (found: t.TypeOf<typeof ask.toolCountsRow>): UserToolCounts => ({
+const userToolCounts = (found: t.TypeOf<typeof statements.toolCountsRow>): UserToolCounts => ({
   userId: found.user_id,
   counts: {
     referencedMcpServer: { sum: found.referenced_mcp_server_sum, rows: found.referenced_mcp_server_rows },
@@ -109,7 +111,7 @@ const userToolCounts = (found: t.TypeOf<typeof ask.toolCountsRow>): UserToolCoun
   },
 });
 
-const harnessCount = (found: t.TypeOf<typeof ask.harnessCountsRow>): HarnessBucketCount => ({
+const harnessCount = (found: t.TypeOf<typeof statements.harnessCountsRow>): HarnessBucketCount => ({
   bucketStart: found.bucket_start,
   harnessKey: found.agent_harness_key,
   harnessLabel: found.agent_harness_label,

@@ -106,11 +106,11 @@ const attemptRow = t.type({
 });
 
 export const requestLogsStore = (pool: DatabasePool, distribution: Distribution = 'none'): RequestLogs => ({
-  page: (filter, ask) =>
+  page: (filter, page) =>
     readList(pool, async (connection) => {
       const list = distribution === 'citus' ? readInOrder(listOf(filter)) : listOf(filter);
       const total = await totalOf(connection, list, filter);
-      const rows = await connection.any(listedLogs(pageOf(list, filter, ask)));
+      const rows = await connection.any(listedLogs(pageOf(list, filter, page)));
       return { items: rows.map(listedLog), ...total };
     }),
   find: (requestLogId) => readList(pool, (connection) => find(connection, requestLogId)),

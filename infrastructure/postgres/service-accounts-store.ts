@@ -18,7 +18,7 @@ import { conditionsOf } from './teams-store.ts';
 
 /** Service accounts as admins manage them; each change and its event are one transaction. */
 export const serviceAccountsStore = (pool: DatabasePool): ServiceAccounts => ({
-  page: ({ teamId, ...filter }, ask) => {
+  page: ({ teamId, ...filter }, page) => {
     const conditions = [
       ...(teamId === undefined ? [] : [sql.fragment`o.team_id = ${teamId}`]),
       ...conditionsOf(filter),
@@ -32,7 +32,7 @@ export const serviceAccountsStore = (pool: DatabasePool): ServiceAccounts => ({
       const which = sql.fragment`o.service_account_id = any(${sql.array([...ids], 'text')})`;
       return (await connection.any(accounts(which))).map(storedAccount);
     };
-    return readObjects(pool, list, ask, read, ({ serviceAccountId }) => serviceAccountId);
+    return readObjects(pool, list, page, read, ({ serviceAccountId }) => serviceAccountId);
   },
   find: (id) => findAccount(pool, id),
   create: (account, author) => pool.transaction((connection) => createAccount(connection, account, author)),

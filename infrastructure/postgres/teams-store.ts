@@ -19,7 +19,7 @@ import { row } from './pool.ts';
 
 /** Teams as admins manage them; each change and its event are one transaction. */
 export const teamsStore = (pool: DatabasePool): Teams => ({
-  page: (filter, ask) => {
+  page: (filter, page) => {
     const list = {
       rows: sql.fragment`teams o where ${all(conditionsOf(filter))}`,
       time: sql.fragment`o.created_at`,
@@ -29,7 +29,7 @@ export const teamsStore = (pool: DatabasePool): Teams => ({
       (await connection.any(teams(sql.fragment`o.team_id = any(${sql.array([...ids], 'text')})`))).map(
         storedTeam,
       );
-    return readObjects(pool, list, ask, read, ({ teamId }) => teamId);
+    return readObjects(pool, list, page, read, ({ teamId }) => teamId);
   },
   find: (teamId) => findTeam(pool, teamId),
   create: (team, author) => pool.transaction((connection) => createTeam(connection, team, author)),

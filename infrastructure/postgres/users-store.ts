@@ -29,7 +29,7 @@ import { row } from './pool.ts';
 
 /** People as admins manage them. Every change holds the owners' lock, under which the last admin is counted. */
 export const usersStore = (pool: DatabasePool): Users => ({
-  page: (filter, ask) => readObjects(pool, listOf(filter), ask, usersOf, ({ userId }) => userId),
+  page: (filter, page) => readObjects(pool, listOf(filter), page, usersOf, ({ userId }) => userId),
   find: (userId) => findUser(pool, userId),
   create: (user, author) => pool.transaction((connection) => createUser(connection, user, author)),
   change: (change) => pool.transaction((connection) => changeUser(connection, change)),

@@ -46,9 +46,9 @@ export const catalogueInsight = ({ resolver, prices, now }: LiveFoundations): Ca
 
 /** The capabilities of a route that this process cannot read: every one that is not set to `false` is true. */
 const configuredIn = (config: Json): Capabilities => {
-  const said = isObject(config) ? config['capabilities'] : undefined;
-  return isObject(said)
-    ? Object.entries(said).reduce<Capabilities>(
+  const value = isObject(config) ? config['capabilities'] : undefined;
+  return isObject(value)
+    ? Object.entries(value).reduce<Capabilities>(
         (all, [name, value]) =>
           value === false && Object.hasOwn(all, name) ? { ...all, [name]: false } : all,
         permissive,
@@ -61,8 +61,8 @@ const pricingIdOf = (
   usable: Either<string, { readonly pricingProviderId: string }>,
 ): string => {
   if (E.isRight(usable)) return usable.right.pricingProviderId;
-  const said = isObject(config) ? config['pricing_provider_id'] : undefined;
-  return isString(said) ? said : providerKey;
+  const value = isObject(config) ? config['pricing_provider_id'] : undefined;
+  return isString(value) ? value : providerKey;
 };
 
 const isKind = (kind: string): kind is ProviderKind => Object.hasOwn(implementations, kind);

@@ -116,32 +116,32 @@ class Resendable implements Dispatcher.DispatchHandler {
     this.resend = resend;
   }
 
-  onRequestStart(...told: Told<'onRequestStart'>): void {
+  onRequestStart(...args: HandlerArguments<'onRequestStart'>): void {
     this.resend = undefined;
-    this.to.onRequestStart?.(...told);
+    this.to.onRequestStart?.(...args);
   }
 
-  onResponseStart(...told: Told<'onResponseStart'>): void {
-    this.to.onResponseStart?.(...told);
+  onResponseStart(...args: HandlerArguments<'onResponseStart'>): void {
+    this.to.onResponseStart?.(...args);
   }
 
-  onResponseData(...told: Told<'onResponseData'>): void {
-    this.to.onResponseData?.(...told);
+  onResponseData(...args: HandlerArguments<'onResponseData'>): void {
+    this.to.onResponseData?.(...args);
   }
 
-  onResponseEnd(...told: Told<'onResponseEnd'>): void {
-    this.to.onResponseEnd?.(...told);
+  onResponseEnd(...args: HandlerArguments<'onResponseEnd'>): void {
+    this.to.onResponseEnd?.(...args);
   }
 
-  onResponseError(...told: Told<'onResponseError'>): void {
+  onResponseError(...args: HandlerArguments<'onResponseError'>): void {
     // A client that is closed by then failed to reconnect, or its pool was closed.
     const { closed: isClosed, destroyed } = this.client;
-    if (this.resend === undefined || isClosed || destroyed) this.to.onResponseError?.(...told);
+    if (this.resend === undefined || isClosed || destroyed) this.to.onResponseError?.(...args);
     else this.resend();
   }
 }
 
-type Told<Event extends keyof Dispatcher.DispatchHandler> = Parameters<
+type HandlerArguments<Event extends keyof Dispatcher.DispatchHandler> = Parameters<
   NonNullable<Dispatcher.DispatchHandler[Event]>
 >;
 

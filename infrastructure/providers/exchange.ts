@@ -252,9 +252,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   private refusal(body: Buffer): UpstreamFault {
     const { sanitise, errorCode } = this.options;
-    const told = errorIn(body);
-    const failure = upstreamFailure(told, `The upstream answered with status ${this.status}.`, sanitise);
-    const wait = askedWait(told);
+    const reported = errorIn(body);
+    const failure = upstreamFailure(reported, `The upstream answered with status ${this.status}.`, sanitise);
+    const wait = askedWait(reported);
     return {
       kind: 'status',
       status: this.status,

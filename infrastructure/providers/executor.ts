@@ -16,7 +16,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
-import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
+import type { ConnectedProvider, Dialect, Endpoint, CalledUpstream, WrittenRequest } from './provider.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
 
 /** A provider that is ready to be called. Its connections live until its configuration changes. */
@@ -106,7 +106,7 @@ function heldTogether(hold: Hold): () => Hold {
 /** The provider of a call, and how to send the call's requests to it. */
 interface ReachedProvider {
   readonly config: ProviderConfig;
-  readonly reached: Reached;
+  readonly reached: CalledUpstream;
   readonly sender: (...terms: Parameters<PreparedCall['begin']>) => Sender;
 }
 

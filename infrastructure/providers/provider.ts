@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../application/ports/upstream.ts';
 import type { Capabilities } from '../../domain/routing/capabilities.ts';
-import type { ApiFamily, Route, Takes } from '../../domain/routing/model.ts';
+import type { ApiFamily, Route, FamilySupport } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
@@ -76,7 +76,7 @@ export interface ConnectedProvider {
   /** Every endpoint that `speak` may return. Each has its own connections. */
   readonly endpoints: readonly Endpoint[];
   /** Returns `undefined` if this route's upstream does not take the family. */
-  readonly speak: (call: CallTerms) => Reached | undefined;
+  readonly speak: (call: CallTerms) => CalledUpstream | undefined;
   /** Reads the error code from an error answer's headers, names in lower case. Absent where only the body has one. */
   readonly errorCode?: ((headers: AnswerHeaders) => string | undefined) | undefined;
 }
@@ -84,7 +84,7 @@ export interface ConnectedProvider {
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The upstream of a call: its endpoint, and the dialect that it speaks. */
-export interface Reached {
+export interface CalledUpstream {
   readonly endpoint: Endpoint;
   readonly dialect: Dialect | FanOutDialect;
 }
@@ -112,6 +112,6 @@ export interface ProviderImplementation<Config> {
   /** Where a provider is called, from its stored configuration. Absent where that is its `base_url`. */
   readonly placesOf?: (stored: JsonObject) => readonly (Json | undefined)[];
   /** How the route's upstream takes a family; `undefined` when it does not. */
-  readonly takes: (route: RouteOfProvider, family: ApiFamily) => Takes | undefined;
+  readonly takes: (route: RouteOfProvider, family: ApiFamily) => FamilySupport | undefined;
   readonly connect: (config: Config, context: ProviderContext) => ConnectedProvider;
 }

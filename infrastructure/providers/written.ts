@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { PartRequest, Reached, WrittenRequest } from './provider.ts';
+import type { PartRequest, CalledUpstream, WrittenRequest } from './provider.ts';
 
 /** The requests of one call as they are sent: one, or as many as a fan-out needs. */
 export type WrittenCall = readonly WrittenPart[];
@@ -15,7 +15,7 @@ export type WrittenPart = WrittenRequest & Pick<PartRequest, 'inputs'>;
  * A body that the dialect leaves unchanged is sent as the bytes of the call's `utf8`, if it has them.
  */
 export const writtenCall = (
-  dialect: Reached['dialect'],
+  dialect: CalledUpstream['dialect'],
   call: UpstreamCall,
 ): Either<GatewayError, WrittenCall> =>
   'encodeMany' in dialect

@@ -14,12 +14,12 @@ import { providerFault } from './provider-fault.ts';
 export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
   const discovered = new Discovered(() => discover(oidc));
   const asking = async <A>(
-    ask: (configuration: client.Configuration) => Promise<A>,
+    request: (configuration: client.Configuration) => Promise<A>,
   ): Promise<Either<ProviderFault, A>> => {
     const configuration = await caught(() => discovered.current());
     // Discovery is not about a person, so its failure is always that of the provider.
     if (E.isLeft(configuration)) return E.left({ ...configuration.left, kind: 'unavailable' });
-    const answer = await caught(() => ask(configuration.right));
+    const answer = await caught(() => request(configuration.right));
     if (E.isLeft(answer) && answer.left.kind === 'unavailable') discovered.doubt();
     return answer;
   };

@@ -40,14 +40,14 @@ function create(args: readonly string[]): KeysCall {
   });
   if (values.owner === undefined || values.name === undefined || values.name === '')
     throw new UsageError('keys create needs --owner and --name.');
-  const wish = {
+  const input = {
     name: values.name,
     owner: parseOwner(values.owner),
     allowedModels: values.model ?? [],
     expiresAt: undefined,
   };
   return async (ports, { out, err }) => {
-    const created = await createKey(ports)(wish, undefined);
+    const created = await createKey(ports)(input, undefined);
     if (E.isLeft(created)) {
       err(created.left.message);
       return 1;

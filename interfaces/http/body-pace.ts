@@ -3,13 +3,13 @@ import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-e
 import { LiveList } from '../../domain/shared/live-list.ts';
 
 /** A body that is being received. */
-export interface Arriving {
+export interface BodyInProgress {
   readonly received: (bytes: number) => void;
   readonly over: () => void;
 }
 
 /** Watches a body while it arrives, and calls `stop` when the gateway should no longer wait for it. */
-export type Arrivals = (stop: (why: GatewayError) => void) => Arriving;
+export type Arrivals = (stop: (why: GatewayError) => void) => BodyInProgress;
 
 export interface Pace {
   /** How long a body may take, whatever its speed. */

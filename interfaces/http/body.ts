@@ -10,7 +10,7 @@ import { type ContentCoding, contentCodingOf, contentCodings } from '../../domai
 import { addFragment } from '../../domain/shared/fragments.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
-import type { Arrivals, Arriving } from './body-pace.ts';
+import type { Arrivals, BodyInProgress } from './body-pace.ts';
 import type { Lease } from './load-gate.ts';
 import { bodyFault, malformedBody } from './malformed-request.ts';
 import { header } from './request-context.ts';
@@ -144,7 +144,7 @@ class Reading {
   private readonly terms: BodyTerms;
   private readonly resolve: (read: Either<GatewayError, Pieces>) => void;
   private readonly decompression: Decompression | undefined;
-  private arriving: Arriving | undefined;
+  private arriving: BodyInProgress | undefined;
   private readonly pieces: Uint8Array[] = [];
   private arrived = 0;
   private size = 0;

@@ -166,9 +166,11 @@ function withoutOthersLimits(
   headers: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const own = res.getHeaderNames();
-  const told = Object.values(headerPrefix).filter((prefix) => own.some((name) => name.startsWith(prefix)));
-  if (told.length === 0) return headers;
+  const prefixes = Object.values(headerPrefix).filter((prefix) =>
+    own.some((name) => name.startsWith(prefix)),
+  );
+  if (prefixes.length === 0) return headers;
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !told.some((prefix) => name.startsWith(prefix))),
+    Object.entries(headers).filter(([name]) => !prefixes.some((prefix) => name.startsWith(prefix))),
   );
 }

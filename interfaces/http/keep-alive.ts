@@ -1,7 +1,7 @@
 import { LiveList } from '../../domain/shared/live-list.ts';
 
 /** One stream that is kept alive. */
-export interface Alive {
+export interface KeptAliveStream {
   /** Call when something was sent. */
   readonly touch: () => void;
   readonly over: () => void;
@@ -9,7 +9,7 @@ export interface Alive {
 
 export interface KeepAlive {
   /** Calls back whenever nothing was sent for the period, until `over` is called. */
-  readonly watch: (silent: () => void) => Alive;
+  readonly watch: (silent: () => void) => KeptAliveStream;
 }
 
 interface Watched {
@@ -58,4 +58,4 @@ export function streamKeepAlive(seconds: () => number): KeepAlive {
   };
 }
 
-const unwatched: Alive = { touch: () => undefined, over: () => undefined };
+const unwatched: KeptAliveStream = { touch: () => undefined, over: () => undefined };

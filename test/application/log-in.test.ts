@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { logIn } from '../../application/admin/log-in.ts';
-import { proving } from '../../application/admin/proof.ts';
+import { loginVerifier } from '../../application/admin/proof.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
 import { eventually } from '../e2e/traces.ts';
 
@@ -39,7 +39,7 @@ function accounts(pause: (ms: number) => Promise<void>) {
     return password === 'right';
   };
   const tokens = { create: () => 'token', digest: () => new Uint8Array() };
-  const prove = proving({
+  const prove = loginVerifier({
     attempts: { begin, forget: async () => undefined },
     passwords: { verify, unseal: async (_password, sealed) => sealed },
     codes: { isCodeOf: () => false },

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { messages } from '../../application/families.ts';
 import { generationUsage } from '../../domain/ledger/usage.ts';
 import { messagesUsage } from '../../domain/messages/chat-answer.ts';
-import type { Compatibility, ResolvedRoute, Takes } from '../../domain/routing/model.ts';
+import type { Compatibility, ResolvedRoute, FamilySupport } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { chatUsage as generatedUsage } from '../../infrastructure/providers/cloud-a/generate-content-usage.ts';
@@ -43,7 +43,11 @@ const marked = {
 };
 
 /** The chat body that is made of a messages call for such a route. */
-function written(body: object, compatibility: Compatibility, takes: Takes = 'as_written'): JsonObject {
+function written(
+  body: object,
+  compatibility: Compatibility,
+  takes: FamilySupport = 'as_written',
+): JsonObject {
   const ask = messages.read(JSON.stringify(body));
   if (E.isLeft(ask)) throw new Error(ask.left.message);
   const resolved: ResolvedRoute = {

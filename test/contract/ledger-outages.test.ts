@@ -222,8 +222,8 @@ describe('a database that is lost', () => {
     const whole = oneDatabase(pool)('');
     const lossy: LedgerPlace = {
       ...whole,
-      ask: async (statement) => {
-        const answer = await whole.ask(statement);
+      query: async (statement) => {
+        const answer = await whole.query(statement);
         asked += 1;
         if (asked <= toLose) throw new Error('Connection terminated unexpectedly');
         return answer;

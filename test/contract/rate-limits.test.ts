@@ -5,12 +5,12 @@ import * as E from 'fp-ts/lib/Either.js';
 import { sql } from 'slonik';
 import type { Caller } from '../../domain/identity/caller.ts';
 import {
-  judged,
+  limitVerdict,
   type LimitTerms,
   type RateLimit,
   type LimitStanding,
   standingAt,
-  untouched,
+  unusedStanding,
   withTokens,
 } from '../../domain/limits/rate-limit.ts';
 import { admitted, aTeam, aUser, holder, openLedger, settleTogether, untilWaiting } from './ledger-bench.ts';
@@ -327,7 +327,9 @@ describe('the verdicts of the statement', () => {
             limits.push(await aLimit(query, isNone ? { requests: 3 } : each));
           }
           let now = Date.parse('2028-07-01T00:00:00Z');
-          let standings: readonly LimitStanding[] = limits.map((limit) => untouched(limit, new Date(now)));
+          let standings: readonly LimitStanding[] = limits.map((limit) =>
+            unusedStanding(limit, new Date(now)),
+          );
           const inFlight: { ask: ReturnType<typeof limitedAsk>; bits: number }[] = [];
           for (const step of steps) {
             if ('afterSecs' in step) now += step.afterSecs * 1000;
@@ -337,7 +339,7 @@ describe('the verdicts of the statement', () => {
             if ('asks' in step) {
               const asks = step.asks.map((bits) => limitedAsk(user, chosen(limits, bits)));
               const expected = step.asks.map((bits, index) => {
-                const verdict = judged(chosen(standings, bits));
+                const verdict = limitVerdict(chosen(standings, bits));
                 if (E.isLeft(verdict))
                   return verdict.left.map(({ measure }) => `api_key ${measure}`).join(', ');
                 standings = standings.map(

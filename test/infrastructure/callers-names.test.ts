@@ -7,7 +7,7 @@ import type { CallTerms } from '../../application/ports/upstream.ts';
 import { requestBody } from '../../application/request-body.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import { inCallersNames } from '../../domain/messages/callers-names.ts';
-import type { ResolvedRoute, Takes } from '../../domain/routing/model.ts';
+import type { ResolvedRoute, FamilySupport } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import { isArray, isObject, type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
@@ -21,7 +21,7 @@ import { aRoute } from '../support/arbitraries/routing.ts';
 const route = aRoute({ upstreamModel: 'm' });
 
 /** A route to a provider that takes chat alone, which it translates or not. */
-const resolvedTo = (takes: Takes): ResolvedRoute => ({
+const resolvedTo = (takes: FamilySupport): ResolvedRoute => ({
   route,
   provider: {
     id: 'up',

@@ -295,7 +295,7 @@ describe('a collector', () => {
       add('x:1');
       await turn();
       add('x:2');
-      collector.lastCall();
+      collector.cancelWaits();
       add('x:3');
       await turn();
       const ends = ['x:1', 'x:2', 'x:3'].map((item) => [item, 'the process ends']);
@@ -316,7 +316,7 @@ describe('a collector', () => {
       const first = collector.add('first');
       await turn();
       expect(collector.depth).toBe(0);
-      collector.lastCall();
+      collector.cancelWaits();
       const none = 'nobody: the process ends';
       expect(await Promise.all([first, collector.add('second')])).toEqual([none, none]);
     });

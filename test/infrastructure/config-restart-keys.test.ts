@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { configPage } from '../../infrastructure/config/config-page.ts';
-import { awaitingRestart, restartKeys } from '../../infrastructure/config/restart-keys.ts';
+import { changedRestartKeys, restartKeys } from '../../infrastructure/config/restart-keys.ts';
 import { configOf } from './config-reading.ts';
 
 type RestartKey = keyof typeof restartKeys;
@@ -47,9 +47,9 @@ const changes = {
 
 describe('keys that a start alone takes up', () => {
   it.each(Object.entries(changes))('%s is named where it has changed', (key, [one, other]) => {
-    expect(awaitingRestart(configOf(one), configOf(other))).toEqual([key]);
-    expect(awaitingRestart(configOf(other), configOf(one))).toEqual([key]);
-    expect(awaitingRestart(configOf(one), configOf(one))).toEqual([]);
+    expect(changedRestartKeys(configOf(one), configOf(other))).toEqual([key]);
+    expect(changedRestartKeys(configOf(other), configOf(one))).toEqual([key]);
+    expect(changedRestartKeys(configOf(one), configOf(one))).toEqual([]);
   });
 
   it('are none of those that a reload takes up', () => {
@@ -57,9 +57,9 @@ describe('keys that a start alone takes up', () => {
                     body_max_values: 5, shutdown_grace_secs: 1, public_base_url: "https://g.example.com"}
 accounting: {duplicate_request_ids: reject}
 teams: [{id: t, name: T}]`;
-    expect(awaitingRestart(configOf('{}'), configOf(taken))).toEqual([]);
+    expect(changedRestartKeys(configOf('{}'), configOf(taken))).toEqual([]);
     const renewed = 'server: {tls: {cert_file: /c2, key_file: /k2, min_version: TLSv1.3}}';
-    expect(awaitingRestart(configOf(`server: {tls: ${files}}`), configOf(renewed))).toEqual([]);
+    expect(changedRestartKeys(configOf(`server: {tls: ${files}}`), configOf(renewed))).toEqual([]);
   });
 
   it('are listed in docs/configuration.md, each with a row', () => {

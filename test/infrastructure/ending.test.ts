@@ -6,7 +6,14 @@ import { timed } from '../support/undisturbed.ts';
 
 const never = new Promise<void>(() => undefined);
 /** The steps of an end, a hundred times as fast. */
-const steps = { upstreamsMs: 50, toldMs: 60, lastCallMs: 80, settledMs: 100, releasedMs: 140, endMs: 150 };
+const steps = {
+  upstreamsMs: 50,
+  announcedMs: 60,
+  waitsCancelledMs: 80,
+  settledMs: 100,
+  releasedMs: 140,
+  endMs: 150,
+};
 /** Timers are late on a busy machine. */
 const slackMs = 2000;
 
@@ -30,10 +37,10 @@ async function ended(plan: Plan, bounds = steps) {
       inFlight: () => (now() < idleAfterMs ? 1 : 0),
       graceMs,
       forced: forcedAfterMs === undefined ? never : sleep(forcedAfterMs),
-      tell: step('tell'),
+      announceShutdown: step('announced'),
       cut: step('cut'),
       endUpstreams: step('upstreams'),
-      lastCall: step('lastCall'),
+      cancelWaits: step('waitsCancelled'),
       release: () => (releaseHangs ? never : sleep(30).then(step('released'))),
     },
     bounds,
@@ -54,15 +61,16 @@ describe('the end of a process', () => {
     for (const { plan, at, unsettled, endedAt } of all) {
       const { graceMs, idleAfterMs, forcedAfterMs } = plan;
       const graceOver = Math.min(graceMs, forcedAfterMs ?? graceMs, idleAfterMs);
-      const toldAt = at['tell'] ?? 0;
+      const announcedAt = at['announced'] ?? 0;
       // A timer may be a millisecond early.
-      expect(toldAt).toBeGreaterThanOrEqual(graceOver - 2);
-      expect(at['cut']).toBeGreaterThanOrEqual(toldAt);
-      expect(at['upstreams']).toBeGreaterThanOrEqual(toldAt);
+      expect(announcedAt).toBeGreaterThanOrEqual(graceOver - 2);
+      expect(at['cut']).toBeGreaterThanOrEqual(announcedAt);
+      expect(at['upstreams']).toBeGreaterThanOrEqual(announcedAt);
       expect(endedAt).toBeLessThan(graceOver + steps.endMs + slackMs + pausedMs);
-      if (at['lastCall'] !== undefined) expect(at['lastCall'] - toldAt).toBeGreaterThan(steps.lastCallMs - 2);
+      if (at['waitsCancelled'] !== undefined)
+        expect(at['waitsCancelled'] - announcedAt).toBeGreaterThan(steps.waitsCancelledMs - 2);
       if (idleAfterMs === Number.POSITIVE_INFINITY)
-        expect([unsettled, at['lastCall'] !== undefined]).toEqual([1, true]);
+        expect([unsettled, at['waitsCancelled'] !== undefined]).toEqual([1, true]);
       if (idleAfterMs <= graceOver) expect(unsettled).toBe(0);
     }
   });
@@ -76,8 +84,8 @@ describe('the end of a process', () => {
 
   it('tells callers a while before it cuts them off, and waits for what is settled late', async () => {
     const { at } = await ended(plan);
-    expect((at['cut'] ?? 0) - (at['tell'] ?? 0)).toBeGreaterThanOrEqual(steps.toldMs - 2);
-    const late = (steps.lastCallMs + steps.settledMs) / 2;
+    expect((at['cut'] ?? 0) - (at['announced'] ?? 0)).toBeGreaterThanOrEqual(steps.announcedMs - 2);
+    const late = (steps.waitsCancelledMs + steps.settledMs) / 2;
     expect(await ended({ ...plan, idleAfterMs: late })).toMatchObject({ unsettled: 0 });
   });
 
@@ -88,6 +96,6 @@ describe('the end of a process', () => {
 
   it('comes at once where it is asked for again, however long the grace is', async () => {
     const { at } = await ended({ ...plan, graceMs: 40_000, forcedAfterMs: 20 });
-    expect(at['tell']).toBeLessThan(20_000);
+    expect(at['announced']).toBeLessThan(20_000);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
-import type { AnswerPath, Ask, Family } from '../../application/model-request.ts';
+import type { AnswerPath, ParsedRequest, Family } from '../../application/model-request.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
@@ -14,7 +14,7 @@ import { type AnswerShape, type WholeShape, wholeAnswers } from '../support/grow
 
 type Outbound = AnswerPath & { readonly body: string };
 
-function prepared<A extends Ask>(family: Family<A>, { resolved }: SpokenRoute): Outbound {
+function prepared<A extends ParsedRequest>(family: Family<A>, { resolved }: SpokenRoute): Outbound {
   const shape = Object.values(requestShapes[family.name])[0]!;
   const ask = family.read(bodyText(family.name, shape, 1));
   if (E.isLeft(ask)) throw new Error(ask.left.message);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
-import type { Ask, Family } from '../../application/model-request.ts';
+import type { ParsedRequest, Family } from '../../application/model-request.ts';
 import { redactedRequest } from '../../domain/payload/payload.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
@@ -14,7 +14,7 @@ import { bodyText, requestShapes, type Shape } from '../support/growth/requests.
 import { callOf, routesOf, type SpokenRoute, writtenAsCompat } from '../support/growth/routes.ts';
 
 /** From a body that was read to what goes upstream. */
-function written<A extends Ask>(
+function written<A extends ParsedRequest>(
   family: Family<A>,
   route: SpokenRoute,
   ask: A,
@@ -41,7 +41,7 @@ function kept<A>(make: (count: number) => A): (count: number) => A {
 }
 
 /** What grows more steeply than the body: reading it, writing it for one of the routes, or redacting it. */
-function steepParts<A extends Ask>(family: Family<A>, shape: Shape): readonly string[] {
+function steepParts<A extends ParsedRequest>(family: Family<A>, shape: Shape): readonly string[] {
   const textOf = kept((count) => bodyText(family.name, shape, count));
   const read = kept((count) => {
     const ask = family.read(textOf(count));
@@ -73,7 +73,7 @@ function steepParts<A extends Ask>(family: Family<A>, shape: Shape): readonly st
 }
 
 /** The routes on which such a body goes upstream. */
-function takers<A extends Ask>(family: Family<A>, shape: Shape): readonly string[] {
+function takers<A extends ParsedRequest>(family: Family<A>, shape: Shape): readonly string[] {
   const ask = family.read(bodyText(family.name, shape, 4));
   if (E.isLeft(ask)) return [];
   return routesOf(family.name).flatMap((route) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { chatCompletions, messages, responses } from '../../application/families.ts';
-import type { AnswerPath, Ask, Family } from '../../application/model-request.ts';
+import type { AnswerPath, ParsedRequest, Family } from '../../application/model-request.ts';
 import type { ResolvedRoute } from '../../domain/routing/model.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
 import { cloudA } from '../../infrastructure/providers/cloud-a/index.ts';
@@ -97,7 +97,7 @@ const bodies = {
 
 /** A caller's body, read and prepared as the pipeline of a request does it. */
 const preparedBy =
-  <A extends Ask>(family: Family<A>) =>
+  <A extends ParsedRequest>(family: Family<A>) =>
   (body: object, resolved: ResolvedRoute): AnswerPath & { readonly body: string } => {
     const ask = family.read(JSON.stringify(body));
     if (E.isLeft(ask)) throw new Error(ask.left.message);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type LoadedConfig, loadConfig } from '../../infrastructure/config/load.ts';
 import type { ConfigProblem } from '../../infrastructure/config/problem.ts';
-import { tlsNotes, tlsProblems } from '../../infrastructure/config/tls-files.ts';
+import { tlsWarnings, tlsProblems } from '../../infrastructure/config/tls-files.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { makeTestFolder } from '../support/test-server.ts';
 
@@ -79,11 +79,11 @@ describe('a certificate that no client will take', () => {
     await writeFile(at('cert'), own.cert);
     await writeFile(at('key'), own.key);
     const config = await loaded('admin_tls');
-    const [note, ...more] = shown(await tlsNotes(config, Date.now() + ahead * days));
+    const [note, ...more] = shown(await tlsWarnings(config, Date.now() + ahead * days));
     expect([note, more]).toEqual([
       expect.stringContaining(`4: server.admin_tls.cert_file: ${at('cert')} ${why}`),
       [],
     ]);
-    expect(await tlsNotes(config, Date.now())).toEqual([]);
+    expect(await tlsWarnings(config, Date.now())).toEqual([]);
   });
 });

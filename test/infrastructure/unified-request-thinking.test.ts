@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { reasoningAsked } from '../../domain/messages/effort.ts';
+import { requestedReasoning } from '../../domain/messages/effort.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { asked, call, rejected, sent, tool } from './unified-sending.ts';
 
@@ -112,12 +112,12 @@ describe('thinking controls', () => {
       ],
       ['an effort that is none', latest, { output_config: { effort: '' } }, undefined],
     ])('%s on %s', (_, model, body, expected) => {
-      const request = sent(reasoningAsked(body), { model, translated: true });
+      const request = sent(requestedReasoning(body), { model, translated: true });
       expect(request['additionalModelRequestFields']).toEqual(expected);
     });
 
     it('a model that always thinks is not told to stop', () => {
-      const body = reasoningAsked({ thinking: disabled });
+      const body = requestedReasoning({ thinking: disabled });
       expect(rejected(body, { model: preview, translated: true })).toBe('thinking.type');
     });
   });

@@ -8,7 +8,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions } from '../../application/families.ts';
 import type { Arrival, FinishedRequest, Telemetry } from '../../application/ports/telemetry.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
-import { untouched } from '../../domain/limits/rate-limit.ts';
+import { unusedStanding } from '../../domain/limits/rate-limit.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
@@ -245,7 +245,7 @@ describe('an error of an upstream', () => {
         kind: 'refused',
         error: { code: 'upstream_error', message: 'No.', upstream: { status: 429, headers } },
       }),
-      limitsNow: () => ({ standings: [untouched(limit, now)], now }),
+      limitsNow: () => ({ standings: [unusedStanding(limit, now)], now }),
     });
     const told = async (user: string) =>
       Object.fromEntries(

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Frame } from '../../tools/simulated-upstream/answer.ts';
-import { ask } from '../../tools/simulated-upstream/ask.ts';
+import { readRequest } from '../../tools/simulated-upstream/read-request.ts';
 import { deliver, sendError } from '../../tools/simulated-upstream/deliver.ts';
 import type { Dialect } from '../../tools/simulated-upstream/dialect.ts';
 import { badRequest } from '../../tools/simulated-upstream/error-answer.ts';
@@ -29,7 +29,7 @@ export async function serveMessages(arrival: Arrival, body: JsonObject, host: Se
   const call = callOf(arrival, host.dialect, { ...body, model: host.model });
   const fault = messagesBodyFault(body, host);
   if (fault !== undefined) return sendError(call, badRequest(fault, null));
-  const asked = ask(call, readMessagesRequest);
+  const asked = readRequest(call, readMessagesRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives } = asked.right;
   const thinking = isJsonObject(body['thinking']) && body['thinking']['type'] === 'adaptive';

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Frame } from '../../tools/simulated-upstream/answer.ts';
-import { ask } from '../../tools/simulated-upstream/ask.ts';
+import { readRequest } from '../../tools/simulated-upstream/read-request.ts';
 import { type Conversation, namedTool, spoken } from '../../tools/simulated-upstream/conversation.ts';
 import { deliver, sendError } from '../../tools/simulated-upstream/deliver.ts';
 import { type Dialect, messagesDialect } from '../../tools/simulated-upstream/dialect.ts';
@@ -272,7 +272,7 @@ async function generateContent(
   const call = callOf(arrival, platformDialect, { ...body, model });
   const fault = generateContentFault(body, model);
   if (fault !== undefined) return sendError(call, badRequest(fault, null));
-  const asked = ask(call, (_, name) => E.right(conversationIn(body, name, stream)));
+  const asked = readRequest(call, (_, name) => E.right(conversationIn(body, name, stream)));
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives: d } = asked.right;
   const plan = planAnswer(body, request, d, arrival.serial);

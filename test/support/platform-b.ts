@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Frame } from '../../tools/simulated-upstream/answer.ts';
-import { ask } from '../../tools/simulated-upstream/ask.ts';
+import { readRequest } from '../../tools/simulated-upstream/read-request.ts';
 import { simulatedChat } from '../../tools/simulated-upstream/chat.ts';
 import { deliver, sendError } from '../../tools/simulated-upstream/deliver.ts';
 import {
@@ -143,7 +143,7 @@ async function converse(arrival: Arrival, body: JsonObject, model: string, strea
   const call = callOf(arrival, runtimeDialect, { ...body, model });
   const fault = converseFault(body);
   if (fault !== undefined) return sendError(call, badRequest(fault, null));
-  const asked = ask(call, (_, name) => E.right(converseConversation(body, name, stream)));
+  const asked = readRequest(call, (_, name) => E.right(converseConversation(body, name, stream)));
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives: d } = asked.right;
   const plan = planConverse(body, request, d, arrival.serial);
@@ -202,7 +202,7 @@ async function responses(arrival: Arrival, body: JsonObject): Promise<void> {
   const call = callOf(arrival, responsesDialect, body);
   const fault = responsesFault(body, chatStyleModel);
   if (fault !== undefined) return sendError(call, badRequest(fault, null));
-  const asked = ask(call, readResponsesRequest);
+  const asked = readRequest(call, readResponsesRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives: d } = asked.right;
   const plan = planResponse(request, d, arrival.serial);

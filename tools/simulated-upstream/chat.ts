@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Answer } from './answer.ts';
-import { type Asked, ask } from './ask.ts';
+import { type SimulatedRequest, readRequest } from './read-request.ts';
 import { preparedDeltasMax } from './bounds.ts';
 import type { Call, Family } from './call.ts';
 import {
@@ -25,7 +25,10 @@ const withoutDelay = ({ headers, pace }: Call): boolean =>
   pace.latencyMs === 0 && pace.chunkDelayMs === 0 && headers['x-simulate'] === undefined;
 
 /** An answer to cache: only without directives, and without tool calls, whose ids differ each time. */
-function prepare({ request, directives }: Asked<ChatRequest>, plan: ChatPlan): Prepared | undefined {
+function prepare(
+  { request, directives }: SimulatedRequest<ChatRequest>,
+  plan: ChatPlan,
+): Prepared | undefined {
   const plain = Object.keys(directives).length === 0 && plan.toolCalls.length === 0;
   if (!plain || plan.content.count > preparedDeltasMax) return undefined;
   if (!request.stream) return { kind: 'whole', tails: [wholeChatTail(plan)] };
@@ -40,7 +43,11 @@ const sendPrepared = ({ response, serial }: Call, prepared: Prepared): void =>
     prepared,
   );
 
-function answerOf({ request, directives }: Asked<ChatRequest>, plan: ChatPlan, serial: number): Answer {
+function answerOf(
+  { request, directives }: SimulatedRequest<ChatRequest>,
+  plan: ChatPlan,
+  serial: number,
+): Answer {
   const kind = request.stream ? 'stream' : 'whole';
   const head = headOf(kind, directives.id ?? serialId(serial));
   return kind === 'whole'
@@ -55,7 +62,7 @@ export function simulatedChat(): Family {
     const quick = withoutDelay(call);
     const known = quick ? kept.find(call.body) : undefined;
     if (known !== undefined) return sendPrepared(call, known);
-    const asked = ask(call, readChatRequest);
+    const asked = readRequest(call, readChatRequest);
     if (E.isLeft(asked)) return sendError(call, asked.left);
     const plan = planChat(asked.right.request, asked.right.directives, call.serial);
     const tooLong = asked.right.request.stream ? undefined : tooLongToJoin(plan);

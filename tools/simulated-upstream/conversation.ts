@@ -31,7 +31,7 @@ export interface Conversation {
 }
 
 /** A message, or an item that counts as one. */
-export interface Said {
+export interface ConversationItem {
   readonly role: string;
   readonly texts: readonly string[];
 }
@@ -71,7 +71,7 @@ const speakers = ['user', 'assistant', 'tool'];
 type Spoken = Pick<Conversation, 'lastRole' | 'lastText' | 'promptChars' | 'messageCount'>;
 
 /** All texts of a tool's result count, but only the last one of a message. */
-const heard = ({ role, texts }: Said): string =>
+const heard = ({ role, texts }: ConversationItem): string =>
   role === 'tool' ? texts.join(' ') : (texts.findLast((text) => text !== '') ?? '');
 
 const charsIn = (texts: readonly string[]): number => texts.reduce((chars, text) => chars + text.length, 0);
@@ -80,7 +80,7 @@ const charsIn = (texts: readonly string[]): number => texts.reduce((chars, text)
  * Summarises what was said. System messages do not count as the last message, because agents send some after the
  * message that they want answered.
  */
-export function spoken(said: readonly Said[], instructions: readonly string[] = []): Spoken {
+export function spoken(said: readonly ConversationItem[], instructions: readonly string[] = []): Spoken {
   const last = said.findLast(({ role }) => speakers.includes(role)) ?? said.at(-1);
   return {
     lastRole: last?.role ?? '',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as E from 'fp-ts/lib/Either.js';
-import { ask } from './ask.ts';
+import { readRequest } from './read-request.ts';
 import type { Call } from './call.ts';
 import { deliver, sendError } from './deliver.ts';
 import type { Directives } from './directives.ts';
@@ -42,7 +42,7 @@ function answerJson({ model, inputs, dimensions, base64 }: EmbeddingsRequest, d:
 
 /** The embeddings family. */
 export async function simulatedEmbeddings(call: Call): Promise<void> {
-  const asked = ask(call, readEmbeddingsRequest);
+  const asked = readRequest(call, readEmbeddingsRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives } = asked.right;
   return deliver(call, directives, { kind: 'whole', json: answerJson(request, directives) });

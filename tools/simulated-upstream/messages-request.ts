@@ -5,7 +5,7 @@ import {
   type FunctionTool,
   messagesIn,
   namedTool,
-  type Said,
+  type ConversationItem,
   schemaIn,
   spoken,
   textsIn,
@@ -22,7 +22,7 @@ export interface MessagesRequest extends Conversation {
 }
 
 /** A message as something that was said. Of one with tool results, only the results count. */
-const saidIn = ({ role, content }: JsonObject): Said => {
+const saidIn = ({ role, content }: JsonObject): ConversationItem => {
   const results = (Array.isArray(content) ? content : []).filter(
     (block: unknown): block is JsonObject => isJsonObject(block) && block['type'] === 'tool_result',
   );

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { ask } from './ask.ts';
+import { readRequest } from './read-request.ts';
 import type { Call } from './call.ts';
 import { deliver, sendError } from './deliver.ts';
 import { messagesDeltaCount, messagesFrames, planMessage, wholeMessageJson } from './messages-answer.ts';
@@ -8,7 +8,7 @@ import { tooLongToJoin } from './turn.ts';
 
 /** The messages family. */
 export async function simulatedMessages(call: Call): Promise<void> {
-  const asked = ask(call, readMessagesRequest);
+  const asked = readRequest(call, readMessagesRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives } = asked.right;
   const plan = planMessage(request, directives, call.serial);

@@ -4,7 +4,7 @@ import {
   type Conversation,
   type FunctionTool,
   namedTool,
-  type Said,
+  type ConversationItem,
   schemaIn,
   spoken,
   textsIn,
@@ -47,7 +47,7 @@ const defaults: JsonObject = {
 const modelItems: readonly unknown[] = ['function_call', 'custom_tool_call', 'reasoning'];
 
 /** An input item as something that was said. Items of unknown types were said by nobody. */
-const saidIn = (item: JsonObject): Said => {
+const saidIn = (item: JsonObject): ConversationItem => {
   const type = item['type'] ?? 'message';
   if (type === 'message') return { role: String(item['role']), texts: textsIn(item['content']) };
   if (typeof type === 'string' && type.endsWith('_call_output'))
@@ -55,7 +55,7 @@ const saidIn = (item: JsonObject): Said => {
   return { role: modelItems.includes(type) ? 'assistant' : 'unknown', texts: [] };
 };
 
-const inputOf = (input: unknown): Either<ErrorAnswer, readonly Said[]> => {
+const inputOf = (input: unknown): Either<ErrorAnswer, readonly ConversationItem[]> => {
   if (input === undefined || input === null) return E.left(missingParameter('input'));
   if (typeof input === 'string') return E.right([{ role: 'user', texts: [input] }]);
   return Array.isArray(input) && input.length > 0 && input.every(isJsonObject)

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { ask } from './ask.ts';
+import { readRequest } from './read-request.ts';
 import type { Call } from './call.ts';
 import { deliver, sendError } from './deliver.ts';
 import { endedResponseJson, planResponse } from './responses-answer.ts';
@@ -9,7 +9,7 @@ import { tooLongToJoin } from './turn.ts';
 
 /** The responses family. Streams have the limits of whole answers, because their last events repeat the whole text. */
 export async function simulatedResponses(call: Call): Promise<void> {
-  const asked = ask(call, readResponsesRequest);
+  const asked = readRequest(call, readResponsesRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives } = asked.right;
   const plan = planResponse(request, directives, call.serial);

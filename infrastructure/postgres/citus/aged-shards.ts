@@ -20,7 +20,7 @@ async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise
           for (const { id } of cluster.shards()) {
             const place = cluster.placeOf(id);
             yield* rowBatches(place.named('gateway_purge_request_logs'), cutoff, (statement) =>
-              place.ask((node) => withinTime(node, (connection) => connection.one(statement))),
+              place.query((node) => withinTime(node, (connection) => connection.one(statement))),
             );
           }
         },

@@ -119,7 +119,7 @@ const placeIn = (
   shardId: string,
 ): LedgerPlace => ({
   named: (name) => sql.identifier([shardSchema(shardId), name]),
-  ask: async (statement) => {
+  query: async (statement) => {
     for (let looks = 1; ; looks += 1) {
       try {
         return await statement(nodeOf(shardId).pool);

@@ -60,13 +60,13 @@ export function shardedLedger(cluster: Cluster, options: ShardedOptions): Ledger
           admission: sum.admission + each.admission,
           settlement: sum.settlement + each.settlement,
         })),
-    lastCall: () => {
-      for (const ledger of ledgers()) ledger.lastCall();
+    cancelWaits: () => {
+      for (const ledger of ledgers()) ledger.cancelWaits();
     },
-    admit: async (ask) => {
-      const { limits: _, ...unlimited } = ask;
-      const admitted = await ledgerOf(scopeOf(ask.caller)).admit(unlimited);
-      return E.isRight(admitted) && hasLimits(ask) ? limited.admit(ask, admitted.right) : admitted;
+    admit: async (request) => {
+      const { limits: _, ...unlimited } = request;
+      const admitted = await ledgerOf(scopeOf(request.caller)).admit(unlimited);
+      return E.isRight(admitted) && hasLimits(request) ? limited.admit(request, admitted.right) : admitted;
     },
     settle: async (record) => {
       const caller = record.charge?.caller ?? record.logged?.caller;
@@ -95,15 +95,15 @@ function limitedOn(cluster: Cluster, options: ShardedOptions) {
   return {
     ledger,
     /** Counts a request whose owner was admitted. */
-    admit: async (ask: AdmissionRequest, admission: Admission) => {
-      const counted = await ledger.admit({ ...ask, claim: false });
+    admit: async (request: AdmissionRequest, admission: Admission) => {
+      const counted = await ledger.admit({ ...request, claim: false });
       if (E.isLeft(counted)) {
-        const { id } = shardOf(cluster.shards(), scopeOf(ask.caller));
-        if (ask.claim) cluster.nodeOf(id).process.release(ask.requestLogId);
+        const { id } = shardOf(cluster.shards(), scopeOf(request.caller));
+        if (request.claim) cluster.nodeOf(id).process.release(request.requestLogId);
         return counted;
       }
       const { limits, databaseTime } = counted.right;
-      if (limits?.kind === 'admitted' && limits.held) holding.add(ask.requestLogId);
+      if (limits?.kind === 'admitted' && limits.held) holding.add(request.requestLogId);
       // The time of the minute in which the request was counted.
       return E.right({ ...admission, databaseTime, ...(limits === undefined ? {} : { limits }) });
     },

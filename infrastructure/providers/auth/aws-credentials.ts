@@ -24,11 +24,11 @@ export function signingCredentials(
     const fixed = sessionToken === undefined ? keys : { ...keys, sessionToken };
     return () => fixed;
   }
-  const ask = chain(region, warn);
+  const resolve = chain(region, warn);
   const credentials = new Renewed<SigningCredentials>({
     name: 'the signing credentials',
     obtain: async (signal) => {
-      const { accessKeyId, secretAccessKey, sessionToken, expiration } = await ask(signal);
+      const { accessKeyId, secretAccessKey, sessionToken, expiration } = await resolve(signal);
       for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) conceal(secret);
       return E.right({
         value: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },

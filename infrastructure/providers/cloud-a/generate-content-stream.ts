@@ -83,7 +83,7 @@ class StreamedAnswer {
   end(ending: Ending): readonly Event[] {
     if (this.over) return [];
     const { block } = this;
-    const withheld = block === undefined || this.hasFinish() ? [] : this.tell([blockedCandidate(block)]);
+    const withheld = block === undefined || this.hasFinish() ? [] : this.observe([blockedCandidate(block)]);
     if (!this.isFinished()) return this.failed(prematureEnd(ending));
     this.over = true;
     const usage =
@@ -108,10 +108,10 @@ class StreamedAnswer {
   private learn(event: JsonObject): readonly Event[] {
     this.usage = chatUsage(event['usageMetadata']) ?? this.usage;
     this.block ??= blockOf(event);
-    return this.tell(candidatesOf(event));
+    return this.observe(candidatesOf(event));
   }
 
-  private tell(candidates: readonly JsonObject[]): readonly Event[] {
+  private observe(candidates: readonly JsonObject[]): readonly Event[] {
     const wasFinished = this.isFinished();
     const deltas: JsonObject[] = [];
     const finishes: JsonObject[] = [];
@@ -126,13 +126,13 @@ class StreamedAnswer {
         finishes.push({ index, delta: finishMetadata(candidate), logprobs: null, finish_reason: finish });
     }
     return [
-      ...(deltas.length === 0 ? [] : [this.said(deltas, wasFinished, finishes.length === 0)]),
+      ...(deltas.length === 0 ? [] : [this.contentEvent(deltas, wasFinished, finishes.length === 0)]),
       ...(finishes.length === 0 ? [] : [writtenChunk(this.chunk(finishes), this.isFinished())]),
     ];
   }
 
   /** If choices finish once more, with reasons that the caller already has, this chunk is the terminal one. */
-  private said(deltas: readonly JsonObject[], wasFinished: boolean, isLast: boolean): Event {
+  private contentEvent(deltas: readonly JsonObject[], wasFinished: boolean, isLast: boolean): Event {
     const isFinished = this.isFinished();
     const chunk = writtenChunk(this.chunk(deltas), isLast && isFinished && !wasFinished);
     return wasFinished && !isFinished ? { ...chunk, reopens: true } : chunk;

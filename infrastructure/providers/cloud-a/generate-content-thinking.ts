@@ -3,11 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { isAbsent, type Json, type JsonObject, membersOf, without } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import {
-  askedIn,
-  readReasoningAsk,
-  type ReasoningAsk,
-  type Given,
-} from '../../../domain/reasoning/reasoning-ask.ts';
+  requestingField,
+  readReasoningRequest,
+  type ReasoningRequest,
+  type FieldValue,
+} from '../../../domain/reasoning/reasoning-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { highestBudget, lowestBudget, lowestLevel, thinksInLevels } from './generate-content-models.ts';
@@ -40,21 +40,29 @@ export function thinkingConfig(
   model: string,
   own: OwnField | undefined,
 ): Either<GatewayError, Json | undefined> {
-  const asked = readReasoningAsk(without(body, 'thinking', 'output_config'));
+  const asked = readReasoningRequest(without(body, 'thinking', 'output_config'));
   if (E.isLeft(asked)) return asked;
   const config = askedConfig(asked.right, model);
   if (E.isLeft(config) || config.right === undefined) return E.isLeft(config) ? config : E.right(own?.value);
   const members = membersOf(own?.value);
   const twice = amounts.some((name) => !isAbsent(members[name]));
   return twice
-    ? E.left(fieldError(askedIn(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))
+    ? E.left(
+        fieldError(
+          requestingField(asked.right),
+          `and \`${own?.path}\` both say how much to think: send one.`,
+        ),
+      )
     : E.right({ ...config.right, ...members });
 }
 
 const amounts = ['thinkingBudget', 'thinkingLevel'] as const;
 
-function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, JsonObject | undefined> {
-  switch (ask.kind) {
+function askedConfig(
+  requested: ReasoningRequest,
+  model: string,
+): Either<GatewayError, JsonObject | undefined> {
+  switch (requested.kind) {
     case 'nothing':
     case 'disabled':
     case 'between_tools':
@@ -67,17 +75,20 @@ function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, Jso
           : { thinkingBudget: lowestBudget(model) },
       );
     case 'effort':
-      return withEffort(ask.effort, model);
+      return withEffort(requested.effort, model);
     case 'budget':
-      return E.right({ thinkingBudget: ask.budget.value, includeThoughts: true });
+      return E.right({ thinkingBudget: requested.budget.value, includeThoughts: true });
     case 'effort_and_budget':
       return E.left(
-        fieldError(ask.budget.field, `and \`${ask.effort.field}\` both say how much to think: send one.`),
+        fieldError(
+          requested.budget.field,
+          `and \`${requested.effort.field}\` both say how much to think: send one.`,
+        ),
       );
   }
 }
 
-function withEffort({ field, value }: Given<string>, model: string): Either<GatewayError, JsonObject> {
+function withEffort({ field, value }: FieldValue<string>, model: string): Either<GatewayError, JsonObject> {
   const [name, known, highest] = thinksInLevels(model)
     ? ['thinkingLevel', new Map([...levels, ['minimal', lowestLevel(model)]]), 'HIGH']
     : ['thinkingBudget', budgets, highestBudget(model)];

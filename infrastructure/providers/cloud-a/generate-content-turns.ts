@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
 /** A call that a result may answer: its position among all calls, and the function's name. */
-export interface AskedCall {
+export interface PendingCall {
   readonly ordinal: number;
   readonly name: string;
 }
@@ -9,7 +9,7 @@ export interface AskedCall {
 /** The calls of one message that have the same id, in order. */
 interface SameId {
   readonly message: number;
-  readonly calls: AskedCall[];
+  readonly calls: PendingCall[];
   next: number;
 }
 
@@ -59,14 +59,14 @@ export class Turns {
   }
 
   /** The call that a result with this id answers. Several calls with one id are answered one after the other. */
-  answered(id: string): AskedCall | undefined {
+  answered(id: string): PendingCall | undefined {
     const same = this.asked.get(id);
     if (same === undefined) return undefined;
     same.next += 1;
     return same.calls[Math.min(same.next, same.calls.length) - 1];
   }
 
-  result({ ordinal, name }: AskedCall, response: JsonObject): void {
+  result({ ordinal, name }: PendingCall, response: JsonObject): void {
     this.turn('user').results.push({ ordinal, part: { functionResponse: { name, response } } });
   }
 

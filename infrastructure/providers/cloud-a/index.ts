@@ -1,5 +1,5 @@
 import { type Capabilities, noCapabilities, permissive } from '../../../domain/routing/capabilities.ts';
-import type { ApiFamily, Route, Takes } from '../../../domain/routing/model.ts';
+import type { ApiFamily, Route, FamilySupport } from '../../../domain/routing/model.ts';
 import { embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
 import { isString } from '../../../domain/shared/json.ts';
 import type { CloudAProvider } from '../../config/provider-config.ts';
@@ -25,7 +25,7 @@ type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
 interface ModelKind {
   readonly name: string;
   readonly capabilities: Capabilities;
-  readonly takes: Partial<Record<ApiFamily, Takes>>;
+  readonly takes: Partial<Record<ApiFamily, FamilySupport>>;
   readonly dialects: (
     platform: PlatformAccess,
     context: ProviderContext,

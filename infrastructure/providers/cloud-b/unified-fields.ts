@@ -15,11 +15,11 @@ import {
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import {
-  askedIn,
+  requestingField,
   chatReasoningFields,
-  readReasoningAsk,
-  type ReasoningAsk,
-} from '../../../domain/reasoning/reasoning-ask.ts';
+  readReasoningRequest,
+  type ReasoningRequest,
+} from '../../../domain/reasoning/reasoning-request.ts';
 import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/thinking-plan.ts';
 import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -33,7 +33,7 @@ export interface FieldTerms {
   readonly tier: ModelTier | undefined;
   readonly effortPlacement: EffortPlacement;
   /** The tool choice, if `toolConfig` cannot express it. */
-  readonly toolChoice: AskedField | undefined;
+  readonly toolChoice: ImpliedField | undefined;
   /** Whether the conversation ends with tool results. */
   readonly inToolLoop: boolean;
   /** Whether the caller sent a messages body: what it asks of thinking is then read from that API's fields alone. */
@@ -78,7 +78,7 @@ const isManual = (thinking: Json | undefined): boolean =>
   isObject(thinking) && thinking['type'] === 'enabled';
 
 /** A field for the model that follows from another field of the request. */
-export interface AskedField {
+export interface ImpliedField {
   readonly name: string;
   readonly value: Json;
   /** The caller's field that it follows from. */
@@ -96,7 +96,7 @@ function inAgreement(present: Json | undefined, asked: Json): Json | undefined {
 }
 
 interface AskedFields {
-  readonly fields: readonly AskedField[];
+  readonly fields: readonly ImpliedField[];
   readonly notes: JsonObject | undefined;
 }
 
@@ -104,11 +104,11 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
   const topK = body['top_k'];
   if (!isAbsent(topK) && !isCount(topK))
     return E.left(fieldError('top_k', 'must be an integer that is not negative.'));
-  const ask = readReasoningAsk(terms.translated ? without(body, ...chatReasoningFields) : body);
-  if (E.isLeft(ask)) return ask;
-  const reasoning = reasoningFields(ask.right, body['thinking'], terms);
+  const requested = readReasoningRequest(terms.translated ? without(body, ...chatReasoningFields) : body);
+  if (E.isLeft(requested)) return requested;
+  const reasoning = reasoningFields(requested.right, body['thinking'], terms);
   if (E.isLeft(reasoning)) return reasoning;
-  const source = askedIn(ask.right);
+  const source = requestingField(requested.right);
   return E.right({
     fields: [
       ...(isAbsent(topK) ? [] : [topKField(topK, terms)]),
@@ -127,7 +127,7 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
  * Nova models take it among their own inference parameters, and reject the name that other models use:
  * https://docs.aws.amazon.com/nova/latest/userguide/using-converse-api.html
  */
-const topKField = (topK: Json, { upstreamModel }: FieldTerms): AskedField =>
+const topKField = (topK: Json, { upstreamModel }: FieldTerms): ImpliedField =>
   /(?:^|[/.])amazon\.nova-/.test(upstreamModel.toLowerCase())
     ? { name: 'inferenceConfig', value: { topK }, source: 'top_k' }
     : { name: 'top_k', value: topK, source: 'top_k' };
@@ -143,14 +143,14 @@ const isCount = (value: Json): boolean => {
 
 /** Returns `undefined` if the reasoning that was asked for is left out. */
 function reasoningFields(
-  ask: ReasoningAsk,
+  requested: ReasoningRequest,
   own: Json | undefined,
   { upstreamModel, tier, effortPlacement, translated }: FieldTerms,
 ): Either<GatewayError, JsonObject | undefined> {
-  if (tier === undefined) return otherFamilyReasoning(upstreamModel, ask, translated);
-  const plan = planThinking(tier, 'b', ask);
+  if (tier === undefined) return otherFamilyReasoning(upstreamModel, requested, translated);
+  const plan = planThinking(tier, 'b', requested);
   if (E.isLeft(plan)) return plan;
-  const effort = plan.right.effort ?? ask.ownEffort;
+  const effort = plan.right.effort ?? requested.ownEffort;
   return E.right(thinkingFields(plan.right, effort, own, effortPlacement));
 }
 

@@ -9,7 +9,7 @@ import { namedKey } from '../../../domain/shared/named-key.ts';
 /** Members of the messages family's `output_config`. The thinking policy handles its `effort`. */
 const messagesMembers = ['effort', 'format', 'task_budget'] as const;
 
-interface Asked {
+interface OutputRequest {
   readonly path: string;
   readonly textFormat: Json;
 }
@@ -20,7 +20,7 @@ interface Asked {
  */
 export function outputConfig(body: JsonObject): Either<GatewayError, JsonObject> {
   const { outputConfig: own, output_config: shared } = body;
-  const asked: Asked[] = [];
+  const asked: OutputRequest[] = [];
   for (const [path, config] of [
     ['outputConfig', own],
     ['output_config', shared],
@@ -37,7 +37,7 @@ export function outputConfig(body: JsonObject): Either<GatewayError, JsonObject>
   return E.right(first === undefined ? {} : { outputConfig: { textFormat: first.textFormat } });
 }
 
-type Formats = Either<GatewayError, readonly Asked[]>;
+type Formats = Either<GatewayError, readonly OutputRequest[]>;
 
 const platformMembers = ['textFormat', 'text_format'] as const;
 
@@ -48,7 +48,7 @@ function ownFormats(config: JsonObject, path: string): Formats {
   return E.right(platformFormats(config, path));
 }
 
-const platformFormats = (config: JsonObject, path: string): readonly Asked[] =>
+const platformFormats = (config: JsonObject, path: string): readonly OutputRequest[] =>
   platformMembers.flatMap((name) => {
     const value = config[name];
     return isAbsent(value) ? [] : [{ path: `${path}.${name}`, textFormat: value }];

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import { effortOfBudget } from '../../../domain/messages/effort.ts';
-import { askedIn, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { requestingField, type ReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
@@ -36,51 +36,52 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
  */
 export function otherFamilyReasoning(
   upstreamModel: string,
-  ask: ReasoningAsk,
+  requested: ReasoningRequest,
   translated: boolean,
 ): Either<GatewayError, JsonObject | undefined> {
-  if (translated && ask.kind === 'disabled') return E.right({});
+  if (translated && requested.kind === 'disabled') return E.right({});
   const id = upstreamModel.toLowerCase();
   const known = reasoningFields.find((each) => each.id.test(id));
-  if (known === undefined && translated && asks(ask)) return E.right(undefined);
-  const effort = effortOf(ask);
+  if (known === undefined && translated && requestsThinking(requested)) return E.right(undefined);
+  const effort = effortOf(requested);
   if (E.isLeft(effort)) return effort;
   if (effort.right === undefined) return E.right({});
   if (known === undefined)
     return E.left(
       fieldError(
-        askedIn(ask),
+        requestingField(requested),
         'cannot be sent to this model: no field of its API for that is known; ' +
           'what it has may be given in `additionalModelRequestFields`.',
       ),
     );
   if (effort.right !== off) return E.right(known.effort(effort.right));
   return known.off === undefined
-    ? E.left(fieldError(askedIn(ask), 'cannot turn reasoning off: this model always reasons.'))
+    ? E.left(fieldError(requestingField(requested), 'cannot turn reasoning off: this model always reasons.'))
     : E.right(known.off);
 }
 
-const asks = ({ kind, ownEffort }: ReasoningAsk): boolean => kind !== 'nothing' || ownEffort !== undefined;
+const requestsThinking = ({ kind, ownEffort }: ReasoningRequest): boolean =>
+  kind !== 'nothing' || ownEffort !== undefined;
 
 const off = 'none';
 
 /** `none` if reasoning is to be off; `undefined` if the request does not ask for anything. */
-function effortOf(ask: ReasoningAsk): Either<GatewayError, string | undefined> {
-  switch (ask.kind) {
+function effortOf(requested: ReasoningRequest): Either<GatewayError, string | undefined> {
+  switch (requested.kind) {
     case 'nothing':
     case 'between_tools':
     case 'adaptive':
-      return E.right(ask.ownEffort);
+      return E.right(requested.ownEffort);
     case 'off':
     case 'disabled':
       return E.right(off);
     case 'effort':
     case 'effort_and_budget':
-      return E.right(ask.effort.value);
+      return E.right(requested.effort.value);
     case 'budget': {
-      const { field, value } = ask.budget;
+      const { field, value } = requested.budget;
       if (value === undefined) return E.left(fieldError(field, 'must be a positive integer.'));
-      return E.right(ask.ownEffort ?? effortOfBudget(value));
+      return E.right(requested.ownEffort ?? effortOfBudget(value));
     }
   }
 }

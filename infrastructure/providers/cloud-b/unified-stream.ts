@@ -95,8 +95,8 @@ const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
 
 function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
   const type = headers.get(':exception-type');
-  const said = parseJson(payload.toString('utf8', 0, maxUpstreamErrorBytes));
-  const failure = upstreamFailure(said, unexplained(type, sanitise), sanitise);
+  const value = parseJson(payload.toString('utf8', 0, maxUpstreamErrorBytes));
+  const failure = upstreamFailure(value, unexplained(type, sanitise), sanitise);
   const status = callerStatus(exceptionStatuses.get(type) ?? 502);
   return failureInStream({ ...failure, ...codeLabels(type, sanitise) }, status);
 }

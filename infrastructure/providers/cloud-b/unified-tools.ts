@@ -5,13 +5,13 @@ import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../..
 import { choiceOfNoTool, fieldError } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import type { AskedField } from './unified-fields.ts';
+import type { ImpliedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
 
 /** The tools of a request, and the tool choice if `toolConfig` cannot express it. */
 export interface Tools {
   readonly config: JsonObject;
-  readonly choice: AskedField | undefined;
+  readonly choice: ImpliedField | undefined;
 }
 
 /** What a model supports of tools. */
@@ -57,7 +57,7 @@ export function toolConfig(
 }
 
 /** The tool choice in the format of the messages body, limited to one call. `toolConfig` must then have no choice. */
-function singleCall(chosen: Chosen | undefined): AskedField {
+function singleCall(chosen: Chosen | undefined): ImpliedField {
   const [type, more] = Object.entries(chosen ?? {})[0] ?? ['auto', {}];
   return {
     name: 'tool_choice',

@@ -19,7 +19,7 @@ import {
   isTexts,
 } from '../../../domain/shared/json.ts';
 import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
-import { readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { BodyCall } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
@@ -90,8 +90,9 @@ export function limitMember(body: JsonObject, route: BodyCall['route'], rules: B
  * default applies to the answer alone, and the budget is added to it, up to the model's output limit.
  */
 function besideThinking(limit: number, body: JsonObject, outputLimit: number | undefined): number {
-  const ask = readReasoningAsk(body);
-  const budget = E.isRight(ask) && 'budget' in ask.right ? numberOf(ask.right.budget.value) : undefined;
+  const requested = readReasoningRequest(body);
+  const budget =
+    E.isRight(requested) && 'budget' in requested.right ? numberOf(requested.right.budget.value) : undefined;
   return budget === undefined || budget < limit ? limit : Math.min(budget + limit, outputLimit ?? Infinity);
 }
 

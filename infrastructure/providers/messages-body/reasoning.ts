@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { deepMerge, type JsonObject, objectsOf, without } from '../../../domain/shared/json.ts';
-import { chatReasoningFields, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { chatReasoningFields, readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import { messagesTier } from '../../../domain/reasoning/route-tier.ts';
 import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
 import { type Platform, planThinking } from '../../../domain/reasoning/thinking-plan.ts';
@@ -27,9 +27,9 @@ export function withReasoning(
   platform: Platform,
 ): Either<GatewayError, Reasoned> {
   const tier = messagesTier(route);
-  const ask = readReasoningAsk(body);
-  if (E.isLeft(ask)) return ask;
-  const plan = planThinking(tier, platform, ask.right);
+  const requested = readReasoningRequest(body);
+  if (E.isLeft(requested)) return requested;
+  const plan = planThinking(tier, platform, requested.right);
   if (E.isLeft(plan)) return plan;
   const omitted = omittedSampling(tier, body);
   if (E.isLeft(omitted)) return omitted;

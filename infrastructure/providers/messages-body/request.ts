@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { chatReasoningFields } from '../../../domain/reasoning/reasoning-ask.ts';
+import { chatReasoningFields } from '../../../domain/reasoning/reasoning-request.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, type JsonObject, parseExactObject } from '../../../domain/shared/json.ts';

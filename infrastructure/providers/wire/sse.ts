@@ -234,8 +234,8 @@ function errorIn(lines: string): JsonObject | undefined {
     .split('\n')
     .find((line) => line.startsWith('error:'))
     ?.slice('error:'.length);
-  const said = field === undefined ? parseJson(lines) : { error: valueOf(field) };
-  const object = isArray(said) ? said[0] : said;
+  const value = field === undefined ? parseJson(lines) : { error: valueOf(field) };
+  const object = isArray(value) ? value[0] : value;
   const tells = isObject(object) && !isAbsent(object['error']) && !isDeeperThan(object, maxJsonDepth);
   return tells ? object : undefined;
 }
@@ -246,9 +246,9 @@ function valueOf(field: string): Json {
 }
 
 function toldEnding(beside: string | undefined, ending: Ending, sanitise: (words: string) => string): Ending {
-  const said = beside === undefined ? undefined : parseJson(beside);
-  if (upstreamMessage(said) === undefined) return ending;
-  const { message: reason, labels } = upstreamFailure(said, '', sanitise);
+  const value = beside === undefined ? undefined : parseJson(beside);
+  if (upstreamMessage(value) === undefined) return ending;
+  const { message: reason, labels } = upstreamFailure(value, '', sanitise);
   return ending.kind === 'fault' ? { ...ending, reason, labels } : { kind: 'fault', reason, labels };
 }
 

@@ -73,13 +73,13 @@ const creation = (ports: KeyPorts): AdminRoute =>
     handle: async ({ admin, body }) => {
       const owner = ownerRef(body.owner_kind, body.owner_id);
       if (E.isLeft(owner)) return owner;
-      const wish = {
+      const input = {
         name: body.name,
         owner: owner.right,
         allowedModels: body.allowed_models,
         expiresAt: body.expires_at ?? undefined,
       };
-      const created = await createKey(ports)(wish, admin);
+      const created = await createKey(ports)(input, admin);
       return E.isLeft(created) ? created : E.right(presentShownKey(created.right));
     },
   });

@@ -21,7 +21,10 @@ import { anyId, flagParam, nameParam } from './query.ts';
 
 export interface ModelRoutePorts {
   readonly modelList: ModelList;
-  readonly testModel: (ask: TestRequest, actor: AdminActor) => Promise<Either<GatewayError, TestResult>>;
+  readonly testModel: (
+    requested: TestRequest,
+    actor: AdminActor,
+  ) => Promise<Either<GatewayError, TestResult>>;
 }
 
 const root = '/api/v1/admin/models';

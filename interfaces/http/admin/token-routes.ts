@@ -64,8 +64,8 @@ export const tokenRoutes = (ports: CreateTokenPorts): readonly AdminRoute[] => [
     },
     answer: shownTokenBody,
     sessionOnly: true,
-    handle: async ({ admin, body: { expires_at: expiresAt, ...wish } }) => {
-      const made = await createToken(ports)({ ...wish, expiresAt: expiresAt ?? undefined }, admin);
+    handle: async ({ admin, body: { expires_at: expiresAt, ...input } }) => {
+      const made = await createToken(ports)({ ...input, expiresAt: expiresAt ?? undefined }, admin);
       return E.isLeft(made) ? made : E.right({ ...presentToken(made.right.stored), token: made.right.token });
     },
   }),

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
+import type { ParsedRequest, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Decompress } from '../../../application/ports/decompression.ts';
 import type { FinishedRequest, RequestTelemetry, Telemetry } from '../../../application/ports/telemetry.ts';
@@ -29,7 +29,7 @@ import type { WireFormat } from './wire-format.ts';
 
 export interface ModelEndpointPorts extends LimitsPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
-  readonly serve: <A extends Ask>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
+  readonly serve: <A extends ParsedRequest>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
   readonly telemetry: Telemetry;
   readonly gate: LoadGate;
   readonly pace: Arrivals;
@@ -42,7 +42,7 @@ export interface ModelEndpointPorts extends LimitsPorts {
 }
 
 /** A model endpoint: authenticate → read → serve → answer. The same for every family. */
-export function modelEndpoint<A extends Ask>(
+export function modelEndpoint<A extends ParsedRequest>(
   ports: ModelEndpointPorts,
   family: Family<A>,
   format: WireFormat,
@@ -94,7 +94,11 @@ export function modelEndpoint<A extends Ask>(
   };
 }
 
-const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>, secrets: Secrets) => ({
+const arrival = (
+  { req }: RequestContext,
+  { name }: Pick<Family<ParsedRequest>, 'name'>,
+  secrets: Secrets,
+) => ({
   family: name,
   scheme: isEncrypted(req) ? ('https' as const) : ('http' as const),
   userAgent: header(req, 'user-agent'),
@@ -167,7 +171,7 @@ function sendWhole(context: RequestContext, text: string | Uint8Array): void {
 const unserved = (
   { clock, secrets }: Pick<ModelEndpointPorts, 'clock' | 'secrets'>,
   { req, requestId, callerChoseRequestId, receivedAt }: RequestContext,
-  family: Pick<Family<Ask>, 'name'>,
+  family: Pick<Family<ParsedRequest>, 'name'>,
   error: GatewayError,
 ): FinishedRequest => ({
   requestId: callerChoseRequestId

@@ -5,13 +5,13 @@ import { headerPrefix, limitHeaders } from '../../../domain/limits/limit-headers
 import { rateLimited } from '../../../domain/limits/limit-refusal.ts';
 import {
   type FullLimit,
-  judged,
+  limitVerdict,
   limitedTokens,
   minuteOf,
   type LimitStanding,
   standingAt,
   tightest,
-  untouched,
+  unusedStanding,
   withTokens,
 } from '../../../domain/limits/rate-limit.ts';
 
@@ -31,7 +31,7 @@ const aStanding: fc.Arbitrary<LimitStanding> = fc
     at: anInstant,
   })
   .map(({ kind, id, terms, taken, at }) => ({
-    ...untouched({ subject: { kind, id }, terms }, at),
+    ...unusedStanding({ subject: { kind, id }, terms }, at),
     ...taken,
   }));
 
@@ -41,7 +41,7 @@ const standing = (
   terms: Partial<LimitStanding['limit']['terms']>,
   taken: Partial<LimitStanding> = {},
 ): LimitStanding => ({
-  ...untouched({ subject: { kind: 'api_key', id: 'k' }, terms: { ...noTerms, ...terms } }, at),
+  ...unusedStanding({ subject: { kind: 'api_key', id: 'k' }, terms: { ...noTerms, ...terms } }, at),
   ...taken,
 });
 
@@ -76,13 +76,13 @@ describe('the minute of an instant', () => {
       subject: { kind: 'user', id: 'a' },
       terms: { requests: 5, tokens: undefined, inFlight: undefined },
     } as const;
-    const full = { ...untouched(limit, new Date('2028-03-15T12:01:00Z')), requests: 5, tokens: 9 };
+    const full = { ...unusedStanding(limit, new Date('2028-03-15T12:01:00Z')), requests: 5, tokens: 9 };
     const moment = new Date('2028-03-15T12:00:59Z');
     expect(standingAt(full, moment)).toBe(full);
     expect(withTokens(full, 3, moment)).toBe(full);
     for (const before of ['2028-03-15T11:59:59Z', '2026-03-15T12:01:00Z']) {
       const at = new Date(before);
-      expect(standingAt(full, at)).toEqual(untouched(limit, at));
+      expect(standingAt(full, at)).toEqual(unusedStanding(limit, at));
       expect(withTokens(full, 3, at)).toMatchObject({ requests: 0, tokens: 3 });
     }
   });
@@ -92,7 +92,7 @@ describe('the verdict of several limits', () => {
   it('admits exactly where each has room in all that it limits, and counts under all of them or none', () => {
     fc.assert(
       fc.property(fc.array(aStanding, { maxLength: 4 }), (standings) => {
-        const verdict = judged(standings);
+        const verdict = limitVerdict(standings);
         const hasRoom = standings.every(({ limit: { terms }, requests, tokens, inFlight }) =>
           [
             [requests, terms.requests],
@@ -118,7 +118,7 @@ describe('the verdict of several limits', () => {
         let now: readonly LimitStanding[] = [standing({ requests: most })];
         let admitted = 0;
         for (let turn = 0; turn < asked; turn += 1) {
-          const verdict = judged(now);
+          const verdict = limitVerdict(now);
           if (E.isLeft(verdict)) continue;
           now = verdict.right;
           admitted += 1;

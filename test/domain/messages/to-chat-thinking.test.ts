@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { reasoningAsked } from '../../../domain/messages/effort.ts';
+import { requestedReasoning } from '../../../domain/messages/effort.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { chatOf } from './told-in-chat.ts';
 
@@ -98,6 +98,6 @@ describe('thinking for a provider that translates chat bodies', () => {
     ],
     ['nothing says nothing', { thinking: {} }, { output_config: {} }],
   ])('%s', (_, body, asked) => {
-    expect(JSON.parse(JSON.stringify(reasoningAsked(body)))).toEqual(asked);
+    expect(JSON.parse(JSON.stringify(requestedReasoning(body)))).toEqual(asked);
   });
 });

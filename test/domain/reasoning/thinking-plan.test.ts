@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { type ModelTier, modelTiers } from '../../../domain/reasoning/model-tier.ts';
-import { readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import { type Platform, planThinking, type ThinkingPlan } from '../../../domain/reasoning/thinking-plan.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
@@ -161,7 +161,7 @@ const planFor = (
   platform: Platform,
   body: JsonObject,
 ): E.Either<GatewayError, ThinkingPlan> => {
-  const ask = readReasoningAsk(body);
+  const ask = readReasoningRequest(body);
   return E.isLeft(ask) ? ask : planThinking(tier, platform, ask.right);
 };
 

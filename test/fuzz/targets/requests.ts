@@ -7,7 +7,7 @@ import {
   messages,
   responses,
 } from '../../../application/families.ts';
-import type { Ask, Family } from '../../../application/model-request.ts';
+import type { ParsedRequest, Family } from '../../../application/model-request.ts';
 import { redactedRequest } from '../../../domain/payload/payload.ts';
 import { redactionRules } from '../../../domain/payload/redact.ts';
 import { type GatewayError, invalidRequest, statusOf } from '../../../domain/shared/gateway-error.ts';
@@ -34,7 +34,7 @@ export function demandTellable({ code, message, param }: GatewayError): void {
 }
 
 /** From a body that was read to what goes upstream. */
-function written<A extends Ask>(
+function written<A extends ParsedRequest>(
   family: Family<A>,
   route: SpokenRoute,
   ask: A,
@@ -59,7 +59,7 @@ function checkKept(text: string, isParsed: boolean, probe: Probe): void {
   demand(!kept.text.includes(secret), 'a key is kept');
 }
 
-function checkRequest<A extends Ask>(
+function checkRequest<A extends ParsedRequest>(
   family: Family<A>,
   routes: readonly SpokenRoute[],
   input: Buffer,
@@ -85,7 +85,7 @@ function checkRequest<A extends Ask>(
 }
 
 /** Bodies of every shape, and with every field that the API documents. */
-function bodiesOf({ name }: Pick<Family<Ask>, 'name'>): readonly Buffer[] {
+function bodiesOf({ name }: Pick<Family<ParsedRequest>, 'name'>): readonly Buffer[] {
   const shaped = Object.values(requestShapes[name]).map((shape) => bodyText(name, shape, 4));
   const fields = knownFields[name === 'count_tokens' ? 'messages' : name];
   const full = fields.map(({ body }) => JSON.stringify({ model: 'asked', max_tokens: 9, ...body }));
@@ -114,7 +114,7 @@ const keyWords: readonly string[] = [
   '"tools":[]',
 ];
 
-function target<A extends Ask>(family: Family<A>): Target {
+function target<A extends ParsedRequest>(family: Family<A>): Target {
   const routes = routesOf(family.name);
   return {
     name: `request: ${family.name}`,

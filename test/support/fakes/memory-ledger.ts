@@ -15,12 +15,12 @@ import { charge as charged } from '../../../domain/budget/hard-limit.ts';
 import { type Caller, scopeOf } from '../../../domain/identity/caller.ts';
 import { countsTowardSpend } from '../../../domain/ledger/usage-cost-event.ts';
 import {
-  judged,
+  limitVerdict,
   type RateLimit,
   type LimitStanding,
   standingAt,
   subjectKey,
-  untouched,
+  unusedStanding,
   withTokens,
 } from '../../../domain/limits/rate-limit.ts';
 import type { Picodollars } from '../../../domain/money/money.ts';
@@ -102,7 +102,7 @@ export class MemoryLedger implements Ledger {
   }
 
   private limited(requestLogId: string, limits: readonly RateLimit[]): LimitVerdict {
-    const verdict = judged(limits.map((limit) => this.standing(limit)));
+    const verdict = limitVerdict(limits.map((limit) => this.standing(limit)));
     const [first, ...others] = E.isLeft(verdict) ? verdict.left : [];
     if (first !== undefined) return { kind: 'refused', full: [first, ...others] };
     for (const standing of E.isRight(verdict) ? verdict.right : []) this.keep(standing);
@@ -111,7 +111,7 @@ export class MemoryLedger implements Ledger {
   }
 
   private standing(limit: RateLimit): LimitStanding {
-    const known = this.standings.get(subjectKey(limit.subject)) ?? untouched(limit, this.now);
+    const known = this.standings.get(subjectKey(limit.subject)) ?? unusedStanding(limit, this.now);
     return standingAt({ ...known, limit }, this.now);
   }
 

@@ -7,7 +7,7 @@ import {
   responses,
   writtenBy,
 } from '../../../application/families.ts';
-import type { Ask, Family } from '../../../application/model-request.ts';
+import type { ParsedRequest, Family } from '../../../application/model-request.ts';
 import type { FieldFamily } from './families.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
@@ -19,7 +19,7 @@ import { type KnownField, marksIn } from './known-fields.ts';
 /** All that goes upstream for a body, as text, or why nothing does. */
 type Outbound = Either<GatewayError, string>;
 
-function outbound<A extends Ask>(family: Family<A>, route: SpokenRoute, text: string): Outbound {
+function outbound<A extends ParsedRequest>(family: Family<A>, route: SpokenRoute, text: string): Outbound {
   const ask = family.read(text);
   if (E.isLeft(ask)) return ask;
   const { speaks, translation } = family.answerPath(ask.right, route.resolved, 'request-1');

@@ -10,7 +10,7 @@ import type {
 } from '../../../domain/routing/model.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { ProviderConfig } from '../../../infrastructure/config/provider-config.ts';
-import type { ProviderContext, Reached } from '../../../infrastructure/providers/provider.ts';
+import type { ProviderContext, CalledUpstream } from '../../../infrastructure/providers/provider.ts';
 import { connectedProvider, implementations } from '../../../infrastructure/providers/registry.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 
@@ -18,7 +18,7 @@ import { textDigest } from '../../../infrastructure/text-digest.ts';
 export interface SpokenRoute {
   readonly name: string;
   readonly resolved: ResolvedRoute;
-  readonly speak: (call: UpstreamCall) => Reached | undefined;
+  readonly speak: (call: UpstreamCall) => CalledUpstream | undefined;
 }
 
 const base = {

@@ -3,7 +3,7 @@ import type { paths } from './api.d.ts';
 import { asText, fieldsOf } from './loose-json.ts';
 
 /** The `data` in the answer to a call of this path. */
-export type Got<P extends keyof paths, M extends 'get' | 'post' = 'get'> =
+export type ResponseData<P extends keyof paths, M extends 'get' | 'post' = 'get'> =
   paths[P] extends Readonly<
     Record<M, { responses: { 200: { content: { 'application/json': { data: infer D } } } } }>
   >
@@ -44,7 +44,7 @@ export class ApiError extends Error {
   /** With 409: the current state. */
   readonly present: unknown;
 
-  constructor(told: {
+  constructor(failure: {
     readonly status: number;
     readonly code: string;
     readonly message: string;
@@ -52,13 +52,13 @@ export class ApiError extends Error {
     readonly requestId?: string | undefined;
     readonly present?: unknown;
   }) {
-    super(told.message);
+    super(failure.message);
     this.name = 'ApiError';
-    this.status = told.status;
-    this.code = told.code;
-    this.param = told.param;
-    this.requestId = told.requestId;
-    this.present = told.present;
+    this.status = failure.status;
+    this.code = failure.code;
+    this.param = failure.param;
+    this.requestId = failure.requestId;
+    this.present = failure.present;
   }
 }
 

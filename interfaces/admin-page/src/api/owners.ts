@@ -1,13 +1,13 @@
 import type { Choice } from '../ui/combobox.tsx';
 import type { Search } from '../ui/use-search.ts';
-import { api, type Got, read } from './client.ts';
+import { api, type ResponseData, read } from './client.ts';
 import { kindTitles } from './search.ts';
 
-export type ApiKey = Got<'/api/v1/admin/api-keys/{api_key_id}'>;
-export type Person = Got<'/api/v1/admin/users/{user_id}'>;
-export type Team = Got<'/api/v1/admin/teams/{team_id}'>;
-export type ServiceAccount = Got<'/api/v1/admin/service-accounts/{service_account_id}'>;
-export type AdminToken = Got<'/api/v1/admin/tokens'>['items'][number];
+export type ApiKey = ResponseData<'/api/v1/admin/api-keys/{api_key_id}'>;
+export type Person = ResponseData<'/api/v1/admin/users/{user_id}'>;
+export type Team = ResponseData<'/api/v1/admin/teams/{team_id}'>;
+export type ServiceAccount = ResponseData<'/api/v1/admin/service-accounts/{service_account_id}'>;
+export type AdminToken = ResponseData<'/api/v1/admin/tokens'>['items'][number];
 
 export type OwnerKind = ApiKey['owner_kind'];
 export const ownerKinds = ['user', 'team', 'service_account'] as const satisfies readonly OwnerKind[];

@@ -1,8 +1,8 @@
 import type { Choice } from '../ui/combobox.tsx';
 import type { Search } from '../ui/use-search.ts';
-import { api, type Got, read } from './client.ts';
+import { api, type ResponseData, read } from './client.ts';
 
-type Found = Got<'/api/v1/admin/search'>['items'][number];
+type Found = ResponseData<'/api/v1/admin/search'>['items'][number];
 
 export type HitKind = Found['kind'];
 

@@ -13,15 +13,15 @@ interface Terms<S extends Versioned, C, R> {
    */
   readonly from: S;
   /** Makes the change to the version in `ifMatch`, the value of the `If-Match` header. */
-  readonly change: (wish: C, ifMatch: string) => Promise<R>;
+  readonly change: (draft: C, ifMatch: string) => Promise<R>;
   /** Reads the current state after a conflict. */
   readonly present: () => Promise<S>;
-  readonly onDone: (changed: R, wish: C) => void;
+  readonly onDone: (changed: R, draft: C) => void;
 }
 
 /** A change with `If-Match`, for use by a form. */
 export interface VersionedChange<S, C> {
-  readonly submit: (wish: C) => void;
+  readonly submit: (draft: C) => void;
   readonly isPending: boolean;
   /** Why the change was not made. `null` after a conflict too: then `theirs` is set. */
   readonly error: Error | null;
@@ -48,9 +48,9 @@ export function useVersionedChange<S extends Versioned, C, R>({
   const [base, setBase] = useState(from);
   const [conflict, setConflict] = useState<{ readonly theirs: S; readonly mine: C }>();
   const mutation = useMutation({
-    mutationFn: async ({ wish, to }: { readonly wish: C; readonly to: S }): Promise<Outcome<S, R>> => {
+    mutationFn: async ({ draft, to }: { readonly draft: C; readonly to: S }): Promise<Outcome<S, R>> => {
       try {
-        return { kind: 'changed', changed: await change(wish, `"${to.version}"`) };
+        return { kind: 'changed', changed: await change(draft, `"${to.version}"`) };
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error;
         const theirs = await present();
@@ -59,14 +59,14 @@ export function useVersionedChange<S extends Versioned, C, R>({
         return { kind: 'conflict', theirs };
       }
     },
-    onSuccess: (outcome, { wish }) => {
-      if (outcome.kind === 'conflict') return setConflict({ theirs: outcome.theirs, mine: wish });
+    onSuccess: (outcome, { draft }) => {
+      if (outcome.kind === 'conflict') return setConflict({ theirs: outcome.theirs, mine: draft });
       setConflict(undefined);
-      onDone(outcome.changed, wish);
+      onDone(outcome.changed, draft);
     },
   });
   return {
-    submit: (wish) => mutation.mutate({ wish, to: base }),
+    submit: (draft) => mutation.mutate({ draft, to: base }),
     isPending: mutation.isPending,
     error: mutation.error,
     theirs: conflict?.theirs,
@@ -80,7 +80,7 @@ export function useVersionedChange<S extends Versioned, C, R>({
     applyMine: () => {
       if (conflict === undefined) return;
       setBase(conflict.theirs);
-      mutation.mutate({ wish: conflict.mine, to: conflict.theirs });
+      mutation.mutate({ draft: conflict.mine, to: conflict.theirs });
     },
   };
 }

@@ -12,7 +12,7 @@ import { type Column, Table } from '../ui/table.tsx';
 import { Dash, Id, Time } from '../ui/values.tsx';
 import { Actor } from './audit/actor.tsx';
 import { EventDetail } from './audit/detail.tsx';
-import { type AdminEvent, actions, askOf, targetKinds } from './audit/events.ts';
+import { type AdminEvent, actions, eventQuery, targetKinds } from './audit/events.ts';
 import { changedFields } from './audit/difference.ts';
 import { TargetLink } from './audit/target-link.tsx';
 import { Total } from './owners/list-parts.tsx';
@@ -94,9 +94,9 @@ function Changed({ event }: { readonly event: AdminEvent }) {
 /** Who changed what. */
 export function Page() {
   const { filters, set } = useAddress();
-  const ask = filtersNamed(filters, names);
-  const events = useList(['admin-events', ask], (page, signal) =>
-    read(api.GET('/api/v1/admin/events', { params: { query: { ...askOf(ask), page } }, signal })),
+  const query = filtersNamed(filters, names);
+  const events = useList(['admin-events', query], (page, signal) =>
+    read(api.GET('/api/v1/admin/events', { params: { query: { ...eventQuery(query), page } }, signal })),
   );
   const fault = (name: string): string | undefined => faultOf(events.error, name);
   const isFieldFault = typedFilters.some((name) => fault(name) !== undefined);
@@ -141,7 +141,7 @@ export function Page() {
             <NoRows
               list={events.data}
               empty={
-                Object.keys(ask).length === 0 ? (
+                Object.keys(query).length === 0 ? (
                   <Empty title="Nothing has been changed yet">
                     <p>
                       Each change made through this page, the admin API or the command line is recorded here.

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, type Got, read } from '../api/client.ts';
+import { api, type ResponseData, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { requestsColumn } from '../ui/columns.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -12,7 +12,7 @@ import { type Column, Table } from '../ui/table.tsx';
 import { ofWindow, RequestsLink } from '../ui/things.tsx';
 import { Time } from '../ui/values.tsx';
 
-type Usage = Got<'/api/v1/admin/observability/harness-usage'>;
+type Usage = ResponseData<'/api/v1/admin/observability/harness-usage'>;
 
 /** The programs that send the requests, by their `User-Agent`. */
 export function Page() {

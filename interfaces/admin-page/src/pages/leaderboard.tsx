@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, type Got, read } from '../api/client.ts';
+import { api, type ResponseData, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { requestsColumn, spendColumn } from '../ui/columns.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -12,7 +12,7 @@ import { type Column, Table } from '../ui/table.tsx';
 import { inLedger, ModelLink, ofWindow, OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Dash, NotAvailable, Time } from '../ui/values.tsx';
 
-type Board = Got<'/api/v1/admin/observability/leaderboard'>;
+type Board = ResponseData<'/api/v1/admin/observability/leaderboard'>;
 type Leader = Board['leaders'][number];
 
 /** The people with the highest spend. */

@@ -16,11 +16,11 @@ import { ofOwners, spendFilters, spendQuery, until } from './spend/window.ts';
 /** What was spent, by whom and on which models, and the budgets. */
 export function Page() {
   const { filters } = useAddress();
-  const ask = filtersNamed(filters, spendFilters);
+  const query = filtersNamed(filters, spendFilters);
   const report = useQuery({
-    queryKey: ['spend-report', ask],
+    queryKey: ['spend-report', query],
     queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/spend/report', { params: { query: spendQuery(ask) }, signal })),
+      read(api.GET('/api/v1/admin/spend/report', { params: { query: spendQuery(query) }, signal })),
     placeholderData: keepPreviousData,
   });
   const { data } = report;
@@ -43,8 +43,8 @@ export function Page() {
         </>
       }
     >
-      <DailyChart ask={ask} by={filters['by'] === 'model' ? 'model' : 'owner'} />
-      <BudgetList kind={ask['owner_kind'] ?? 'all'} />
+      <DailyChart filters={query} by={filters['by'] === 'model' ? 'model' : 'owner'} />
+      <BudgetList kind={query['owner_kind'] ?? 'all'} />
       <Loaded query={report} what="the spend">
         {(spend) => (
           <>

@@ -11,7 +11,7 @@ export function ChangeDialog<S, C>({
   act,
   tone,
   change,
-  wish,
+  draft,
   rows,
   onTheirs,
   onTry,
@@ -25,7 +25,7 @@ export function ChangeDialog<S, C>({
   readonly tone?: 'primary' | 'danger';
   readonly change: VersionedChange<S, C>;
   /** The current content of the form; `undefined` when it cannot be saved. */
-  readonly wish: C | undefined;
+  readonly draft: C | undefined;
   /** Both states, member by member. */
   readonly rows: (theirs: S, mine: C) => readonly ConflictRow[];
   /** Called when theirs was taken, so that the form shows it. */
@@ -40,7 +40,7 @@ export function ChangeDialog<S, C>({
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onTry?.();
-    if (wish !== undefined && theirs === undefined) change.submit(wish);
+    if (draft !== undefined && theirs === undefined) change.submit(draft);
   };
   const take = (): void => {
     const taken = change.takeTheirs();
@@ -56,7 +56,7 @@ export function ChangeDialog<S, C>({
             act={act}
             tone={tone}
             isPending={change.isPending}
-            isReady={wish !== undefined || onTry !== undefined}
+            isReady={draft !== undefined || onTry !== undefined}
             onClose={onClose}
           />
         ) : (

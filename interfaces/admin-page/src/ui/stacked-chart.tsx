@@ -46,7 +46,7 @@ export function StackedChart({
           isAnimationActive={false}
           cursor={{ fill: 'var(--pressed)' }}
           content={({ active, label: tick }) =>
-            active ? <Told series={series} point={points.find((each) => each.tick === tick)} /> : null
+            active ? <PointValues series={series} point={points.find((each) => each.tick === tick)} /> : null
           }
         />
         {series.map(({ key }, index) => (
@@ -66,7 +66,13 @@ export function StackedChart({
   );
 }
 
-function Told({ series, point }: { readonly series: readonly Series[]; readonly point: Point | undefined }) {
+function PointValues({
+  series,
+  point,
+}: {
+  readonly series: readonly Series[];
+  readonly point: Point | undefined;
+}) {
   if (point === undefined) return null;
   return (
     <div className="chart-told">

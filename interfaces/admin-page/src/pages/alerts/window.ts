@@ -1,8 +1,8 @@
-import type { Got } from '../../api/client.ts';
+import type { ResponseData } from '../../api/client.ts';
 import { inLedger, ofOwner, ofWindow } from '../../ui/things.tsx';
 
 /** A budget alert with its mails. */
-export type Alert = Got<'/api/v1/admin/spend/budget-alerts'>['items'][number];
+export type Alert = ResponseData<'/api/v1/admin/spend/budget-alerts'>['items'][number];
 
 /** The owner's requests in the window of an alert. */
 export const windowRequests = (alert: Alert): Readonly<Record<string, string>> => ({

@@ -1,8 +1,8 @@
-import type { Got, QueryOf } from '../../api/client.ts';
+import type { ResponseData, QueryOf } from '../../api/client.ts';
 import { wordOf } from '../../app/words.ts';
 
 type Query = QueryOf<'/api/v1/admin/events'>;
-export type AdminEvent = Got<'/api/v1/admin/events'>['items'][number];
+export type AdminEvent = ResponseData<'/api/v1/admin/events'>['items'][number];
 
 export const actions = [
   'budget.set',
@@ -43,7 +43,7 @@ export const targetKinds = [
 ] as const satisfies readonly NonNullable<Query['target_kind']>[];
 
 /** The query of the API for the address. An unknown word is rejected by the filter's name, as in the API. */
-export function askOf({
+export function eventQuery({
   action: asked,
   target_kind: kind,
   ...others

@@ -19,8 +19,8 @@ const stateOf = ({ budget }: Owner): BudgetState => ({ version: budget?.budget_i
  */
 export function useBudgetChange<C, R>(
   owner: Owner,
-  change: (wish: C) => Promise<R>,
-  onDone: (changed: R, wish: C) => void,
+  change: (draft: C) => Promise<R>,
+  onDone: (changed: R, draft: C) => void,
 ): VersionedChange<BudgetState, C> {
   const client = useQueryClient();
   const present = async (): Promise<BudgetState> => {
@@ -33,7 +33,7 @@ export function useBudgetChange<C, R>(
   };
   return useVersionedChange<BudgetState, C, R>({
     from: stateOf(owner),
-    change: async (wish, ifMatch) => {
+    change: async (draft, ifMatch) => {
       const { version } = await present();
       if (`"${version}"` !== ifMatch)
         throw new ApiError({
@@ -41,7 +41,7 @@ export function useBudgetChange<C, R>(
           code: 'conflict',
           message: 'The budget has been replaced in the meantime.',
         });
-      return change(wish);
+      return change(draft);
     },
     present,
     onDone,

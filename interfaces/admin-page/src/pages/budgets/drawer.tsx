@@ -130,7 +130,7 @@ export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       act="Deactivate budget"
       tone="danger"
       change={end}
-      wish={noTerms}
+      draft={noTerms}
       rows={({ budget }) => budgetRows(budget, null)}
       onTheirs={onClose}
       onClose={onClose}

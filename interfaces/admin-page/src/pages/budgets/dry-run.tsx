@@ -1,9 +1,9 @@
-import type { Got } from '../../api/client.ts';
+import type { ResponseData } from '../../api/client.ts';
 import { Count, Dash, Money, Time } from '../../ui/values.tsx';
 import { usdOf10000 } from '../../ui/amounts.ts';
 import { type BudgetTerms, eachOf } from './owners.ts';
 
-type Found = Got<'/api/v1/admin/spend/budgets/teams/{team_id}/dry-run', 'post'>;
+type Found = ResponseData<'/api/v1/admin/spend/budgets/teams/{team_id}/dry-run', 'post'>;
 
 /** What a hard budget with these terms would have blocked, in the last window and in the current one. */
 export const DryRun = ({

@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, type Got, read } from '../../api/client.ts';
+import { api, type ResponseData, read } from '../../api/client.ts';
 import { shareBps } from '../../ui/amounts.ts';
 import { inLedger, ofOwner } from '../../ui/things.tsx';
 
-type Listed = Got<'/api/v1/admin/spend/budgets'>;
+type Listed = ResponseData<'/api/v1/admin/spend/budgets'>;
 
 type Standing = Pick<
   Listed['teams'][number],

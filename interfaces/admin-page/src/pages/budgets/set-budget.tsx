@@ -39,19 +39,19 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       : { cadence, amount_10000: read.amount, hard_limit: isHard, timezone: budget?.timezone ?? 'UTC' };
   const save = useBudgetChange(
     owner,
-    (wish: BudgetTerms) => callsOf(owner).set(wish),
-    (_, wish) => {
+    (draft: BudgetTerms) => callsOf(owner).set(draft),
+    (_, draft) => {
       void client.invalidateQueries({ queryKey: budgetsKey });
       notify(
         <>
-          {owner.name} has {usdOf10000(wish.amount_10000)} USD per {eachOf(wish.cadence)}.{' '}
+          {owner.name} has {usdOf10000(draft.amount_10000)} USD per {eachOf(draft.cadence)}.{' '}
           <AuditLink of={owner.id} />
         </>,
       );
       onClose();
     },
   );
-  const dryRun = useMutation({ mutationFn: (wish: BudgetTerms) => callsOf(owner).dryRun(wish) });
+  const dryRun = useMutation({ mutationFn: (draft: BudgetTerms) => callsOf(owner).dryRun(draft) });
   const show = (their: Budget | null): void => {
     setAmount(their?.amount_usd ?? '');
     setCadence(their?.cadence ?? 'monthly');
@@ -63,7 +63,7 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       title={`${budget === null ? 'Set' : 'Change'} the budget of ${owner.name}`}
       act="Save budget"
       change={save}
-      wish={terms}
+      draft={terms}
       rows={({ budget: theirs }, mine) => budgetRows(theirs, mine)}
       onTheirs={({ budget: theirs }) => show(theirs)}
       onTry={() => setTried(true)}

@@ -28,10 +28,10 @@ interface Props {
 /** Both states of a key: theirs, and theirs with `wish` applied. */
 const rowsOf = (
   theirs: ApiKey,
-  wish: KeyInput,
+  draft: KeyInput,
   mineIs: string = keyState(theirs),
 ): readonly ConflictRow[] => {
-  const mine = { ...theirs, ...wish };
+  const mine = { ...theirs, ...draft };
   return [
     { title: 'Name', theirs: theirs.name, mine: mine.name },
     { title: 'Models', theirs: modelsText(theirs.allowed_models), mine: modelsText(mine.allowed_models) },
@@ -67,7 +67,7 @@ export function ChangeKey({ of: key, onClose }: Props) {
       onClose();
     },
   });
-  const wish =
+  const draft =
     allowed === undefined
       ? undefined
       : {
@@ -82,7 +82,7 @@ export function ChangeKey({ of: key, onClose }: Props) {
       title={`Change key “${key.name}”`}
       act="Save key"
       change={change}
-      wish={wish === undefined || Object.keys(wish).length === 0 ? undefined : wish}
+      draft={draft === undefined || Object.keys(draft).length === 0 ? undefined : draft}
       rows={rowsOf}
       onTheirs={(theirs) => {
         setFrom(theirs);
@@ -138,8 +138,8 @@ export function RevokeKey({ of: key, onClose }: Props) {
       act="Revoke key"
       tone="danger"
       change={change}
-      wish={{}}
-      rows={(theirs, wish) => rowsOf(theirs, wish, 'revoked')}
+      draft={{}}
+      rows={(theirs, draft) => rowsOf(theirs, draft, 'revoked')}
       onTheirs={onClose}
       onClose={onClose}
     >
@@ -187,7 +187,7 @@ export function RotateKey({
       title={`Rotate key “${key.name}”`}
       act="Create a new secret"
       change={change}
-      wish={{ overlap_secs: Number(overlap) }}
+      draft={{ overlap_secs: Number(overlap) }}
       rows={(theirs) => rowsOf(theirs, {})}
       onTheirs={onClose}
       onClose={onClose}

@@ -56,7 +56,7 @@ function Detail({
         </button>
       </div>
       <Facts of={key} />
-      <Elsewhere of={key} />
+      <KeyLinks of={key} />
       {act === 'change' ? <ChangeKey of={key} onClose={done} /> : null}
       {act === 'revoke' ? <RevokeKey of={key} onClose={done} /> : null}
       {act === 'rotate' ? (
@@ -133,7 +133,7 @@ const ModelLinks = ({ ids }: { readonly ids: readonly string[] }) => (
   </ul>
 );
 
-const Elsewhere = ({ of: key }: { readonly of: ApiKey }) => (
+const KeyLinks = ({ of: key }: { readonly of: ApiKey }) => (
   <nav className="row gap" aria-label="More of this key">
     <Link to="/observability/request-logs" search={{ api_key_id: key.api_key_id }}>
       Its requests

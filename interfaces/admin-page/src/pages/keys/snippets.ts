@@ -1,6 +1,6 @@
 import type { Snippet } from '../../ui/snippets.tsx';
 
-interface Given {
+interface SnippetInput {
   /** Without a trailing slash. */
   readonly origin: string;
   readonly key: string;
@@ -14,7 +14,7 @@ const quoted = (text: string): string => JSON.stringify(text);
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
 /** Where to paste a key: each client with the base URL that it expects (docs/clients). */
-export const snippetsOf = (given: Given): readonly Snippet[] => [
+export const snippetsOf = (given: SnippetInput): readonly Snippet[] => [
   curl(given),
   openAiPython(given),
   openAiTypeScript(given),
@@ -26,7 +26,7 @@ export const snippetsOf = (given: Given): readonly Snippet[] => [
   environment(given),
 ];
 
-const curl = ({ origin, key, model }: Given): Snippet => ({
+const curl = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'curl',
   place: 'In a shell.',
   text: [
@@ -37,7 +37,7 @@ const curl = ({ origin, key, model }: Given): Snippet => ({
   ].join('\n'),
 });
 
-const openAiPython = ({ origin, key, model }: Given): Snippet => ({
+const openAiPython = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'OpenAI Python',
   place: 'pip install openai',
   text: `from openai import OpenAI
@@ -50,7 +50,7 @@ answer = client.chat.completions.create(
 print(answer.choices[0].message.content)`,
 });
 
-const openAiTypeScript = ({ origin, key, model }: Given): Snippet => ({
+const openAiTypeScript = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'OpenAI TypeScript',
   place: 'npm install openai',
   text: `import OpenAI from 'openai';
@@ -63,7 +63,7 @@ const answer = await client.chat.completions.create({
 console.log(answer.choices[0]?.message.content);`,
 });
 
-const anthropicPython = ({ origin, key, model }: Given): Snippet => ({
+const anthropicPython = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'Anthropic Python',
   place: 'pip install anthropic. The base URL has no /v1.',
   text: `from anthropic import Anthropic
@@ -77,7 +77,7 @@ answer = client.messages.create(
 print(answer.content)`,
 });
 
-const anthropicTypeScript = ({ origin, key, model }: Given): Snippet => ({
+const anthropicTypeScript = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'Anthropic TypeScript',
   place: 'npm install @anthropic-ai/sdk. The base URL has no /v1.',
   text: `import Anthropic from '@anthropic-ai/sdk';
@@ -91,7 +91,7 @@ const answer = await client.messages.create({
 console.log(answer.content);`,
 });
 
-const claudeCode = ({ origin, key, model }: Given): Snippet => ({
+const claudeCode = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'Claude Code',
   place: 'In ~/.claude/settings.json. The base URL has no /v1.',
   text: json({
@@ -100,7 +100,7 @@ const claudeCode = ({ origin, key, model }: Given): Snippet => ({
   }),
 });
 
-const codex = ({ origin, key, model }: Given): Snippet => ({
+const codex = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'Codex',
   place:
     'In ~/.codex/config.toml; the last line goes into a shell. The model needs a route with the capability responses.',
@@ -117,7 +117,7 @@ wire_api = "responses"
 # export GATEWAY_API_KEY=${shell(key)}`,
 });
 
-const opencode = ({ origin, key, model }: Given): Snippet => ({
+const opencode = ({ origin, key, model }: SnippetInput): Snippet => ({
   name: 'opencode',
   place: 'In ~/.config/opencode/opencode.json.',
   text: json({
@@ -133,7 +133,7 @@ const opencode = ({ origin, key, model }: Given): Snippet => ({
   }),
 });
 
-const environment = ({ origin, key }: Given): Snippet => ({
+const environment = ({ origin, key }: SnippetInput): Snippet => ({
   name: 'Environment',
   place: 'What most clients read. Those of Anthropic want a base URL without /v1.',
   text: [

@@ -1,9 +1,9 @@
-import type { Got, QueryOf } from '../../api/client.ts';
+import type { ResponseData, QueryOf } from '../../api/client.ts';
 import type { Filters } from '../../app/address.ts';
 import { wordOf } from '../../app/words.ts';
 import { instantsOf } from '../request-logs/ranges.ts';
 
-export type McpInvocation = Got<'/api/v1/admin/observability/mcp-invocations'>['items'][number];
+export type McpInvocation = ResponseData<'/api/v1/admin/observability/mcp-invocations'>['items'][number];
 type Query = QueryOf<'/api/v1/admin/observability/mcp-invocations'>;
 
 export const statuses = [

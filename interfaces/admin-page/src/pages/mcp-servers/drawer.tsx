@@ -12,7 +12,7 @@ import { AllowedOwners } from './allowed-owners.tsx';
 import { LastDayCalls } from './columns.tsx';
 import { Connect } from './connect.tsx';
 import { HealthBadge } from './health.tsx';
-import { type AskedServer, askedServer, authText, type McpServer, transportText } from './server.ts';
+import { type ServerDetail, askedServer, authText, type McpServer, transportText } from './server.ts';
 import { Tools, toolsCount } from './tools.tsx';
 
 /** A configured server. Opening this asks it for its health and its tools. */
@@ -59,7 +59,7 @@ export function ServerDrawer({
   );
 }
 
-const Health = ({ asked }: { readonly asked: UseQueryResult<AskedServer> }) => (
+const Health = ({ asked }: { readonly asked: UseQueryResult<ServerDetail> }) => (
   <Part title="Health">
     <Loaded query={asked} what="the answer of the server">
       {(server) => (

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Badge } from '../../ui/values.tsx';
-import { type AskedServer, askedServer } from './server.ts';
+import { type ServerDetail, askedServer } from './server.ts';
 
-export const HealthBadge = ({ of: { healthy, error_code: code } }: { readonly of: AskedServer }) =>
+export const HealthBadge = ({ of: { healthy, error_code: code } }: { readonly of: ServerDetail }) =>
   healthy ? (
     <Badge tone="good">healthy</Badge>
   ) : (

@@ -1,9 +1,9 @@
-import { api, type Got, read } from '../../api/client.ts';
+import { api, type ResponseData, read } from '../../api/client.ts';
 
-export type McpServer = Got<'/api/v1/admin/mcp-servers'>['items'][number];
+export type McpServer = ResponseData<'/api/v1/admin/mcp-servers'>['items'][number];
 /** A server with its answer. */
-export type AskedServer = Got<'/api/v1/admin/mcp-servers/{mcp_server_id}'>;
-export type McpTool = AskedServer['tools'][number];
+export type ServerDetail = ResponseData<'/api/v1/admin/mcp-servers/{mcp_server_id}'>;
+export type McpTool = ServerDetail['tools'][number];
 export type AllowedOwner = McpServer['allowed_owners'][number];
 
 /**
@@ -12,7 +12,7 @@ export type AllowedOwner = McpServer['allowed_owners'][number];
  */
 export const askedServer = (id: string) => ({
   queryKey: ['mcp-servers', 'asked', id],
-  queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<AskedServer> =>
+  queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<ServerDetail> =>
     read(
       api.GET('/api/v1/admin/mcp-servers/{mcp_server_id}', {
         params: { path: { mcp_server_id: id } },

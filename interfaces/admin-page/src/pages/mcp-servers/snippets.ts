@@ -1,6 +1,6 @@
 import type { Snippet } from '../../ui/snippets.tsx';
 
-interface Given {
+interface SnippetInput {
   /** The client's name for it: letters, digits and `-`. */
   readonly name: string;
   readonly url: string;
@@ -10,7 +10,7 @@ interface Given {
  * What to paste into a client so that it finds an MCP server behind the gateway (docs/mcp.md). The key stays in the
  * environment, as `GATEWAY_API_KEY`.
  */
-export const snippetsOf = ({ name, url }: Given): readonly Snippet[] => [
+export const snippetsOf = ({ name, url }: SnippetInput): readonly Snippet[] => [
   {
     name: 'Claude Code',
     place: 'In a shell that has the key in GATEWAY_API_KEY.',

@@ -3,10 +3,10 @@ import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Badge, Dash } from '../../ui/values.tsx';
-import { type AskedServer, type McpTool, reasonOf } from './server.ts';
+import { type ServerDetail, type McpTool, reasonOf } from './server.ts';
 
 /** The tools that a server lists, open or closed, and why. */
-export const Tools = ({ of: server }: { readonly of: AskedServer }) => (
+export const Tools = ({ of: server }: { readonly of: ServerDetail }) => (
   <BoundedTable
     caption="Tools"
     columns={columnsFor(server)}
@@ -20,7 +20,7 @@ export const Tools = ({ of: server }: { readonly of: AskedServer }) => (
 export const toolsCount = (tools: readonly McpTool[]): string =>
   `${tools.length.toLocaleString('en')} ${tools.length === 1 ? 'tool' : 'tools'}, ${tools.filter(({ open }) => open).length.toLocaleString('en')} open`;
 
-const columnsFor = (server: AskedServer): readonly Column<McpTool>[] => [
+const columnsFor = (server: ServerDetail): readonly Column<McpTool>[] => [
   {
     key: 'name',
     title: 'Tool',

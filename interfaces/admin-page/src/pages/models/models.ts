@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, type Got, read } from '../../api/client.ts';
+import { api, type ResponseData, read } from '../../api/client.ts';
 
-export type Model = Got<'/api/v1/admin/models'>['items'][number];
+export type Model = ResponseData<'/api/v1/admin/models'>['items'][number];
 export type Route = Model['routes'][number];
-export type Provider = Got<'/api/v1/admin/providers'>['items'][number];
+export type Provider = ResponseData<'/api/v1/admin/providers'>['items'][number];
 export type LastDay = Model['last_day'];
 
 export const modelsKey = ['models'] as const;

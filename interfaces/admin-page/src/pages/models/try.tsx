@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { api, type Got, read } from '../../api/client.ts';
+import { api, type ResponseData, read } from '../../api/client.ts';
 import { type Hit, searchThings } from '../../api/search.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -115,7 +115,7 @@ export function TryModel({
   );
 }
 
-type Tested = Got<'/api/v1/admin/models/{model_id}/test', 'post'>;
+type Tested = ResponseData<'/api/v1/admin/models/{model_id}/test', 'post'>;
 
 /** The result of the request. */
 const Result = ({ of }: { readonly of: Tested }) => (

@@ -1,7 +1,7 @@
-import type { Got } from '../../api/client.ts';
+import type { ResponseData } from '../../api/client.ts';
 import { inLedger, ofWindow } from '../../ui/things.tsx';
 
-export type Overview = Got<'/api/v1/admin/overview'>;
+export type Overview = ResponseData<'/api/v1/admin/overview'>;
 export type Hour = Overview['hours'][number];
 
 const hourMs = 3_600_000;

@@ -106,7 +106,7 @@ function ChangeActivity<O extends Owner>({
       act={wanted ? 'Activate' : 'Deactivate'}
       tone={wanted ? 'primary' : 'danger'}
       change={change}
-      wish={{ active: wanted }}
+      draft={{ active: wanted }}
       rows={(theirs, mine) => [
         { title: 'Name', theirs: theirs.name, mine: theirs.name },
         { title: 'State', theirs: stateText(theirs.active), mine: stateText(mine.active) },

@@ -101,7 +101,7 @@ export const useActiveKeys = (kind: OwnerKind, id: string) =>
 const requestFilter = { user: 'user_id', team: 'team_id', service_account: 'service_account_id' } as const;
 
 /** Links from an owner to what belongs to it. A service account's spend and budget are those of its team. */
-export const Elsewhere = ({
+export const OwnerLinks = ({
   kind,
   id,
   payer,

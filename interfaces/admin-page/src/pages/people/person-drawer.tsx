@@ -3,7 +3,7 @@ import { type Person, readPerson } from '../../api/owners.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { FromConfig, Time } from '../../ui/values.tsx';
 import { OwnerActs } from '../owners/owner-acts.tsx';
-import { ActiveBadge, Elsewhere, OpenedDrawer, WholeId } from '../owners/parts.tsx';
+import { ActiveBadge, OwnerLinks, OpenedDrawer, WholeId } from '../owners/parts.tsx';
 import { ChangePerson, patchPerson, roleWords } from './person-forms.tsx';
 
 export const PersonDrawer = ({ id, onClose }: { readonly id: string; readonly onClose: () => void }) => (
@@ -32,7 +32,7 @@ function Detail({ of: person }: { readonly of: Person }) {
         present={() => readPerson(id)}
       />
       <Facts of={person} />
-      <Elsewhere kind="user" id={id} payer={{ kind: 'user', id }} />
+      <OwnerLinks kind="user" id={id} payer={{ kind: 'user', id }} />
     </>
   );
 }

@@ -94,13 +94,13 @@ export function CreatePerson({
 }
 
 /** The changed fields of a person. Omitted ones stay as they are. */
-interface Wish {
+interface Draft {
   readonly name?: string;
   readonly role?: Role;
   readonly request_logging_enabled?: boolean;
 }
 
-export const patchPerson = (id: string, ifMatch: string, body: Wish & { readonly active?: boolean }) =>
+export const patchPerson = (id: string, ifMatch: string, body: Draft & { readonly active?: boolean }) =>
   read(
     api.PATCH('/api/v1/admin/users/{user_id}', {
       params: { path: { user_id: id }, header: { 'If-Match': ifMatch } },
@@ -114,9 +114,9 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
   const [name, setName] = useState(person.name);
   const [role, setRole] = useState(person.role);
   const [isLogged, setLogged] = useState(person.request_logging_enabled);
-  const change: VersionedChange<Person, Wish> = useVersionedChange({
+  const change: VersionedChange<Person, Draft> = useVersionedChange({
     from: person,
-    change: (wish: Wish, ifMatch) => patchPerson(person.user_id, ifMatch, wish),
+    change: (draft: Draft, ifMatch) => patchPerson(person.user_id, ifMatch, draft),
     present: () => readPerson(person.user_id),
     onDone: (changed) => {
       void client.invalidateQueries({ queryKey: ['people'] });
@@ -128,7 +128,7 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
       onClose();
     },
   });
-  const wish = {
+  const draft = {
     ...(name === from.name ? {} : { name: name.trim() }),
     ...(role === from.role ? {} : { role }),
     ...(isLogged === from.request_logging_enabled ? {} : { request_logging_enabled: isLogged }),
@@ -138,7 +138,7 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
       title={`Change ${person.name}`}
       act="Save person"
       change={change}
-      wish={Object.keys(wish).length === 0 ? undefined : wish}
+      draft={Object.keys(draft).length === 0 ? undefined : draft}
       rows={rowsOf}
       onTheirs={(theirs) => {
         setFrom(theirs);
@@ -174,8 +174,8 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
 
 const onOff = (is: boolean): string => (is ? 'on' : 'off');
 
-function rowsOf(theirs: Person, wish: Wish) {
-  const mine = { ...theirs, ...wish };
+function rowsOf(theirs: Person, draft: Draft) {
+  const mine = { ...theirs, ...draft };
   return [
     { title: 'Name', theirs: theirs.name, mine: mine.name },
     { title: 'Role', theirs: roleWords[theirs.role], mine: roleWords[mine.role] },

@@ -96,16 +96,16 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
 /** A change by version. After a conflict the refusal itself contains the current state. */
 function useLimitChange<C, R>(
   limit: Limit,
-  change: (wish: C, version: string | undefined) => Promise<R>,
+  change: (draft: C, version: string | undefined) => Promise<R>,
   onDone: (changed: R) => void,
 ) {
   const found = useRef<unknown>(undefined);
   return useVersionedChange<Limit, C, R>({
     from: limit,
-    change: async (wish, ifMatch) => {
+    change: async (draft, ifMatch) => {
       try {
         // A limit that no longer exists has no version to name.
-        return await change(wish, ifMatch === '"0"' ? undefined : ifMatch);
+        return await change(draft, ifMatch === '"0"' ? undefined : ifMatch);
       } catch (error) {
         if (error instanceof ApiError) found.current = error.present;
         throw error;
@@ -152,7 +152,7 @@ export function ChangeLimit({ limit, onClose }: { readonly limit: Limit; readonl
       title={`Change the rate limit of ${nameOf(limit)}`}
       act="Save rate limit"
       change={change}
-      wish={'terms' in read ? read.terms : undefined}
+      draft={'terms' in read ? read.terms : undefined}
       rows={rowsOf}
       onTheirs={(theirs) => setTexts(textsOf(theirs))}
       onClose={onClose}
@@ -189,7 +189,7 @@ export function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonl
       act="Remove rate limit"
       tone="danger"
       change={change}
-      wish={none}
+      draft={none}
       rows={rowsOf}
       onTheirs={onClose}
       onClose={onClose}

@@ -1,7 +1,7 @@
-import { api, type Got, read } from '../../api/client.ts';
+import { api, type ResponseData, read } from '../../api/client.ts';
 import { ownerWords } from '../../api/owners.ts';
 
-export type Limit = Got<'/api/v1/admin/rate-limits'>['items'][number];
+export type Limit = ResponseData<'/api/v1/admin/rate-limits'>['items'][number];
 export type SubjectKind = Limit['subject_kind'];
 /** The subject of a limit. */
 export type Subject = Pick<Limit, 'subject_kind' | 'subject_id'>;

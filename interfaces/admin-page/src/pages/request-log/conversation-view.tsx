@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Badge } from '../../ui/values.tsx';
-import type { SaidTurns } from './conversation.ts';
+import type { ConversationTurns } from './conversation.ts';
 import { MarkedText } from './marked-text.tsx';
 import type { Piece, Turn } from './turns.ts';
 
@@ -8,7 +8,7 @@ import type { Piece, Turn } from './turns.ts';
 const shownTurns = 60;
 
 /** A request and its answer as a conversation. */
-export function ConversationView({ conversation }: { readonly conversation: SaidTurns }) {
+export function ConversationView({ conversation }: { readonly conversation: ConversationTurns }) {
   const [isWhole, setWhole] = useState(false);
   const { turns, tools } = conversation;
   const hidden = isWhole ? 0 : Math.max(0, turns.length - shownTurns);

@@ -5,7 +5,7 @@ import { messagesAnswer, messagesTurns } from './messages-turns.ts';
 import { responsesAnswer, responsesTurns } from './responses-turns.ts';
 import type { Answered, Piece, Turn } from './turns.ts';
 
-export interface SaidTurns {
+export interface ConversationTurns {
   readonly turns: readonly Turn[];
   /** Names of the tools that the request offered. */
   readonly tools: readonly string[];
@@ -28,7 +28,11 @@ const families: Readonly<Record<string, Family>> = {
  * Never throws, because a payload may have any shape, and parts of it may be truncated or redacted. Linear in the
  * payload.
  */
-export function saidOf(operation: unknown, request: unknown, response: unknown): SaidTurns | undefined {
+export function saidOf(
+  operation: unknown,
+  request: unknown,
+  response: unknown,
+): ConversationTurns | undefined {
   const name = asText(operation) ?? '';
   const family = Object.hasOwn(families, name) ? families[name] : undefined;
   if (family === undefined) return undefined;

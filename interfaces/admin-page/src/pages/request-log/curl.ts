@@ -31,12 +31,12 @@ export function curlOf({
     typeof operation === 'string' && Object.hasOwn(paths, operation) ? paths[operation] : undefined;
   const body = requestText === undefined ? undefined : memberText(requestText, 'body')?.trim();
   if (path === undefined || body === undefined || body === 'null') return undefined;
-  const told = headersOf(requestText ?? '').map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  const headers = headersOf(requestText ?? '').map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
   return [
     `curl -sS${stream ? 'N' : ''} ${quoted(origin + path)}`,
     '-H "authorization: Bearer $GATEWAY_API_KEY"',
     "-H 'content-type: application/json'",
-    ...told,
+    ...headers,
     `--data-raw ${quoted(body)}`,
   ].join(' \\\n  ');
 }

@@ -1,9 +1,9 @@
-import type { Got } from '../../api/client.ts';
+import type { ResponseData } from '../../api/client.ts';
 import { fieldsOf } from '../../api/loose-json.ts';
 
 /** A request log in its list, and in its details. */
-export type LoggedRow = Got<'/api/v1/admin/observability/request-logs'>['items'][number];
-export type LoggedDetail = Got<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
+export type LoggedRow = ResponseData<'/api/v1/admin/observability/request-logs'>['items'][number];
+export type LoggedDetail = ResponseData<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
 
 /** The requester: the service account, else the person, else the team. */
 export function requesterOf(log: LoggedRow):

@@ -3,7 +3,7 @@ import { readServiceAccount, type ServiceAccount } from '../../api/owners.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { FromConfig, Time } from '../../ui/values.tsx';
 import { OwnerActs } from '../owners/owner-acts.tsx';
-import { ActiveBadge, Elsewhere, OpenedDrawer, WholeId } from '../owners/parts.tsx';
+import { ActiveBadge, OwnerLinks, OpenedDrawer, WholeId } from '../owners/parts.tsx';
 import { ChangeServiceAccount, patchServiceAccount } from './account-forms.tsx';
 
 export const ServiceAccountDrawer = ({
@@ -53,7 +53,7 @@ function Detail({ of: account }: { readonly of: ServiceAccount }) {
           <Time at={account.created_at} />
         </Pair>
       </dl>
-      <Elsewhere kind="service_account" id={id} payer={{ kind: 'team', id: account.team_id }} />
+      <OwnerLinks kind="service_account" id={id} payer={{ kind: 'team', id: account.team_id }} />
     </>
   );
 }

@@ -94,7 +94,7 @@ export function CreateServiceAccount({
   );
 }
 
-interface Wish {
+interface Draft {
   readonly name?: string;
   readonly team_id?: string;
 }
@@ -102,7 +102,7 @@ interface Wish {
 export const patchServiceAccount = (
   id: string,
   ifMatch: string,
-  body: Wish & { readonly active?: boolean },
+  body: Draft & { readonly active?: boolean },
 ) =>
   read(
     api.PATCH('/api/v1/admin/service-accounts/{service_account_id}', {
@@ -124,9 +124,9 @@ export function ChangeServiceAccount({
   const [from, setFrom] = useState(account);
   const [name, setName] = useState(account.name);
   const [team, setTeam] = useState<OwnerChoice | undefined>(teamOf(account));
-  const change: VersionedChange<ServiceAccount, Wish> = useVersionedChange({
+  const change: VersionedChange<ServiceAccount, Draft> = useVersionedChange({
     from: account,
-    change: (wish: Wish, ifMatch) => patchServiceAccount(account.service_account_id, ifMatch, wish),
+    change: (draft: Draft, ifMatch) => patchServiceAccount(account.service_account_id, ifMatch, draft),
     present: () => readServiceAccount(account.service_account_id),
     onDone: (changed) => {
       void client.invalidateQueries({ queryKey: ['service-accounts'] });
@@ -138,7 +138,7 @@ export function ChangeServiceAccount({
       onClose();
     },
   });
-  const wish = {
+  const draft = {
     ...(name.trim() === from.name ? {} : { name: name.trim() }),
     ...(team === undefined || team.id === from.team_id ? {} : { team_id: team.id }),
   };
@@ -147,7 +147,7 @@ export function ChangeServiceAccount({
       title={`Change ${account.name}`}
       act="Save service account"
       change={change}
-      wish={team === undefined || Object.keys(wish).length === 0 ? undefined : wish}
+      draft={team === undefined || Object.keys(draft).length === 0 ? undefined : draft}
       rows={rowsOf}
       onTheirs={(theirs) => {
         setFrom(theirs);
@@ -171,7 +171,7 @@ export function ChangeServiceAccount({
         onChoose={setTeam}
         fault={faultOf(change.error, 'team_id')}
       />
-      {wish.team_id === undefined ? null : (
+      {draft.team_id === undefined ? null : (
         <p className="muted">
           Within 5 seconds, new requests count for {team?.title}. What was spent stays with {from.team_name}.
         </p>
@@ -180,11 +180,11 @@ export function ChangeServiceAccount({
   );
 }
 
-function rowsOf(theirs: ServiceAccount, wish: Wish) {
+function rowsOf(theirs: ServiceAccount, draft: Draft) {
   const state = stateText(theirs.active);
   return [
-    { title: 'Name', theirs: theirs.name, mine: wish.name ?? theirs.name },
-    { title: 'Team', theirs: theirs.team_id, mine: wish.team_id ?? theirs.team_id },
+    { title: 'Name', theirs: theirs.name, mine: draft.name ?? theirs.name },
+    { title: 'Team', theirs: theirs.team_id, mine: draft.team_id ?? theirs.team_id },
     { title: 'State', theirs: state, mine: state },
   ];
 }

@@ -8,16 +8,16 @@ import { inLedger, RequestsLink } from '../../ui/things.tsx';
 import { ofDay, ofOwners, spendQuery } from './window.ts';
 
 /** A bar for each day, split by the five owners or the five models with the highest spend. */
-export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'owner' | 'model' }) {
+export function DailyChart({ filters, by }: { readonly filters: Filters; readonly by: 'owner' | 'model' }) {
   const {
     data,
     error,
     refetch,
     isPlaceholderData: isStale,
   } = useQuery({
-    queryKey: ['spend-days', ask],
+    queryKey: ['spend-days', filters],
     queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/spend/days', { params: { query: spendQuery(ask) }, signal })),
+      read(api.GET('/api/v1/admin/spend/days', { params: { query: spendQuery(filters) }, signal })),
     placeholderData: keepPreviousData,
   });
   if (error !== null) return <Failed error={error} again={() => void refetch()} />;
@@ -66,7 +66,7 @@ export function DailyChart({ ask, by }: { readonly ask: Filters; readonly by: 'o
           series={[...named, others]}
           points={points}
           linkOf={({ key }) => (
-            <RequestsLink where={{ ...ofDay(key), ...ofOwners(ask), ...inLedger }}>{key}</RequestsLink>
+            <RequestsLink where={{ ...ofDay(key), ...ofOwners(filters), ...inLedger }}>{key}</RequestsLink>
           )}
         />
       </div>

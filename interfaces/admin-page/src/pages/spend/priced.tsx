@@ -1,9 +1,9 @@
-import type { Got } from '../../api/client.ts';
+import type { ResponseData } from '../../api/client.ts';
 import { CountedRequests } from '../../ui/things.tsx';
 import { Count } from '../../ui/values.tsx';
 import type { pricingWords } from '../request-logs/choices.ts';
 
-export type SpendReport = Got<'/api/v1/admin/spend/report'>;
+export type SpendReport = ResponseData<'/api/v1/admin/spend/report'>;
 
 /** A pricing state of ledger rows, as a filter of the list of requests. */
 export type PricingState = keyof typeof pricingWords;

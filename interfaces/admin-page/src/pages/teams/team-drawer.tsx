@@ -3,7 +3,7 @@ import { readTeam, type Team } from '../../api/owners.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { Count, FromConfig, Time } from '../../ui/values.tsx';
 import { OwnerActs } from '../owners/owner-acts.tsx';
-import { ActiveBadge, Elsewhere, OpenedDrawer, WholeId } from '../owners/parts.tsx';
+import { ActiveBadge, OwnerLinks, OpenedDrawer, WholeId } from '../owners/parts.tsx';
 import { Members } from './members.tsx';
 import { patchTeam, RenameTeam } from './team-forms.tsx';
 
@@ -33,7 +33,7 @@ function Detail({ of: team }: { readonly of: Team }) {
         present={() => readTeam(id)}
       />
       <Facts of={team} />
-      <Elsewhere kind="team" id={id} payer={{ kind: 'team', id }} />
+      <OwnerLinks kind="team" id={id} payer={{ kind: 'team', id }} />
       <Members of={team} />
     </>
   );

@@ -66,11 +66,11 @@ export function CreateTeam({
   );
 }
 
-interface Wish {
+interface Draft {
   readonly name?: string;
 }
 
-export const patchTeam = (id: string, ifMatch: string, body: Wish & { readonly active?: boolean }) =>
+export const patchTeam = (id: string, ifMatch: string, body: Draft & { readonly active?: boolean }) =>
   read(
     api.PATCH('/api/v1/admin/teams/{team_id}', {
       params: { path: { team_id: id }, header: { 'If-Match': ifMatch } },
@@ -82,9 +82,9 @@ export function RenameTeam({ of: team, onClose }: { readonly of: Team; readonly 
   const client = useQueryClient();
   const [from, setFrom] = useState(team);
   const [name, setName] = useState(team.name);
-  const change: VersionedChange<Team, Wish> = useVersionedChange({
+  const change: VersionedChange<Team, Draft> = useVersionedChange({
     from: team,
-    change: (wish: Wish, ifMatch) => patchTeam(team.team_id, ifMatch, wish),
+    change: (draft: Draft, ifMatch) => patchTeam(team.team_id, ifMatch, draft),
     present: () => readTeam(team.team_id),
     onDone: (changed) => {
       void client.invalidateQueries({ queryKey: ['teams'] });
@@ -101,9 +101,9 @@ export function RenameTeam({ of: team, onClose }: { readonly of: Team; readonly 
       title={`Rename team ${team.name}`}
       act="Save team"
       change={change}
-      wish={name.trim() === from.name ? undefined : { name: name.trim() }}
-      rows={(theirs, wish) => [
-        { title: 'Name', theirs: theirs.name, mine: wish.name ?? theirs.name },
+      draft={name.trim() === from.name ? undefined : { name: name.trim() }}
+      rows={(theirs, draft) => [
+        { title: 'Name', theirs: theirs.name, mine: draft.name ?? theirs.name },
         { title: 'State', theirs: stateText(theirs.active), mine: stateText(theirs.active) },
       ]}
       onTheirs={(theirs) => {

@@ -18,21 +18,21 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 const noEffort = 'none';
 
 /** A value, and the field in which the caller gave it. */
-export interface Given<A> {
+export interface FieldValue<A> {
   readonly field: string;
   readonly value: A;
 }
 
 /** What a body asks of the model's thinking, once all spellings agree. */
-export type ReasoningAsk = ThinkingAsk & {
+export type ReasoningRequest = ThinkingRequest & {
   /** The caller's own `output_config.effort`: how much effort goes into the whole answer, with thinking or without. */
   readonly ownEffort: string | undefined;
 };
 
-export type ThinkingAsk =
+export type ThinkingRequest =
   | { readonly kind: 'nothing' }
   /** An effort of `none`. */
-  | { readonly kind: 'off'; readonly effort: Given<string> }
+  | { readonly kind: 'off'; readonly effort: FieldValue<string> }
   /** `thinking.type: disabled`. */
   | { readonly kind: 'disabled' }
   /** `thinking.type: between_tools`; the upstream decides which models accept it. */
@@ -40,21 +40,27 @@ export type ThinkingAsk =
   /** `thinking.type: adaptive`, without an effort in a chat field. */
   | { readonly kind: 'adaptive' }
   /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if present, is adaptive. */
-  | { readonly kind: 'effort'; readonly effort: Given<string> }
+  | { readonly kind: 'effort'; readonly effort: FieldValue<string> }
   /** A manual budget. */
   | { readonly kind: 'budget'; readonly budget: ThinkingBudget }
-  | { readonly kind: 'effort_and_budget'; readonly effort: Given<string>; readonly budget: ThinkingBudget };
+  | {
+      readonly kind: 'effort_and_budget';
+      readonly effort: FieldValue<string>;
+      readonly budget: ThinkingBudget;
+    };
 
 /** The budget with every digit; `undefined` for `thinking.type: enabled` without one. */
-export type ThinkingBudget = Given<Json | undefined>;
+export type ThinkingBudget = FieldValue<Json | undefined>;
 
-export type AskKind = ThinkingAsk['kind'];
+export type ThinkingRequestKind = ThinkingRequest['kind'];
 
 /** The field in which the caller asks for thinking. */
-export function askedIn(ask: ReasoningAsk): string {
-  if ('effort' in ask) return ask.effort.field;
-  if ('budget' in ask) return ask.budget.field;
-  return ask.ownEffort === undefined || ask.kind === 'disabled' ? 'thinking.type' : 'output_config.effort';
+export function requestingField(requested: ReasoningRequest): string {
+  if ('effort' in requested) return requested.effort.field;
+  if ('budget' in requested) return requested.budget.field;
+  return requested.ownEffort === undefined || requested.kind === 'disabled'
+    ? 'thinking.type'
+    : 'output_config.effort';
 }
 
 /** The chat fields that say what `thinking` and `output_config` say in the messages body. */
@@ -76,7 +82,7 @@ const isThinkingType = (value: Json | undefined): value is ThinkingType =>
  * `reasoning.effort`, `output_config.effort`, the caller's `thinking` or a manual budget. Effort levels are not checked
  * here: a level that the upstream does not have is refused there, and never replaced by a lower one.
  */
-export function readReasoningAsk(body: JsonObject): Either<GatewayError, ReasoningAsk> {
+export function readReasoningRequest(body: JsonObject): Either<GatewayError, ReasoningRequest> {
   const notAnObject = ['thinking', 'reasoning', 'output_config'].find(
     (field) => !isAbsent(body[field]) && !isObject(body[field]),
   );
@@ -118,7 +124,7 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
   if (E.isLeft(manual)) return manual;
   return pipe(
     withEffort(effort, manual.right),
-    E.map((ask): ReasoningAsk => ({ ...ask, ownEffort })),
+    E.map((requested): ReasoningRequest => ({ ...requested, ownEffort })),
   );
 }
 
@@ -131,8 +137,8 @@ function agreed<A extends Json>(
   fields: readonly Field[],
   isWellFormed: (value: Json) => value is A,
   problem: string,
-): Either<GatewayError, readonly Given<A>[]> {
-  const given: Given<A>[] = [];
+): Either<GatewayError, readonly FieldValue<A>[]> {
+  const given: FieldValue<A>[] = [];
   for (const [field, value] of fields) {
     if (isAbsent(value)) continue;
     if (!isWellFormed(value)) return E.left(fieldError(field, problem));
@@ -145,16 +151,16 @@ function agreed<A extends Json>(
 
 const isSame = (a: Json, b: Json): boolean => a === b || (!isString(a) && numberOf(a) === numberOf(b));
 
-type ManualAsk = Extract<
-  ThinkingAsk,
+type ManualRequest = Extract<
+  ThinkingRequest,
   { kind: 'nothing' | 'disabled' | 'between_tools' | 'adaptive' | 'budget' }
 >;
 
 /** What the caller's `thinking` and budgets ask for by themselves. */
 function manualThinking(
   type: ThinkingType | undefined,
-  budget: Given<Json> | undefined,
-): Either<GatewayError, ManualAsk> {
+  budget: FieldValue<Json> | undefined,
+): Either<GatewayError, ManualRequest> {
   if (type === 'enabled')
     return E.right({
       kind: 'budget',
@@ -168,21 +174,24 @@ function manualThinking(
 }
 
 /** The same, combined with the effort from a chat field. */
-function withEffort(effort: Given<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
-  if (effort === undefined) return E.right(ask);
+function withEffort(
+  effort: FieldValue<string> | undefined,
+  requested: ManualRequest,
+): Either<GatewayError, ThinkingRequest> {
+  if (effort === undefined) return E.right(requested);
   const off = effort.value === noEffort;
-  switch (ask.kind) {
+  switch (requested.kind) {
     case 'nothing':
       return E.right({ kind: off ? 'off' : 'effort', effort });
     case 'disabled':
-      return off ? E.right(ask) : E.left(disagreement(effort.field, 'thinking.type'));
+      return off ? E.right(requested) : E.left(disagreement(effort.field, 'thinking.type'));
     case 'between_tools':
       return E.left(disagreement(effort.field, 'thinking.type'));
     case 'adaptive':
       return off ? E.left(disagreement(effort.field, 'thinking.type')) : E.right({ kind: 'effort', effort });
     case 'budget':
       return off
-        ? E.left(disagreement(effort.field, ask.budget.field))
-        : E.right({ kind: 'effort_and_budget', effort, budget: ask.budget });
+        ? E.left(disagreement(effort.field, requested.budget.field))
+        : E.right({ kind: 'effort_and_budget', effort, budget: requested.budget });
   }
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
-import { readReasoningAsk, type ThinkingAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { readReasoningRequest, type ThinkingRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 
 const disagreement = (one: string, other: string) =>
   E.left(invalidRequest(`\`${one}\` and \`${other}\` disagree.`, one));
 
-const asks = (ask: ThinkingAsk, ownEffort?: string) => E.right({ ...ask, ownEffort });
+const asks = (ask: ThinkingRequest, ownEffort?: string) => E.right({ ...ask, ownEffort });
 
 describe('what a body asks of thinking, in every spelling', () => {
   it.each<[string, JsonObject, ReturnType<typeof asks>]>([
@@ -94,14 +94,14 @@ describe('what a body asks of thinking, in every spelling', () => {
       }),
     ],
   ])('%s', (_, body, expected) => {
-    expect(readReasoningAsk(body)).toEqual(expected);
+    expect(readReasoningRequest(body)).toEqual(expected);
   });
 
   it('budgets that are written differently and mean the same agree', () => {
     const body = parseExact(
       '{"thinking":{"type":"enabled","budget_tokens":4096.0},"reasoning_budget_tokens":4096}',
     );
-    expect(readReasoningAsk(body as JsonObject)).toMatchObject({ right: { kind: 'budget' } });
+    expect(readReasoningRequest(body as JsonObject)).toMatchObject({ right: { kind: 'budget' } });
   });
 });
 
@@ -149,7 +149,7 @@ describe('the request fails locally if its fields disagree, and both are named',
       { reasoning_budget_tokens: 1024, thinking_budget_tokens: 2048 },
     ],
   ])('%s against %s', (one, other, body) => {
-    expect(readReasoningAsk(body)).toEqual(disagreement(one, other));
+    expect(readReasoningRequest(body)).toEqual(disagreement(one, other));
   });
 
   it.each<[string, JsonObject]>([
@@ -167,7 +167,7 @@ describe('the request fails locally if its fields disagree, and both are named',
     ['thinking.type', { thinking: {} }],
     ['thinking.type', { thinking: { type: 'auto' } }],
   ])('%s is named where it is not what it must be', (field, body) => {
-    expect(readReasoningAsk(body)).toMatchObject({ left: { code: 'invalid_request', param: field } });
+    expect(readReasoningRequest(body)).toMatchObject({ left: { code: 'invalid_request', param: field } });
   });
 });
 
@@ -197,7 +197,7 @@ describe('laws', () => {
     fc.assert(
       fc.property(aBody, (body) => {
         const reversed = Object.fromEntries(Object.entries(body).toReversed());
-        expect(readReasoningAsk(reversed)).toEqual(readReasoningAsk(body));
+        expect(readReasoningRequest(reversed)).toEqual(readReasoningRequest(body));
       }),
     );
   });
@@ -205,7 +205,7 @@ describe('laws', () => {
   it('an ask never holds two efforts or two budgets that differ', () => {
     fc.assert(
       fc.property(aBody, (body) => {
-        const ask = readReasoningAsk(body);
+        const ask = readReasoningRequest(body);
         if (E.isLeft(ask)) return;
         const efforts = [body.reasoning_effort, body.reasoning?.effort, body.output_config?.effort];
         const budgets = [

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from './json-object.ts';
 import { type Body, bytesOf } from './request-body.ts';
 
 /** A valid request, with its directives for the simulation. */
-export interface Asked<R> {
+export interface SimulatedRequest<R> {
   readonly request: R;
   readonly directives: Directives;
 }
@@ -27,10 +27,10 @@ const objectIn = (body: Body): Either<ErrorAnswer, JsonObject> => {
  * Reads the body of a call with its family's reader. Directives are read before anything else is checked, so that
  * another error never hides a misspelt one.
  */
-export function ask<R>(
+export function readRequest<R>(
   { body, headers }: Call,
   read: (object: JsonObject, model: string) => Either<ErrorAnswer, R>,
-): Either<ErrorAnswer, Asked<R>> {
+): Either<ErrorAnswer, SimulatedRequest<R>> {
   const object = objectIn(body);
   if (E.isLeft(object)) return object;
   const { model, simulate } = object.right;
