@@ -105,7 +105,7 @@ describe('the spend of a gateway that was used', () => {
       in_ledger: 'true',
     });
     expect(await csvOf(page, 'Spend by model')).toEqual([
-      'Model,Spend,Requests,Priced,No price,No usage told,Estimated',
+      'Model,Spend,Requests,Priced,No price,No usage,Estimated',
       ...models.map(({ model_key: key, spend_usd: usd }) => expect.stringMatching(`^${key},${usd},`)),
     ]);
   });

@@ -15,7 +15,7 @@ import { Total } from './owners/list-parts.tsx';
 const columns: readonly Column<Alert>[] = [
   {
     key: 'at',
-    title: 'Made (UTC)',
+    title: 'Raised (UTC)',
     cell: (alert) => <Time at={alert.created_at} />,
     text: (alert) => alert.created_at,
   },
@@ -23,7 +23,7 @@ const columns: readonly Column<Alert>[] = [
   { key: 'cadence', title: 'Budget', cell: (alert) => alert.cadence, text: (alert) => alert.cadence },
   {
     key: 'spend',
-    title: 'Spent then',
+    title: 'Spent at that time',
     align: 'end',
     cell: (alert) => (
       <RequestsLink where={requestsThen(alert)}>
@@ -34,7 +34,7 @@ const columns: readonly Column<Alert>[] = [
   },
   {
     key: 'left',
-    title: 'Left then',
+    title: 'Left at that time',
     align: 'end',
     cell: (alert) => <Money usd={alert.remaining_usd} />,
     text: (alert) => alert.remaining_usd,

@@ -158,7 +158,7 @@ const columns: readonly Column<Model>[] = [
   },
   {
     key: 'capabilities',
-    title: 'Can do',
+    title: 'Capabilities',
     cell: ({ routes }) => canDo(routes),
     text: ({ routes }) => canDo(routes),
   },

@@ -94,7 +94,7 @@ export const AlertDetail = ({ alert }: { readonly alert: Alert }) => (
           open the budget
         </Link>
       </Pair>
-      <Pair name="Made (UTC)">
+      <Pair name="Raised (UTC)">
         <Time at={alert.created_at} />
       </Pair>
       <Pair name="Window (UTC)">

@@ -10,7 +10,7 @@ import type { Alert } from '../alerts/window.ts';
 const columns: readonly Column<Alert>[] = [
   {
     key: 'at',
-    title: 'Made (UTC)',
+    title: 'Raised (UTC)',
     cell: (alert) => (
       <Link to="/alerts" search={{ open: alert.budget_alert_id }}>
         <Time at={alert.created_at} />
@@ -21,7 +21,7 @@ const columns: readonly Column<Alert>[] = [
   ownerColumn,
   {
     key: 'left',
-    title: 'Left then',
+    title: 'Left at that time',
     align: 'end',
     cell: (alert) => <Money usd={alert.remaining_usd} />,
     text: (alert) => alert.remaining_usd,

@@ -40,7 +40,7 @@ const tallyColumns = <R extends Tally>(
       return row.unpriced_count === 0 ? count : <Badge tone="warn">{count}</Badge>;
     },
   },
-  pricedColumn('usage_missing', 'missing', 'No usage told', ({ usage_missing_count: count }) => count, where),
+  pricedColumn('usage_missing', 'missing', 'No usage', ({ usage_missing_count: count }) => count, where),
   {
     ...pricedColumn<R>(
       'legacy_estimated',
