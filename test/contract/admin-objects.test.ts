@@ -37,7 +37,7 @@ describe('the last active platform admin', () => {
     ),
   });
 
-  it('is never taken away, whoever demotes whom at the same time', async () => {
+  it('is never removed, whatever concurrent demotions and deactivations are made', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aChange, { minLength: 2, maxLength: 10 }), async (changes) => {
         await query('delete from users');
@@ -70,7 +70,7 @@ describe('the last active platform admin', () => {
     );
   });
 
-  it('two who demote each other at once: exactly one of them is heard', async () => {
+  it('is kept by exactly one of two admins who demote each other at the same time', async () => {
     for (let round = 0; round < 10; round += 1) {
       await query('delete from users');
       const ids = await Promise.all(
@@ -118,7 +118,7 @@ describe('lists over many thousands of rows', () => {
     await query('vacuum analyze');
   });
 
-  it('give every row once, newest first, with the bounded total', async () => {
+  it('return every row once, newest first, with a total bounded at 10,000', async () => {
     const all = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
     const store = keysStore(pools[0]!);
     const seen: string[] = [];
@@ -136,7 +136,7 @@ describe('lists over many thousands of rows', () => {
     [{ status: 'expired' as const }, 52],
     [{ name: 'KEY 39999' }, 1],
     [{ ownerKind: 'team' as const }, 0],
-  ])('keys by %j', async (filter, count) => {
+  ])('filter keys by %j', async (filter, count) => {
     const all = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
     const found = await keysStore(pools[0]!).page({ ...all, ...filter }, { page: 1, pageSize: 50 });
     expect(found.total).toBe(count);
@@ -150,7 +150,7 @@ describe('lists over many thousands of rows', () => {
     [{ email: 'P19999@' }, 1],
     [{ name: 'person 19999' }, 1],
     [{ teamId: 'none' }, 0],
-  ])('users by %j', async (filter, count) => {
+  ])('filter users by %j, newest first', async (filter, count) => {
     const all = { email: undefined, name: undefined, active: undefined, role: undefined, teamId: undefined };
     const found = await stores[0]!.page({ ...all, ...filter }, { page: 1, pageSize: 50 });
     expect(found.total).toBe(count);

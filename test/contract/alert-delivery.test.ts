@@ -35,7 +35,7 @@ let server: MailServer;
 
 beforeAll(async () => {
   for (let index = 0; index < 4; index += 1) pools.push(await openPool(database.url(), 5));
-  // Some mails take a while to be taken.
+  // Some mails are accepted slowly.
   server = await startMailServer({}, () => sleep(Math.random() * 30));
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ const mailer = (port = server.port) =>
     from: 'alerts@example.com',
     smtp: { host: '127.0.0.1', port, starttls: false, credentials: undefined },
   }));
-/** Failures that some dispatcher has told of. */
+/** Failures that any dispatcher has reported. */
 const told: FailedDelivery[] = [];
 const telemetry = { sent: () => undefined, failed: (failure: FailedDelivery) => void told.push(failure) };
 const dispatcher = (pool: DatabasePool) =>
@@ -61,7 +61,7 @@ const dispatcher = (pool: DatabasePool) =>
     telemetry,
   });
 
-/** A user whose alert waits to be sent: nothing remains of an amount of 0. */
+/** A user with a pending alert delivery: nothing remains of an amount of 0. */
 async function aWaitingAlert(): Promise<{ readonly user: Caller; readonly email: string }> {
   const user = await aUser(query);
   await putBudget(budgets(), user, 0n);
@@ -73,15 +73,15 @@ const stateOf = async (user: Caller) => {
     await deliveriesOf(query, user);
   return [delivery_status, failure_reason];
 };
-/** Why a user's mails failed, as it was told by any dispatcher. */
+/** Why a user's mails failed, as reported by any dispatcher. */
 const toldOf = (user: Caller): readonly string[] =>
   told.flatMap(({ owner, reason }) =>
     owner.kind === 'user' && owner.userId === userIdOf(user) ? [reason] : [],
   );
 const mailsTo = (email: string) => server.mails.filter(({ to }) => to.includes(email));
 
-describe('exactly one mail for each recipient of an alert', () => {
-  it('with four dispatchers that race', async () => {
+describe('deliveries of an alert', () => {
+  it('are sent exactly once each, also when four dispatchers race', async () => {
     const waiting: Awaited<ReturnType<typeof aWaitingAlert>>[] = [];
     while (waiting.length < 40) waiting.push(await aWaitingAlert());
     const racing = pools.map(async (pool) => {
@@ -105,7 +105,7 @@ describe('exactly one mail for each recipient of an alert', () => {
     expect(server.mails).toHaveLength(waiting.length);
   });
 
-  it('each of a team gets one, that says owner, window, amount, limit, spent, remaining and where to look', async () => {
+  it('go to each team owner and admin, with owner, window, amount, limit, spend, remaining amount and link', async () => {
     const [team] = await aTeam(query);
     await query(`update teams set name = $2 where team_id = $1`, [
       team.keyOwner.kind === 'team' ? team.keyOwner.teamId : '',
@@ -140,7 +140,7 @@ describe('exactly one mail for each recipient of an alert', () => {
     }
   });
 
-  it('what fails is not tried again', async () => {
+  it('are not retried after a failure', async () => {
     const { user, email } = await aWaitingAlert();
     const deadEnd = dispatchAlerts({ queue: queue(), mailer: mailer(1), whereToLook: () => '', telemetry });
     await deadEnd(25, () => true);
@@ -151,7 +151,7 @@ describe('exactly one mail for each recipient of an alert', () => {
     expect(mailsTo(email)).toEqual([]);
   });
 
-  it('whoever waited longest is first', async () => {
+  it('are claimed oldest first', async () => {
     const order: string[] = [];
     for (const at of ['2028-10-02T00:00:00Z', '2028-10-01T00:00:00Z', '2028-10-03T00:00:00Z']) {
       await clock.standAt(at);
@@ -165,8 +165,8 @@ describe('exactly one mail for each recipient of an alert', () => {
   });
 });
 
-describe('a dispatcher that died in sending', () => {
-  it('is noticed after 5 minutes, and not before: failed, and never a second mail', async () => {
+describe('a dispatcher that died while sending', () => {
+  it('is noticed after more than 5 minutes: the delivery is then failed, and no mail is sent', async () => {
     const { user, email } = await aWaitingAlert();
     await clock.standAt('2028-11-01T00:00:00Z');
     expect(await queue().claim()).toMatchObject({ recipient: email });
@@ -182,7 +182,7 @@ describe('a dispatcher that died in sending', () => {
     await clock.run();
   });
 
-  it('what it says when it was alive after all changes nothing', async () => {
+  it('cannot change the failed delivery if it reports a result later', async () => {
     const { user } = await aWaitingAlert();
     await clock.standAt('2028-11-02T00:00:00Z');
     const claimed = await queue().claim();
@@ -194,7 +194,7 @@ describe('a dispatcher that died in sending', () => {
     await clock.run();
   });
 
-  it('what was sent or has failed is never stuck', async () => {
+  it('is not assumed for a delivery that was sent or has failed', async () => {
     const [sent, failed] = [await aWaitingAlert(), await aWaitingAlert()];
     await clock.standAt('2028-11-03T00:00:00Z');
     for (const mark of [sent, failed]) {
@@ -208,8 +208,8 @@ describe('a dispatcher that died in sending', () => {
   });
 });
 
-describe('a mail that failed is told of once, whatever failed', () => {
-  it('also one that was never to be sent', async () => {
+describe('the report of a failed delivery', () => {
+  it('is made once by several dispatchers, also if no mail is configured', async () => {
     const user = await aUser(query);
     await putBudget(
       budgetsStore(pools[0]!, () => false),
@@ -220,7 +220,7 @@ describe('a mail that failed is told of once, whatever failed', () => {
     expect(toldOf(user)).toEqual(['mail_not_configured']);
   });
 
-  itOnOneServer()('and not while another one is about to tell of it', async () => {
+  itOnOneServer()('is not made while another transaction is about to make it', async () => {
     const user = await aUser(query);
     await putBudget(
       budgetsStore(pools[0]!, () => false),
@@ -239,7 +239,7 @@ describe('a mail that failed is told of once, whatever failed', () => {
     expect(toldOf(user)).toEqual(['mail_not_configured']);
   });
 
-  it('and one that was sent is not', async () => {
+  it('is not made for a delivery that was sent', async () => {
     const { user } = await aWaitingAlert();
     for (const pool of pools) await dispatcher(pool)(25, () => true);
     expect(await stateOf(user)).toEqual(['sent', null]);
@@ -248,7 +248,7 @@ describe('a mail that failed is told of once, whatever failed', () => {
 });
 
 describe('the reason of a failure', () => {
-  it('is kept whatever it holds, up to a bound', async () => {
+  it('is stored with invalid characters replaced, truncated to at most 512 characters', async () => {
     const { user } = await aWaitingAlert();
     const claimed = await queue().claim();
     await queue().failed(claimed?.deliveryId ?? '', `\0 \ud800 ${'x'.repeat(509)}\u{1f98a}`);
@@ -258,7 +258,7 @@ describe('the reason of a failure', () => {
     expect(reason?.length).toBeLessThanOrEqual(512);
   });
 
-  it('is there exactly when a delivery failed: the table holds nothing else', async () => {
+  it('is set if and only if the delivery failed, by constraints; an alert cannot be inserted twice', async () => {
     const { user } = await aWaitingAlert();
     const [delivery] = await deliveriesOf(query, user);
     for (const change of [

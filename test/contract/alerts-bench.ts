@@ -5,7 +5,7 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import type { Query } from './ledger-bench.ts';
 import { anActor } from '../support/admin-actor.ts';
 
-/** An alert as its row has it, money in picodollars. */
+/** A row of `budget_alerts`, with money in picodollars. */
 export interface AlertRow {
   readonly budget_id: string;
   readonly user_id: string | null;
@@ -37,7 +37,7 @@ export const ownerOfCaller = ({ keyOwner }: Caller): Owner =>
 
 const idOf = (owner: Owner): string => (owner.kind === 'user' ? owner.userId : owner.teamId);
 
-/** The alerts of an owner, in the order of their making. */
+/** The alerts of an owner, oldest first. */
 export const alertsOf = (query: Query, caller: Caller): Promise<AlertRow[]> =>
   query<AlertRow>(
     'select * from budget_alerts where $1 in (user_id::text, team_id) order by created_at, spend_after_picousd',
@@ -62,7 +62,7 @@ export const deliveriesOf = (query: Query, caller: Caller): Promise<DeliveryRow[
     [idOf(ownerOfCaller(caller))],
   );
 
-/** A person in a team; tells the address. */
+/** Creates a user who is a member of the team; returns the email address. */
 export async function aMember(
   query: Query,
   team: Caller,
@@ -79,7 +79,7 @@ export async function aMember(
   return email;
 }
 
-/** An admin sets a budget of so many units of 1e-4 USD; tells its id. */
+/** Sets a budget of so many units of 1e-4 USD as an admin; returns its id. */
 export async function putBudget(
   budgets: Budgets,
   caller: Caller,

@@ -28,7 +28,7 @@ const clock = withClock(query);
 const settle = async (...records: Parameters<typeof settleTogether>[1]) =>
   settleTogether(ledgers[0]!, records);
 
-/** What the budget report tells of the owner's current window. */
+/** Blocked answers of the owner's current window, as in the budget report. */
 async function blockedOf({ keyOwner }: Caller) {
   const owners = await budgetsStore(ledgers[0]!.pool, () => false).list();
   const found = owners.find(({ owner }) =>
@@ -39,12 +39,12 @@ async function blockedOf({ keyOwner }: Caller) {
   return found?.currentWindow.blockedAnswers;
 }
 
-/** Settles a record as one whose answer may have been lost before. */
+/** Settles a record again, as if the answer of the database had been lost before. */
 const settleAgain = async (record: ReturnType<typeof aRecord>) =>
   settleAlone(database.url(), record, { again: true });
 
 describe('the blocked answers of an owner’s window', () => {
-  it('are those whose cost a hard budget blocked, with their cost, and nothing else', async () => {
+  it('are those whose cost a hard budget blocked, with the sum of their costs, and no others', async () => {
     const user = await aUser(query, { amount: 1n });
     expect(await blockedOf(user)).toEqual({ count: 0, cost: 0n });
     const first = aRecord(user, unit);
@@ -55,7 +55,7 @@ describe('the blocked answers of an owner’s window', () => {
     expect(await blockedOf(await aUser(query, { amount: 1n }))).toEqual({ count: 0, cost: 0n });
   });
 
-  it('are counted for the team that pays, and without a log row too', async () => {
+  it('are counted for the team that pays, also without a log row', async () => {
     const [team, account] = await aTeam(query, { amount: 0n });
     const unlogged = { charge: aCharge(account, 3n), logged: undefined, release: undefined };
     expect(await settle({ ...unlogged, deferrableTo: undefined }, aRecord(team, 4n))).toEqual([
@@ -65,7 +65,7 @@ describe('the blocked answers of an owner’s window', () => {
     expect(await blockedOf(team)).toEqual({ count: 2, cost: 7n });
   });
 
-  it('are those of the window that holds, whatever became of the budget in it', async () => {
+  it('are those of the current window, also after its budget was changed', async () => {
     const user = await aUser(query, { amount: 0n, cadence: 'daily' });
     for (const at of ['2028-05-30T23:59:59.999Z', '2028-05-31T00:00:00Z', '2028-05-31T23:59:59.999Z']) {
       await clock.standAt(at);
@@ -79,7 +79,7 @@ describe('the blocked answers of an owner’s window', () => {
     await clock.run();
   });
 
-  it('count one that is settled twice once, and one that is not blocked the second time no more', async () => {
+  it('count an answer that is settled twice once, and remove it if the second settlement does not block it', async () => {
     const user = await aUser(query, { amount: 0n });
     const [stays, goes] = [aRecord(user, 2n), aRecord(user, 3n)];
     expect(await settle(stays, goes)).toEqual(['blocked', 'blocked']);
@@ -90,7 +90,7 @@ describe('the blocked answers of an owner’s window', () => {
     expect(await blockedOf(user)).toEqual({ count: 1, cost: 2n });
   });
 
-  it('and its spend are together what all answers cost, for any costs and any batches', async () => {
+  it('add up with the spend of the owner to the cost of all answers, for any costs and batches', async () => {
     const costs = fc.array(fc.bigInt({ min: 0n, max: 3n * unit }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(fc.array(costs, { minLength: 1, maxLength: 4 }), async (batches) => {

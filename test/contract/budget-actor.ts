@@ -23,13 +23,13 @@ import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import { anActor } from '../support/admin-actor.ts';
 
-/** A request that has ended, in a form that goes through a pipe. */
+/** A request that has ended, in a form that can be sent through a pipe. */
 export interface Submission {
   readonly requestLogId: string;
   readonly requestId: string;
   readonly caller: Caller;
   readonly status: 'priced' | 'unpriced' | 'usage_missing';
-  /** In picodollars; of no meaning where there is no price. */
+  /** In picodollars; without meaning if there is no price. */
   readonly cost: string;
 }
 
@@ -40,15 +40,15 @@ export interface Terms {
   readonly hard: boolean;
 }
 
-/** What the configuration says of the budgets of listed owners. */
+/** The budgets of the listed owners in a configuration file. */
 export interface SeededBudgets {
   readonly users: readonly { readonly email: string; readonly terms: Terms | null }[];
   readonly teams: readonly { readonly id: string; readonly terms: Terms | null }[];
 }
 
 /**
- * What became of a submission: a verdict, `refused` before it was settled, or unknown, because the answer was an error
- * (`store_unavailable`) or did not come (`killed`).
+ * The result of a submission: a verdict, `refused` before it was settled, or unknown, because the answer was
+ * an error (`store_unavailable`) or did not arrive (`killed`).
  */
 export type Answer =
   | 'recorded'
@@ -62,9 +62,9 @@ export type Answer =
 /** What one gateway process does with budgets. */
 export interface Actor {
   readonly settle: (submissions: readonly Submission[]) => Promise<readonly Answer[]>;
-  /** Settles late, as out of a journal. */
+  /** Settles late, as when a journal is replayed. */
   readonly settleLate: (submission: Submission, at: string) => Promise<string>;
-  /** Null: removes it. False: it could not, or nobody knows. */
+  /** Null removes the budget. Returns false if it failed, or if the result is unknown. */
   readonly set: (owner: Owner, terms: Terms | null) => Promise<boolean>;
   readonly reseed: (budgets: SeededBudgets) => Promise<boolean>;
 }
@@ -73,11 +73,14 @@ export interface OpenActor extends Actor {
   readonly close: () => Promise<void>;
 }
 
-/** Between admission and settlement. */
+/** Time between admission and settlement. */
 const upstreamMs = 15;
 
 interface ActorOptions {
-  /** Of its journal. Without one what the database cannot take is lost, and nobody is asked before. */
+  /**
+   * Folder of the journal. Without one, records that the database cannot take are lost, and requests are not
+   * admitted first.
+   */
   readonly folder?: string;
   readonly distribution?: Distribution;
 }
@@ -233,7 +236,7 @@ const costOf = ({ status, cost }: Submission): UsageCost => {
   return { pricingStatus: status, usage, price: { input, output: 0n, source: 'test' }, cost: input };
 };
 
-/** A ledger row to be, and a log row of the same ids. */
+/** The settlement of a submission: a ledger row, and a log row with the same ids. */
 export function recordOf(submission: Submission): SettlementRecord {
   const { requestLogId, requestId, caller } = submission;
   return {

@@ -55,7 +55,7 @@ afterAll(async () => {
 const usageMissing: UsageCost = { pricingStatus: 'usage_missing' };
 
 describe('an alert', () => {
-  it('is made when 20 % of the budget remain, and not when one picodollar more does', async () => {
+  it('is raised when 20 % of the budget remain, and not when one picodollar more remains', async () => {
     const user = await aUser(query);
     const budgetId = await putBudget(budgets, user, 10n);
     await settle(aRecord(user, 8n * unit - 1n));
@@ -78,7 +78,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('is made by the one row that crosses the threshold, of a batch too', async () => {
+  it('is raised by the one row that crosses the threshold, also within a batch', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
     await settle(
@@ -90,7 +90,7 @@ describe('an alert', () => {
     expect(await spendsOf(query, user)).toEqual([[7n * unit, 8n * unit]]);
   });
 
-  it('is checked with the largest amount there is, to the picodollar', async () => {
+  it('is checked to the picodollar, also with the largest possible amount', async () => {
     const amount = 9_007_199_254_740_991n;
     const [user, other] = [await aUser(query), await aUser(query)];
     const threshold = (amount * unit * 8n) / 10n;
@@ -100,7 +100,7 @@ describe('an alert', () => {
     expect(await spendsOf(query, other)).toEqual([[0n, threshold]]);
   });
 
-  it('is never made by what is unpriced, brings no usage, is a duplicate or is blocked', async () => {
+  it('is never raised by a row that is unpriced, has no usage, is a duplicate or is blocked', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n, { hardLimit: true });
     const requestId = randomUUID();
@@ -118,7 +118,7 @@ describe('an alert', () => {
     expect(await spendsOf(query, user)).toEqual([[unit, 8n * unit]]);
   });
 
-  it('is made once for a budget, a threshold and a window, however many replicas add to it at once', async () => {
+  it('is raised once per budget, threshold and window, however many replicas settle at once', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 100n);
     const settling = Array.from({ length: 100 }, async (_, index) =>
@@ -130,7 +130,7 @@ describe('an alert', () => {
     expect(await alertsOf(query, user)).toHaveLength(1);
   });
 
-  it('is made again in a new window', async () => {
+  it('is raised again in a new window', async () => {
     const user = await aUser(query);
     await clock.standAt('2028-05-31T23:59:59.999Z');
     await putBudget(budgets, user, 10n);
@@ -151,7 +151,7 @@ describe('an alert', () => {
     await clock.run();
   });
 
-  it('is made for a soft budget that is overspent: less than nothing remains', async () => {
+  it('is raised for an overspent soft budget, with a negative remaining amount', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 1n);
     await settle(aRecord(user, 5n * unit));
@@ -162,7 +162,7 @@ describe('an alert', () => {
     expect(remaining(alert!)).toBe(-4n * unit);
   });
 
-  it('belongs to the team, whoever of it spends', async () => {
+  it('belongs to the team, whether its own key or a service account spends', async () => {
     const [team, serviceAccount] = await aTeam(query);
     await putBudget(budgets, team, 10n);
     await settle(aRecord(team, 4n * unit), aRecord(serviceAccount, 4n * unit));
@@ -171,7 +171,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('is in the transaction of the ledger row: what is rolled back leaves neither', async () => {
+  it('is written in the transaction of the ledger row: a rollback leaves neither', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
     const record = aRecord(user, 9n * unit);
@@ -188,7 +188,7 @@ describe('an alert', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 0n, days: 0n });
   });
 
-  it('of a record that came late is that of the window in which it was spent', async () => {
+  it('of a record that is settled late belongs to the window in which the record was spent', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
     await settleAlone(database.url(), aRecord(user, 9n * unit), { at: '2028-07-01T12:00:00Z' });
@@ -196,8 +196,8 @@ describe('an alert', () => {
   });
 });
 
-describe('an alert check runs when a budget is set', () => {
-  it('an alert is made if spend is already at or below the threshold', async () => {
+describe('the alert check when a budget is set', () => {
+  it('raises an alert if spend has already reached the threshold', async () => {
     const user = await aUser(query);
     await settle(aRecord(user, 8n * unit - 1n));
     await putBudget(budgets, user, 10n);
@@ -213,7 +213,7 @@ describe('an alert check runs when a budget is set', () => {
     });
   });
 
-  it('what a settlement spends that is under way is waited for', async () => {
+  it('waits for a settlement in progress, and counts its spend', async () => {
     const user = await aUser(query);
     const first = await openSettlement(database.url(), aRecord(user, 8n * unit));
     const set = putBudget(budgets, user, 10n);
@@ -223,7 +223,7 @@ describe('an alert check runs when a budget is set', () => {
     expect(await spendsOf(query, user)).toEqual([[8n * unit, 8n * unit]]);
   });
 
-  it('a changed budget has an alert of its own, the same budget set again has not', async () => {
+  it('raises another alert for a changed budget, and none if the same budget is set again', async () => {
     const user = await aUser(query);
     await settle(aRecord(user, 9n * unit));
     const first = await putBudget(budgets, user, 10n);
@@ -237,7 +237,7 @@ describe('an alert check runs when a budget is set', () => {
     expect((await alertsOf(query, user)).map((row) => row.budget_id)).not.toContain(third);
   });
 
-  it('also when the same budget is set again that nobody has checked yet', async () => {
+  it('raises an alert if the same budget is set again and was never checked', async () => {
     const user = await aUser(query);
     await settle(aRecord(user, 9n * unit));
     await setUserBudget(query, userIdOf(user), { amount: 10n, cadence: 'daily', hard: false });
@@ -246,7 +246,7 @@ describe('an alert check runs when a budget is set', () => {
     expect(await alertsOf(query, user)).toHaveLength(1);
   });
 
-  it('an amount of 0 is at its threshold from the start, and in each new window from its first priced row', async () => {
+  it('raises an alert for an amount of 0 at once, and in each new window at its first priced row', async () => {
     const user = await aUser(query);
     await clock.standAt('2028-08-01T12:00:00Z');
     await putBudget(budgets, user, 0n);
@@ -262,7 +262,7 @@ describe('an alert check runs when a budget is set', () => {
     await clock.run();
   });
 
-  it('a budget that goes has no alert', async () => {
+  it('raises no alert for a removed budget', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
     expect(await budgets.remove(ownerOfCaller(user), anActor)).toEqual({ deactivated: true });
@@ -270,7 +270,7 @@ describe('an alert check runs when a budget is set', () => {
     expect(await alertsOf(query, user)).toEqual([]);
   });
 
-  it('by the file too', async () => {
+  it('also runs when the configuration file sets budgets', async () => {
     const email = `${randomUUID()}@example.com`;
     const teamId = `seeded-${randomUUID()}`;
     const terms = (amount10000: bigint): BudgetTerms => ({
@@ -324,7 +324,7 @@ describe('an alert check runs when a budget is set', () => {
   });
 });
 
-describe('alerts are exactly those of the rule', () => {
+describe('alerts', () => {
   const moment = fc.record({
     costs: fc.array(fc.bigInt(0n, 400_000_000n), { minLength: 1, maxLength: 5 }),
     setBudget: fc.option(fc.record({ amount: fc.bigInt(0n, 12n), hardLimit: fc.boolean() }), {
@@ -334,7 +334,7 @@ describe('alerts are exactly those of the rule', () => {
     daysLater: fc.nat({ max: 1 }),
   });
 
-  it('for any budgets, costs, batches and days', async () => {
+  it('follow the rule exactly, for any budgets, costs, batches and days', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(moment, { minLength: 1, maxLength: 8 }), async (moments) => {
         const user = await aUser(query);
@@ -381,7 +381,7 @@ describe('alerts are exactly those of the rule', () => {
   });
 });
 
-describe('who is told', () => {
+describe('recipients of an alert', () => {
   const teamIdOf = ({ keyOwner }: Caller): string => (keyOwner.kind === 'team' ? keyOwner.teamId : '');
   const settleWithMail = async (...records: Parameters<typeof settleTogether>[1]) =>
     settleTogether(ledgerWithMail, records);
@@ -390,7 +390,7 @@ describe('who is told', () => {
   const deactivate = async (email: string) =>
     query('update users set active = false where email = $1', [email]);
 
-  it('a user budget notifies the user, and nobody of the teams', async () => {
+  it("of a user's budget are the user, and nobody from the teams", async () => {
     const user = await aUser(query);
     const [team] = await aTeam(query);
     await aMember(query, team, 'owner');
@@ -412,7 +412,7 @@ describe('who is told', () => {
     ]);
   });
 
-  it('a team budget notifies active team owners or admins, each address once', async () => {
+  it("of a team's budget are its active owners and admins, each address once", async () => {
     const [team, serviceAccount] = await aTeam(query);
     const [elsewhere] = await aTeam(query);
     const told = [
@@ -424,7 +424,7 @@ describe('who is told', () => {
     await aMember(query, team, 'owner', false);
     await aMember(query, team, 'admin', false);
     await aMember(query, elsewhere, 'owner');
-    // The same person in another team too.
+    // The same user is an owner of another team, too.
     await query(
       `insert into team_memberships (team_id, user_id, role)
        select $1, user_id, 'owner' from users where email = $2`,
@@ -440,7 +440,7 @@ describe('who is told', () => {
     );
     expect(owner?.alertRecipients).toEqual(told.toSorted());
   });
-  it('a deactivated user is told nothing: the delivery is born failed, with no_recipient', async () => {
+  it('do not include a deactivated user: the delivery is created as failed with `no_recipient`', async () => {
     const user = await aUser(query);
     await putBudget(budgetsWithMail, user, 1n);
     await deactivate(await emailOf(userIdOf(user)));
@@ -450,7 +450,7 @@ describe('who is told', () => {
     ]);
   });
 
-  it('a team without owners and admins: born failed, with no_recipient, with mail or without', async () => {
+  it('of a team without owners and admins are none: a delivery is created as failed with `no_recipient`', async () => {
     for (const store of [budgets, budgetsWithMail]) {
       const [team] = await aTeam(query);
       await aMember(query, team, 'member');
@@ -461,7 +461,7 @@ describe('who is told', () => {
     }
   });
 
-  it('without a mail set-up: born failed, with mail_not_configured', async () => {
+  it('get no mail without a configuration: the delivery is created as failed with `mail_not_configured`', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 1n);
     await settle(aRecord(user, unit));

@@ -11,10 +11,10 @@ export type Sql = <Row extends object = Record<string, unknown>>(
   values?: unknown[],
 ) => Promise<Row[]>;
 
-/** Connections of its own to a database, for whoever looks at it. */
+/** Opens separate connections to a database, for inspection. */
 export function openSql(url: string): { readonly query: Sql; readonly end: () => Promise<void> } {
   const pool = new Pool({ connectionString: url, max: 4 });
-  // The server may be stopped beneath it.
+  // The server may be stopped while connections are open.
   pool.on('error', () => undefined);
   return {
     query: async <Row extends object>(text: string, values: unknown[] = []) =>
@@ -26,7 +26,7 @@ export function openSql(url: string): { readonly query: Sql; readonly end: () =>
 /** One unit of `amount_10000`, in picodollars. */
 const unit = 100_000_000n;
 
-/** What is noted, by a trigger of each table. */
+/** Functions of the triggers that record what is written to each table. */
 const notes = `
   create function note_row() returns trigger language plpgsql as $$ begin
     perform note(new.ownership_scope_key, 'row', json_build_object(
@@ -54,7 +54,7 @@ const notes = `
     return null;
   end $$`;
 
-/** Which function notes what comes into a table, and at which of its changes. */
+/** Which function records the changes of a table, and on which operations. */
 const noted = {
   usage_cost_events: ['note_row', 'insert'],
   request_logs: ['note_log', 'insert'],
@@ -75,7 +75,7 @@ const note = (into: string): string => `
     ${into}
   end $$`;
 
-/** The shard of the scope, where it is on this node. */
+/** Writes to the scope's shard if it is on this node. */
 const noteOnNode = note(`
     declare
       shard text := 'test_history_' || get_shard_id_for_distribution_column('test_history', scope);
@@ -89,7 +89,7 @@ const noteOnNode = note(`
 const trigger = (on: string, [notes, changes]: readonly [string, string]): string =>
   `create trigger note after ${changes} on ${on} for each row execute function ${notes}()`;
 
-/** Of each table, what of it is on this node. */
+/** Triggers on the shards of each table that are on this node. */
 const triggersOnNode = Object.entries(noted).map(
   ([name, each]) => `do $do$
     declare
@@ -107,9 +107,10 @@ const clock = (kind: string): string => `
     as 'select clock_timestamp() + (select shift from test_clock)'`;
 
 /**
- * Makes a database keep its own history, and lets its clock be moved: `gateway_now` runs ahead of the real one by what
- * `test_clock` says. Everything that is committed under a scope's lock is numbered in the order of the commits, as the
- * number is drawn while the lock is held. On a cluster (`nodes`) each node notes what it has of a scope.
+ * Makes a database record its own history, and lets its clock be moved: `gateway_now` is ahead of the real
+ * time by the `shift` in `test_clock`. Everything that is committed under a scope's lock is numbered in the
+ * order of the commits, because the number is drawn while the lock is held. On a cluster (`nodes`) each node
+ * records what it holds of a scope.
  */
 export async function keepHistory(query: Sql, nodes: readonly string[] = []): Promise<void> {
   await query('create table test_clock (shift interval not null)');
@@ -131,14 +132,14 @@ export async function keepHistory(query: Sql, nodes: readonly string[] = []): Pr
   for (const url of nodes) await runAll(url, [alone, noteOnNode, notes, ...triggersOnNode]);
 }
 
-/** A submission, and what its sender was told; several answers when it was sent again. */
+/** A submission, and the answer that its sender received; several answers if it was sent again. */
 export interface Told {
   readonly submission: Submission;
   readonly scope: string;
   answer: Answer | 'late';
 }
 
-/** What an audit has seen. */
+/** What an audit has counted. */
 export interface Figures {
   rows: number;
   blocked: number;
@@ -184,7 +185,7 @@ type Noted = { readonly number: string; readonly scope: string } & (
     }
 );
 
-/** The pipeline of one scope, told again by the rules of the specification. */
+/** Replays the history of one scope by the rules of the specification. */
 class Scope {
   private readonly days = new Map<number, bigint>();
   private readonly due = new Map<string, string>();
@@ -203,9 +204,10 @@ class Scope {
     else this.alert(noted);
   }
 
-  /** One alert for each budget, threshold and window that came to it, and no other. */
+  /** Checks for one alert per budget, threshold and window that reached it, and for no other. */
   end(): void {
-    // A budget of nothing is at its threshold whenever it is looked at, which is noted nowhere: so before its first cost.
+    // A budget of 0 is at its threshold at any check, and checks are not recorded: so its alert may precede
+    // its first cost.
     for (const [key, amounts] of this.due)
       if (!(amounts.endsWith(' of 0') && this.raised.get(key) === '0 to 0 of 0'))
         assert.equal(this.raised.get(key), amounts, `the alert of ${key} is wrong, or is not there`);
@@ -278,7 +280,10 @@ class Scope {
   }
 }
 
-/** Tells the pipeline of these scopes again, and compares what senders were told with the rows. Throws what is wrong. */
+/**
+ * Replays the history of these scopes, and compares the answers of senders with the rows. Throws at any
+ * difference.
+ */
 export async function audit(query: Sql, scopes: readonly string[], told: readonly Told[]): Promise<Figures> {
   const figures: Figures = { rows: 0, blocked: 0, budgets: 0, alerts: 0, full: 0 };
   const noted = await query<Noted>('select * from test_history where scope = any ($1) order by number', [
@@ -360,7 +365,7 @@ function fateOf(row: LedgerRow | undefined, log: LogRow | undefined): Fate {
   return log.accounting?.blocked_cost_usd !== undefined && log.status_code === 429 ? 'blocked' : 'half';
 }
 
-/** What may have become of a submission whose sender was told this. */
+/** The possible states of a submission whose sender received this answer. */
 const fates: Readonly<Record<Told['answer'], readonly Fate[]>> = {
   recorded: ['recorded'],
   duplicate: ['duplicate'],
@@ -373,8 +378,8 @@ const fates: Readonly<Record<Told['answer'], readonly Fate[]>> = {
 };
 
 /**
- * What is not the sum of its rows, over the whole database, and what is there more often than it may be. `offset 0`: the
- * sides of a join are each read by themselves, as a cluster wants them.
+ * Queries for totals that differ from the sum of their rows, over the whole database, and for rows that exist
+ * more often than allowed. `offset 0`: the sides of a join are read separately, as a cluster requires.
  */
 const sums: Readonly<Record<string, string>> = {
   'day totals': `

@@ -17,17 +17,17 @@ import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
 const script = path.join(import.meta.dirname, 'budget-worker.ts');
 const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 
-/** Requests that one process has under way at the same time. */
+/** Requests that each process has in flight at the same time. */
 const clientsOfEach = 5;
 
 type Without<A, K extends PropertyKey> = A extends unknown ? Omit<A, K> : never;
 
-/** A child process that does what budgets want of a gateway; it can be killed at any moment. */
+/** A child process that does the budget work of a gateway; it can be killed at any moment. */
 interface Worker extends Actor {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;
   readonly kill: () => Promise<void>;
-  /** Lets it come to its end by itself. */
+  /** Lets it end by itself. */
   readonly stop: () => Promise<void>;
 }
 
@@ -70,7 +70,7 @@ function startWorker(url: string, folder: string, onCrash: (why: string) => void
       resolve();
     }),
   );
-  /** Undefined: it died before it answered. */
+  /** Resolves to undefined if the process died before it answered. */
   const tell = async (order: Without<Order, 'id'>): Promise<unknown> => {
     if (over) return undefined;
     const id = (serial += 1);
@@ -102,7 +102,7 @@ function startWorker(url: string, folder: string, onCrash: (why: string) => void
   };
 }
 
-/** A PostgreSQL that is stopped and started, behind an address that stays. */
+/** A PostgreSQL that is stopped and started behind an address that stays the same. */
 async function aServer(folder: string) {
   const dataDir = path.join(folder, 'server');
   const start = () => startEmbeddedPostgres({ dataDir, testing: true });
@@ -115,14 +115,14 @@ async function aServer(folder: string) {
   await migrate(server.url, migrations);
   return {
     url: proxy.to(server.url),
-    /** Every connection is lost, and the server stays. */
+    /** Cuts every connection; the server keeps running. */
     cut: () => proxy.cut(),
     restart: async (awayMs: number) => {
       await server.stop();
       await sleep(awayMs);
       await again();
     },
-    /** It ends at once, and recovers from its log. */
+    /** The server stops at once, without a shutdown, and recovers from its log. */
     crash: async (awayMs: number) => {
       const found = await findPostmaster(path.join(dataDir, 'cluster'));
       assert.ok(found !== undefined, 'there is no server');
@@ -176,7 +176,7 @@ export interface ChaosOptions {
   readonly folder: string;
   readonly seed: number;
   readonly workers: number;
-  /** Each with owners of its own. */
+  /** Number of cycles, each with new owners. */
   readonly cycles: number;
   readonly cycleSeconds: number;
   readonly onCycle?: (total: ChaosFigures) => void;
@@ -188,12 +188,12 @@ export interface ChaosFigures extends Figures {
   readonly answers: Record<string, number>;
 }
 
-/** Numbers without an end that follow from a seed. */
+/** An endless sequence of values that is determined by the seed. */
 function* endless<A>(arbitrary: fc.Arbitrary<A>, seed: number): Generator<A, never> {
   for (let chunk = 0; ; chunk += 1) yield* fc.sample(arbitrary, { seed: seed + chunk * 7919, numRuns: 200 });
 }
 
-/** Asked again until the server is back. */
+/** Retries until the server is back. */
 const steadily =
   (query: Sql): Sql =>
   async (text, values) => {
@@ -208,8 +208,8 @@ const steadily =
   };
 
 /**
- * Processes that settle, and change budgets, while they are killed, paused and cut off, while PostgreSQL is restarted
- * and the clock of money runs over the ends of windows. Throws at the first thing that is not as it should be.
+ * Processes settle, and change budgets, while they are killed, paused and disconnected, PostgreSQL is
+ * restarted, and the ledger's clock passes the ends of windows. Throws at the first fault.
  */
 export async function budgetChaos(options: ChaosOptions): Promise<ChaosFigures> {
   const { folder, seed, workers: count, cycles, cycleSeconds } = options;
@@ -223,7 +223,7 @@ export async function budgetChaos(options: ChaosOptions): Promise<ChaosFigures> 
   const start = (): Worker => startWorker(server.url, journals, (why) => crashes.push(why));
   const workers = Array.from({ length: count }, start);
   await Promise.all(workers.map(({ ready }) => ready));
-  // Whoever is told to do something is the process that has the place now.
+  // An actor stands for a place: it passes work to the process that holds the place now.
   const actors = workers.map((_, place): Actor => {
     const now = () => workers[place]!;
     return {
@@ -271,7 +271,7 @@ export async function budgetChaos(options: ChaosOptions): Promise<ChaosFigures> 
       for (const action of endless(anAction, seed + cycle * 104_729 + number * 1_000_003)) {
         if (over) return;
         await perform(world, { ...action, actor: number % count });
-        // What is refused at once would be asked for again at once.
+        // A rejected request would otherwise be repeated without a pause.
         await sleep(3);
       }
     };
@@ -303,7 +303,7 @@ export async function budgetChaos(options: ChaosOptions): Promise<ChaosFigures> 
   return total;
 }
 
-/** Statements of processes that were killed are over, and what was in a journal is settled. */
+/** Waits until no statement of a killed process is running, and the journals are settled. */
 async function quiet(query: Sql, journals: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const [row] = await query<{ busy: string }>(

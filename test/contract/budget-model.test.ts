@@ -9,13 +9,13 @@ import { type OpenActor, openActor } from './budget-actor.ts';
 import { audit, auditSums, type Figures, keepHistory, openSql } from './budget-audit.ts';
 import { aJump, anAction, aWorld, checkReseed, jumpAhead, maybeTerms, perform } from './budget-model.ts';
 
-/** A round: everything in it happens at the same time, the jump of the clock too. */
+/** A round: everything in it happens at the same time, including the jump of the clock. */
 const aRound = fc.record({
   jump: fc.oneof({ weight: 2, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: aJump }),
   actions: fc.array(anAction, { minLength: 1, maxLength: 10 }),
 });
 
-describe('budgets over four processes, whatever is done with them at the same time', () => {
+describe('budgets over four processes, with concurrent settlements and changes', () => {
   const database = withDatabase();
   const actors: OpenActor[] = [];
   let sql: ReturnType<typeof openSql>;
@@ -30,7 +30,7 @@ describe('budgets over four processes, whatever is done with them at the same ti
     await sql.end();
   });
 
-  it('no row takes the spend of its window over the hard budget in force, and totals, rollups and alerts are exact', async () => {
+  it("no row takes a window's spend over the hard budget in force; totals, rollups and alerts are exact", async () => {
     const seen: Figures = { rows: 0, blocked: 0, budgets: 0, alerts: 0, full: 0 };
     const missing = (): boolean => Object.values(seen).some((count) => count === 0);
     const law = () =>
@@ -55,15 +55,15 @@ describe('budgets over four processes, whatever is done with them at the same ti
         },
       );
     await fc.assert(law(), { numRuns: 20, endOnFailure: true });
-    // Until what was looked for has come about.
+    // Repeats until each kind of event has occurred.
     for (let more = 0; missing() && more < 5; more += 1)
       await fc.assert(law(), { numRuns: 10, endOnFailure: true });
     expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
   }, 120_000);
 });
 
-describe('budgets over four processes that are killed, while PostgreSQL is restarted and the clock runs over window ends', () => {
-  it('no acknowledged row is lost, and no row takes the spend of its window over the hard budget in force', async () => {
+describe('budgets over four processes that are killed, while PostgreSQL restarts and the clock passes window ends', () => {
+  it("no acknowledged row is lost, and no row takes a window's spend over the hard budget in force", async () => {
     const seed = tortureSeed();
     const folder = await makeTestFolder('budgets');
     try {

@@ -8,7 +8,7 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import type { Actor, SeededBudgets, Submission, Terms } from './budget-actor.ts';
 import type { Sql, Told } from './budget-audit.ts';
 
-/** Somebody with a budget, and the callers whose spend is theirs. */
+/** An owner of a budget, and the callers whose spend is counted under it. */
 export interface Owner {
   readonly ref: BudgetOwner;
   readonly scope: string;
@@ -22,7 +22,7 @@ export interface World {
   readonly owners: readonly Owner[];
   readonly actors: readonly Actor[];
   readonly told: Told[];
-  /** Chosen request ids begin with it. */
+  /** Prefix of chosen request ids. */
   readonly name: string;
 }
 
@@ -44,7 +44,7 @@ async function aUser(query: Sql): Promise<Owner> {
   };
 }
 
-/** A team with a key of its own, and two service accounts. */
+/** A team with a key of its own and two service accounts. */
 async function aTeam(query: Sql): Promise<Owner> {
   const teamId = `t-${randomUUID()}`;
   await query('insert into teams (team_id, name) values ($1, $1)', [teamId]);
@@ -75,7 +75,7 @@ export async function aWorld(
   return { query, owners, actors, told: [], name: randomUUID().slice(0, 8) };
 }
 
-/** Exactly so many units, a picodollar less or more, or anything. */
+/** A whole number of units, one picodollar less or more, or any cost. */
 const aCost = fc.oneof(
   fc
     .tuple(fc.bigInt({ min: 0n, max: 6n }), fc.constantFrom(-1n, 0n, 0n, 1n))
@@ -90,7 +90,7 @@ const anItem = fc.record({
     { weight: 1, arbitrary: fc.constantFrom('unpriced' as const, 'usage_missing' as const) },
   ),
   cost: aCost,
-  /** One of few chosen request ids, or one of its own. */
+  /** One of few chosen request ids, or a unique one. */
   chosen: fc.oneof(
     { weight: 5, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.nat({ max: 3 }) },
@@ -110,7 +110,7 @@ export const maybeTerms = fc.oneof(
 
 const by = { actor: fc.nat(), owner: fc.nat(), afterMs: fc.oneof(fc.constant(0), fc.nat({ max: 6 })) };
 
-/** What a process may be asked to do. */
+/** What a process may be told to do. */
 export const anAction = fc.oneof(
   {
     weight: 12,
@@ -149,12 +149,12 @@ const pick = <A>(list: readonly A[], number: number): A => {
 };
 
 function submissionOf({ name }: World, owner: Owner, { caller, status, cost, chosen }: Item): Submission {
-  // A backslash and other scripts: ids are compared as digests of their bytes.
+  // A backslash and non-ASCII letters: ids are compared as digests of their bytes.
   const requestId = chosen === undefined ? randomUUID() : `${name}-${owner.scope}-\\x${chosen}é`;
   return { requestLogId: randomUUID(), requestId, caller: pick(owner.callers, caller), status, cost };
 }
 
-/** Budgets of all owners as a file would have them. */
+/** Budgets of all owners, as in a configuration file. */
 const seeded = ({ owners }: World, terms: readonly (Terms | null)[]): SeededBudgets => ({
   users: owners.flatMap(({ ref, email }, index) =>
     ref.kind === 'user' ? [{ email, terms: terms[index % terms.length] ?? null }] : [],
@@ -164,7 +164,7 @@ const seeded = ({ owners }: World, terms: readonly (Terms | null)[]): SeededBudg
   ),
 });
 
-/** Does it, and notes what was told. */
+/** Performs the action, and records the answer. */
 export async function perform(world: World, action: Action): Promise<void> {
   const { owners, actors, told, query } = world;
   const owner = pick(owners, action.owner);
@@ -195,7 +195,7 @@ export async function perform(world: World, action: Action): Promise<void> {
   }
 }
 
-/** The clock of money goes forward: by hours, or to so many milliseconds before the end of a window. */
+/** The ledger's clock moves forward: by hours, or to so many milliseconds before the end of a window. */
 export const aJump = fc.oneof(
   fc.record({ hours: fc.nat({ max: 200 }) }),
   fc.record({ endOf: fc.constantFrom(...cadences), beforeMs: fc.integer({ min: 0, max: 40 }) }),
@@ -212,7 +212,10 @@ export async function jumpAhead(query: Sql, jump: Jump): Promise<void> {
   await query('update test_clock set shift = shift + $1::interval', [ahead?.by]);
 }
 
-/** An active budget matches the block of its owner; one whose block went from the file is deactivated. */
+/**
+ * After a reload, an active budget matches its owner's block; one whose block was removed from the file is
+ * inactive.
+ */
 export async function checkReseed(world: World, terms: readonly (Terms | null)[]): Promise<void> {
   const [actor] = world.actors;
   assert.ok(await actor?.reseed(seeded(world, terms)), 'the file could not be reconciled');

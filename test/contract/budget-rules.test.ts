@@ -32,7 +32,7 @@ const clock = withClock(query);
 
 const cadences = ['daily', 'weekly', 'monthly'] as const;
 
-/** Instants near the seams of the calendar, and any other of four centuries, to the microsecond. */
+/** Instants near calendar boundaries, and any others of four centuries. */
 const anInstant = fc
   .tuple(
     fc.oneof(
@@ -53,8 +53,8 @@ const anInstant = fc
   )
   .map(([date, offsetMs]) => new Date(date.getTime() + offsetMs));
 
-describe('what counts toward spend, and when an alert is due', () => {
-  it('is said by one function for each pricing status, as the domain says it', async () => {
+describe('the rules of the database for counted spend and alerts', () => {
+  it('count the same pricing statuses toward spend as the domain', async () => {
     for (const [status, counts] of Object.entries(countsTowardSpend))
       expect([status, await query('select counts_toward_spend($1) as counts', [status])]).toEqual([
         status,
@@ -62,13 +62,13 @@ describe('what counts toward spend, and when an alert is due', () => {
       ]);
   });
 
-  it('is the threshold of the domain, in the rule and on every alert', async () => {
+  it('use the alert threshold of the domain', async () => {
     expect(await query('select budget_alert_threshold_bps() as bps')).toEqual([{ bps: alertThresholdBps }]);
   });
 
-  it('is due by the rule of the domain, for any amount and any spend', async () => {
+  it('make an alert due exactly when the domain does, for any amount and any spend', async () => {
     const amount = fc.oneof(fc.bigInt({ min: 0n, max: maxAmount10000 }), fc.bigInt({ min: 0n, max: 20n }));
-    /** In picodollars from where four fifths of the amount are spent. */
+    /** In picodollars from the point where four fifths of the amount are spent. */
     const distance = fc.oneof(
       fc.bigInt({ min: -3n, max: 3n }),
       fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }),
@@ -112,7 +112,7 @@ describe('the windows of the database', () => {
     );
   });
 
-  it('stay those of the domain whatever time zone a session is in', async () => {
+  it('are those of the domain in any session time zone', async () => {
     await query(`set timezone = 'America/New_York'`);
     for (const at of ['2028-03-01T00:00:00Z', '2028-02-29T23:59:59.999999Z', '2028-03-12T07:30:00Z'])
       for (const cadence of cadences) {
@@ -144,7 +144,7 @@ describe('the windows of the database, on every day of four centuries', () => {
     ).toEqual([]);
   });
 
-  it('last a day, seven days, or the days of that month, of leap years too', async () => {
+  it('last one day, seven days, or the days of that month, including leap years', async () => {
     expect(
       await wrong(`until - from_ = make_interval(days => case c when 'daily' then 1 when 'weekly' then 7
         else case extract(month from d)::integer when 4 then 30 when 6 then 30 when 9 then 30 when 11 then 30
@@ -154,7 +154,7 @@ describe('the windows of the database, on every day of four centuries', () => {
     ).toEqual([]);
   });
 
-  it('tile time: each instant is in one, half-open, to the microsecond', async () => {
+  it('cover time without gaps or overlaps: each instant is in one half-open window, to the microsecond', async () => {
     const last = `interval '1 day' - interval '1 microsecond'`;
     expect(
       await wrong(`from_ <= at and at < until
@@ -165,7 +165,7 @@ describe('the windows of the database, on every day of four centuries', () => {
     ).toEqual([]);
   });
 
-  it('are whole days, so that their spend is the sum of the totals of their days', async () => {
+  it('are whole days, so that their spend is the sum of the daily totals', async () => {
     const scope = 'user:windows';
     await query(
       `insert into usage_daily_totals
@@ -185,7 +185,7 @@ describe('the windows of the database, on every day of four centuries', () => {
     await query('delete from usage_daily_totals where ownership_scope_key = $1', [scope]);
   });
 
-  it('and the buckets of reports are halves of UTC days', async () => {
+  it('have report buckets that are halves of UTC days', async () => {
     expect(
       await query(`select d::text, h from (${days}) days
         cross join unnest(array['0', '11:59:59.999999', '12:00:00', '23:59:59.999999']::interval[]) h
@@ -195,7 +195,7 @@ describe('the windows of the database, on every day of four centuries', () => {
   });
 });
 
-/** What the domain says of a sequence of costs: `charge()` folded over each window. */
+/** The domain's verdicts for a sequence of costs: `charge()` folded over each window. */
 class Model {
   private readonly spent = new Map<number, bigint>();
   private readonly budget: Budget;
@@ -225,7 +225,7 @@ class Model {
   }
 }
 
-/** Costs that meet an amount of a few units exactly, one picodollar before and after it, or anywhere. */
+/** Costs that reach an amount of a few units exactly, or one picodollar before or after it, or any. */
 const aCost: fc.Arbitrary<UsageCost> = fc.oneof(
   { weight: 8, arbitrary: fc.bigInt({ min: 0n, max: 6n * unit }).map(pricedAt) },
   {
@@ -243,7 +243,10 @@ const aBudget = fc.record({
   hard: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
 });
 
-/** Batches that leave at once, each some hours after the one before it: over many seams of days, weeks and months. */
+/**
+ * Batches that are sent at once, each some hours after the one before it: across many ends of days, weeks and
+ * months.
+ */
 const aHistory = fc.array(
   fc.record({
     hoursLater: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 200 })),

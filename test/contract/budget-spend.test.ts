@@ -62,7 +62,7 @@ describe('the spend of an owner by day', () => {
     expect((await budgets().spendByDay(ownerOf(user), 92))?.days).toHaveLength(92);
   });
 
-  it('is the team’s for all of its keys, and nobody’s where there is no such owner', async () => {
+  it('covers all keys of a team, and is undefined for an unknown owner', async () => {
     const [team, account] = await aTeam(query);
     await clock.standAt('2026-03-10T12:00:00Z');
     await settle(aRecord(team, 3n), aRecord(account, 4n));
@@ -75,7 +75,7 @@ describe('the spend of an owner by day', () => {
   });
 });
 
-/** Settles answers of these costs, an hour after each other from the first one's time. */
+/** Settles answers of these costs, one per hour from the given time on. */
 async function settleFrom(user: Caller, first: Date, costs: readonly bigint[]): Promise<readonly Date[]> {
   const times = costs.map((_, index) => new Date(first.getTime() + index * 3_600_000));
   for (const [index, cost] of costs.entries()) {
@@ -92,7 +92,7 @@ async function ran(user: Caller, cadence: Cadence, amount10000: bigint): Promise
 }
 
 describe('a dry run of a budget', () => {
-  it('tells of the last window that is over and of the present one what the amount would have blocked', async () => {
+  it('reports, for the last complete window and the present one, what the amount would have blocked', async () => {
     const user = await aUser(query);
     await settleFrom(user, new Date('2026-03-09T20:00:00Z'), [6n * unit, 5n * unit, 4n * unit, unit]);
     const [, second] = await settleFrom(user, new Date('2026-03-10T05:00:00Z'), [9n * unit, 2n * unit]);
@@ -124,7 +124,7 @@ describe('a dry run of a budget', () => {
     });
   });
 
-  it('counts what the budget itself blocked, and leaves out what costs nothing that counts', async () => {
+  it('counts what the budget itself blocked, and ignores rows without a counted cost', async () => {
     const user = await aUser(query, { amount: 5n, cadence: 'daily' });
     await clock.standAt('2026-04-10T12:00:00Z');
     expect(await settle(aRecord(user, 4n * unit))).toEqual(['recorded']);
@@ -136,7 +136,7 @@ describe('a dry run of a budget', () => {
     expect(await blockedBy(0n)).toMatchObject({ blockedCount: 2, blockedCost: 7n * unit });
   });
 
-  it('has what was answered at midnight in the window that begins then, and in no other', async () => {
+  it('counts an answer at midnight in the window that begins then, and in no other', async () => {
     const user = await aUser(query, { amount: 1n, cadence: 'daily' });
     await clock.standAt('2026-04-12T00:00:00Z');
     expect(await settle(aRecord(user, unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
@@ -146,7 +146,7 @@ describe('a dry run of a budget', () => {
     });
   });
 
-  it('is the rule of the domain, and for the budget in force it is what settlement has blocked', async () => {
+  it('follows the rule of the domain, and for the budget in force it matches what settlement has blocked', async () => {
     const cost = fc.oneof(
       fc.bigInt({ min: 0n, max: 5n }).map((units) => units * unit),
       fc.bigInt({ min: 0n, max: 5n * unit }),
@@ -160,7 +160,7 @@ describe('a dry run of a budget', () => {
         async (costs, own, asked) => {
           const user = await aUser(query);
           await setUserBudget(query, userIdOf(user), { amount: own, cadence: 'weekly' });
-          // Ten hours before a midnight: the walk may begin at it.
+          // Ten hours before midnight, so that the window can begin within the answers.
           const times = await settleFrom(user, new Date('2026-05-12T14:00:00Z'), costs);
           const answers = costs.map((each, index) => ({ at: times[index]!, cost: each }));
           const found = async (amount10000: bigint) => {
@@ -184,7 +184,7 @@ describe('a dry run of a budget', () => {
     );
   });
 
-  it('is given up when its time is over, and says so', async () => {
+  it('ends as `too_long` when its statement timeout has passed', async () => {
     const user = ownerOf(await aUser(query));
     const pool = await openPool(database.url(), 1);
     await pool.query(sql.unsafe`set statement_timeout = '200ms'`);
@@ -210,8 +210,8 @@ describe('a dry run of a budget', () => {
   });
 });
 
-describe('what budgets are asked of the ledger', () => {
-  it('is read by time, by an index that settlement need not write row by row; duplicates by their own', async () => {
+describe('what budgets read from the ledger', () => {
+  it('is found by time through one index, and duplicates through another', async () => {
     await query(
       `insert into usage_cost_events (request_log_id, request_id, ownership_scope_key, model_key, provider_key,
                                       upstream_model, pricing_status, occurred_at)

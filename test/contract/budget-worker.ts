@@ -1,11 +1,11 @@
-// node budget-worker.ts FOLDER, with DATABASE_URL
-// A gateway process as far as budgets are concerned: does what it is told, one JSON line for each thing to do on
-// standard input, one for each answer on standard output. It ends with its standard input.
+// node budget-worker.ts FOLDER, with DATABASE_URL. Does the budget work of a gateway process: reads orders
+// from standard input and writes answers to standard output, one JSON line each. It ends when its standard
+// input ends.
 import { createInterface } from 'node:readline';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { openActor, type SeededBudgets, type Submission, type Terms } from './budget-actor.ts';
 
-/** What a worker is told. */
+/** An order to a worker. */
 export type Order = { readonly id: number } & (
   | { readonly do: 'settle'; readonly submissions: readonly Submission[] }
   | { readonly do: 'settleLate'; readonly submission: Submission; readonly at: string }

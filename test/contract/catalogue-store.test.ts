@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('the catalogue', () => {
-  it('has every model once, however many there are, and those without routes', async () => {
+  it('has every model once, however many there are, including those without routes', async () => {
     await admin.query(`insert into models (model_key) values ('routeless')`);
     const stored = await readCatalogue(pool);
     expect(stored.models.map(({ id }) => id)).toEqual(
@@ -39,7 +39,7 @@ describe('the catalogue', () => {
     expect(stored.models.at(-1)).toMatchObject({ id: 'routeless', routes: [] });
   });
 
-  it('is read of one file, while another one is brought into the database', async () => {
+  it('is read from a single version, while another one is written', async () => {
     const changing = (async () => {
       for (let version = 1; version <= 40; version += 1)
         await admin.query(

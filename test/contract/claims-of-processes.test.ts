@@ -13,17 +13,17 @@ import { aLimit, askTogether, limitedAsk, takenOf } from './limits-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
-/** Each is a process of its own. */
+/** Each ledger is a process of its own. */
 const { ledgers } = withLedgers(database.url, 3);
 
-/** Nobody was seen, and nothing is claimed. */
+/** Starts with no known process and no claim. */
 async function begin(): Promise<void> {
   await query('truncate request_claims');
   for (const url of onEachNode(database.url())) await runAll(url, ['truncate gateway_processes']);
 }
 beforeEach(begin);
 
-/** Moves what was seen of a process into the past, wherever it was seen. */
+/** Moves the time at which a process was last seen into the past, on every node. */
 async function seen(process: GatewayProcess, secondsAgo: number, unbrokenForSeconds = secondsAgo) {
   for (const url of onEachNode(database.url()))
     await connected(url, (client) =>
@@ -46,7 +46,7 @@ async function known(): Promise<ReadonlySet<string>> {
   return ids;
 }
 
-it('a process that was there before the clock was put back is one that was there all the time', async () => {
+it('a process seen before the clock was set back counts as present without interruption', async () => {
   await begin();
   const { process } = ledgers[0]!;
   await process.beat();
@@ -59,14 +59,14 @@ it('a process that was there before the clock was put back is one that was there
 });
 
 describe('a claim on a request id', () => {
-  it('ends with its process: once it was not seen for 5 seconds by one who was there all the time', async () => {
+  it('ends with its process: not seen for 5 seconds by an observer that was present all the time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(0, 3, 4, 6, 7, 100),
         fc.constantFrom(0, 3, 4, 6, 7, 100),
         fc.constantFrom(0, 3, 6, 100),
         async (holderSeen, observerSeen, observerThere) => {
-          // The nearest to five seconds is four.
+          // The value nearest to five seconds is four.
           const claimed = await promptly(900, async () => {
             await begin();
             const caller = await aUser(query);
@@ -88,7 +88,7 @@ describe('a claim on a request id', () => {
     );
   });
 
-  it('is given back by the beat where its settlement could not release it', async () => {
+  it('is released by the next heartbeat if its settlement could not release it', async () => {
     const [user, { process, ...ledger }] = [await aUser(query), ledgers[0]!];
     const ask = anAsk(user, { claim: true });
     expect((await admitted(ledger, ask)).claimed).toBe(true);
@@ -98,7 +98,7 @@ describe('a claim on a request id', () => {
     expect((await admitted(ledger, next)).claimed).toBe(true);
   });
 
-  it('outlives an outage in which nobody was seen', async () => {
+  it('survives an outage in which no process was seen', async () => {
     const caller = await aUser(query);
     const requestId = randomUUID();
     const [holder, observer] = [ledgers[0]!, ledgers[1]!];
@@ -113,7 +113,7 @@ describe('a claim on a request id', () => {
     expect((await admitted(observer, claim())).claimed).toBe(false);
   });
 
-  it('and its process are tidied away after a minute, and what is in flight; those of others and of nobody are not', async () => {
+  it('is deleted with its process and its requests in flight after a minute; other claims are kept', async () => {
     const caller = await aUser(query);
     const limit = await aLimit(query, { inFlight: 9 });
     const [gone, there, observer] = [ledgers[0]!, ledgers[1]!, ledgers[2]!];
@@ -142,18 +142,19 @@ describe('a claim on a request id', () => {
   });
 });
 
-it('what is in flight under a rate limit is its process’s from the admission on, and ends with it', async () => {
+it('a request in flight under a rate limit belongs to its process from admission on, and ends with it', async () => {
   const caller = await aUser(query);
   const limit = await aLimit(query, { inFlight: 1 });
   const [holder, observer] = [ledgers[0]!, ledgers[1]!];
   const ask = () => [limitedAsk(caller, [limit])];
-  // It has said nothing of itself yet.
+  // The process has sent no heartbeat yet.
   expect(await askTogether(holder, ask())).toEqual(['admitted']);
   await observer.process.beat();
   await seen(observer.process, 0, 3600);
   expect(await askTogether(observer, ask())).toEqual(['api_key in_flight']);
   await seen(holder.process, 100);
-  // A settlement that is under way has it, and waits for the lock that the admission has: it is left to that one.
+  // A settlement in progress holds its row, and waits for the lock that the admission holds: the row is left
+  // to it.
   const settling = await transaction(database.url());
   await settling.query('select from rate_limit_holds where subject = $1 for update', [
     subjectKey(limit.subject),

@@ -6,7 +6,7 @@ import { withDatabase } from '../support/database.ts';
 const database = withDatabase();
 
 describe('the URL of the coordinator', () => {
-  it('is that of the server where there is one alone, and is found from any node of a cluster', async () => {
+  it('is that of the single server, and is found from any node of a cluster', async () => {
     for (const url of onEachNode(database.url())) expect(await coordinatorUrl(url)).toBe(database.url());
   });
 });

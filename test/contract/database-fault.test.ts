@@ -14,7 +14,7 @@ import { tcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
 
-/** What a statement fails with. */
+/** The error of a statement that must fail. */
 async function failureOf(pool: DatabasePool, statement: QuerySqlToken): Promise<unknown> {
   try {
     await pool.query(statement);
@@ -60,7 +60,7 @@ describe('what a failed statement means', () => {
     expect(sqlState(error)).toBe(state);
   });
 
-  it('is "stuck" for a lock that is not to be had', async () => {
+  it('is "stuck" for a lock that cannot be acquired in time', async () => {
     const pool = await openPool(database.url(), 1);
     const held = await holder(database.url());
     await held.query('lock table usage_daily_totals in access exclusive mode');
@@ -71,7 +71,7 @@ describe('what a failed statement means', () => {
     expect([databaseFault(error), sqlState(error)]).toEqual(['stuck', '55P03']);
   });
 
-  it('is "connection" for a server that refuses, and for codes of Node that look like those of PostgreSQL', async () => {
+  it('is "connection" for a refusing server and Node codes like EPIPE; a wrapped error is read by its cause', async () => {
     const proxy = await tcpProxy();
     const pool = await openPool(proxy.to(database.url()), 1);
     await proxy.refuse();
@@ -84,7 +84,7 @@ describe('what a failed statement means', () => {
     await pool.end();
   });
 
-  it('is "connection" for a password that the server does not take', async () => {
+  it('is "connection" for a password that the server rejects', async () => {
     const url = new URL(database.url());
     url.password = 'another';
     const refused = await openPool(url.href, 1);
@@ -94,7 +94,7 @@ describe('what a failed statement means', () => {
   });
 
   it.each(['42501', '55000', '58000', '58030', 'XX000', 'XX001'])(
-    'is "unready" for what the database says of itself, and no less a defect of ours: %s',
+    'is "unready", and a defect of the gateway, for a fault of the database itself: %s',
     (code) => {
       const error = Object.assign(new Error('broken'), { code });
       expect([databaseFault(error), isDatabaseTrouble(error)]).toEqual(['unready', false]);
@@ -105,7 +105,7 @@ describe('what a failed statement means', () => {
     expect(databaseFault(Object.assign(new Error('ended'), { code }))).toBe('connection');
   });
 
-  it('is "connection" for a database that is not there, through the library and past it', async () => {
+  it('is "connection" for a database that does not exist, through slonik and without it', async () => {
     const url = new URL(database.url());
     url.pathname = '/not_there';
     const pool = await openPool(url.href, 1);
@@ -122,14 +122,14 @@ describe('what a failed statement means', () => {
       ]);
   });
 
-  it('is "refused" for a row that is not what its statement declares, which is a defect', async () => {
+  it('is "refused", and a defect, for a row that does not have its declared type', async () => {
     const pool = await openPool(database.url(), 1);
     const error = await failureOf(pool, sql.type(row(t.type({ at: t.number })))`select 'now' as at`);
     await pool.end();
     expect([databaseFault(error), isDatabaseTrouble(error)]).toEqual(['refused', false]);
   });
 
-  it('is "late" for an answer that did not come', () => {
+  it('is "late" for an answer that did not arrive', () => {
     expect(databaseFault(new AnswerTimeout('late'))).toBe('late');
   });
 });

@@ -11,16 +11,16 @@ import { type TcpProxy, tcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
 const answerMs = 300;
-/** The library waits for so long before it leaves a connection alone that it closes; a busy machine takes its time, too. */
+/** How long slonik waits when it closes a connection, with a margin for a busy machine. */
 const closeMs = 9000;
 
-describe('a connection that is dead, and nobody says so', () => {
+describe('a connection that is dead without any sign of it', () => {
   let proxy: TcpProxy;
   let pool: DatabasePool;
   beforeEach(async () => {
     proxy = await tcpProxy();
     pool = await openPool(proxy.to(database.url()), 2, answerMs);
-    // Both connections are there, unless a busy machine was late with an answer itself.
+    // Opens both connections; repeated, because a busy machine may answer late.
     await eventually(() =>
       Promise.all([0, 1].map(() => pool.query(sql.unsafe`select pg_sleep(0.05)`))).then(
         () => true,
@@ -34,7 +34,7 @@ describe('a connection that is dead, and nobody says so', () => {
     await pool.end();
   });
 
-  it('fails the statement that it was taken for in time, and is not used again', async () => {
+  it('fails its statement in time, and is not used again', async () => {
     for (let dead = 0; dead < 2; dead += 1) {
       const { value, ms } = await timed(() =>
         pool.query(sql.unsafe`select 1`).catch((error: unknown) => error),
@@ -44,14 +44,14 @@ describe('a connection that is dead, and nobody says so', () => {
     }
     const another = () => timed(() => pool.oneFirst(sql.unsafe`select 7`).catch((error: unknown) => error));
     let { value, ms } = await another();
-    // A busy machine may be late with the answer itself.
+    // A busy machine may answer late.
     for (let tries = 1; tries < 3 && value instanceof AnswerTimeout; tries += 1)
       ({ value, ms } = await another());
     expect(value).toBe(7);
     expect(ms).toBeLessThan(5000);
   });
 
-  it('fails a transaction, too', async () => {
+  it('fails a transaction in time', async () => {
     const { value, ms } = await timed(() =>
       pool
         .transaction((connection) => connection.query(sql.unsafe`select 1`))
@@ -61,7 +61,7 @@ describe('a connection that is dead, and nobody says so', () => {
     expect(ms).toBeLessThan(2 * answerMs + closeMs);
   });
 
-  it('holds up no caller whose key is looked up: a 503 in time', async () => {
+  it('fails a key lookup in time with `store_unavailable`', async () => {
     const faults: unknown[] = [];
     const accounts = accountsStore(
       pool,

@@ -37,7 +37,7 @@ afterAll(() => {
   server.close();
 });
 
-/** The provider as the executor knows it; nothing else of the gateway knows that it is there. */
+/** The provider as the executor knows it; nothing else in the gateway knows about it. */
 function upstream() {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
@@ -53,7 +53,7 @@ function upstream() {
   return executor(() => ({ config: inItsPlace, provider, timeouts, sanitise, pools }));
 }
 
-/** The example has no kind of its own in the configuration, and needs none where bodies are small. */
+/** A configuration that stands in: the example has no kind of its own, and needs none for small bodies. */
 const inItsPlace: ProviderConfig = {
   id: 'oracle',
   kind: 'compat',
@@ -85,8 +85,8 @@ async function streamed(content: string): Promise<readonly StreamEvent<JsonObjec
   return [...events, end];
 }
 
-describe('a provider that is added as docs/adding-a-provider.md tells', () => {
-  it('is asked in its own words, with the credentials and what the route overrides', async () => {
+describe('a provider that is added as docs/adding-a-provider.md describes', () => {
+  it('receives requests in its own format, with its credentials and the overrides of the route', async () => {
     seen = [];
     const prepared = upstream().prepare(call('Will it rain?'));
     if (E.isLeft(prepared)) throw new Error(prepared.left.message);
@@ -109,17 +109,17 @@ describe('a provider that is added as docs/adding-a-provider.md tells', () => {
     );
   });
 
-  it('streams in canonical chunks', async () => {
+  it('streams canonical chunks', async () => {
     const events = await streamed('Will it rain?');
     expect(events.map(({ kind }) => kind)).toEqual(['chunk', 'chunk', 'chunk', 'done']);
   });
 
-  it('a stream that breaks off is a failure, with no done', async () => {
+  it('ends a stream that breaks off with a failure, and without `done`', async () => {
     const events = await streamed('break');
     expect(events.map(({ kind }) => kind)).toEqual(['chunk', 'chunk', 'failed']);
   });
 
-  it('what it cannot express is refused by the name of the field, and nothing is sent', () => {
+  it('rejects a field that it cannot express, names it, and sends nothing', () => {
     seen = [];
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'x' }], temperature: 0.5 });
     expect(upstream().prepare(call('x', { body }))).toMatchObject(

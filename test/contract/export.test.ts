@@ -30,7 +30,7 @@ beforeEach(() => {
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** An id of the gateway's, made at this time. */
+/** An id as the gateway generates it at this time. */
 const idAt = (at: string): string => {
   const time = Date.parse(at).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
@@ -92,7 +92,7 @@ async function run(
   }
 }
 
-/** The rows of a day as the table has them, by a question of the test's own. */
+/** The rows of a day, read from the table by a query of the test's own. */
 async function tableOf(subject: ExportSubject, day: string): Promise<readonly ExportedRow[]> {
   const columns = exportColumns[subject].map(({ name }) => {
     if (name === 'occurred_at')
@@ -119,7 +119,7 @@ async function expectExact(subject: ExportSubject, day: string): Promise<number>
   const table = await tableOf(subject, day);
   expect([rows.length, manifest.rows]).toEqual([table.length, table.length]);
   const found = byId(rows);
-  // A row at a time: what differs among thousands could not be read.
+  // One row at a time: a difference among thousands of rows would be unreadable.
   for (const [at, row] of byId(table).entries())
     if (!isDeepStrictEqual(found[at], row)) expect(found[at]).toEqual(row);
   for (const { name, bytes, sha256 } of manifest.parts) {
@@ -132,7 +132,7 @@ async function expectExact(subject: ExportSubject, day: string): Promise<number>
   return table.length;
 }
 
-/** Values at the ends of what a table holds, and texts that a format could take for something of its own. */
+/** Texts that a format could mistake for its own syntax. */
 const texts = [
   'a,b',
   'say "hi"',
@@ -148,7 +148,7 @@ const texts = [
 ];
 
 describe.each(['parquet', 'csv'] as const)('an export as %s', (format) => {
-  it('holds what the tables hold, to the last unit of money and the last microsecond', async () => {
+  it('contains what the tables contain, to the last unit of money and the last microsecond', async () => {
     const user = await aUser(query);
     const huge = 10n ** 37n + 1n;
     for (const [at, costs] of [
@@ -205,7 +205,7 @@ describe.each(['parquet', 'csv'] as const)('an export as %s', (format) => {
   });
 });
 
-/** So many rows of the ledger and its rollups, spread over a day. */
+/** Adds so many rows to the ledger and its rollups, spread over a day. */
 const addMany = async (day: string, rows: number): Promise<void> => {
   await query(
     `with added as (
@@ -232,7 +232,7 @@ describe('an export of many rows', () => {
     await clock.standAt('2027-04-10T00:00:00Z');
   });
 
-  it('is in parts of bounded size, the same bytes at each run, under the signature of its credentials alone', async () => {
+  it('consists of objects of bounded size, the same bytes at each run, and fails with wrong credentials', async () => {
     expect(await run('ledger', range)).toMatchObject({ _tag: 'Right' });
     expect(await expectExact('ledger', day)).toBe(5500);
     const first = new Map(s3.objects);
@@ -247,7 +247,7 @@ describe('an export of many rows', () => {
     );
   });
 
-  it('goes on where the storage fails for a while, and ends with its words where it does not come back', async () => {
+  it("continues after a temporary storage failure, and reports the storage's error if the failure lasts", async () => {
     s3.objects.clear();
     let failures = 0;
     s3.meets = ({ method }) => (method === 'PUT' && (failures += 1) <= 2 ? 503 : undefined);
@@ -257,7 +257,7 @@ describe('an export of many rows', () => {
     expect(await run('ledger', range)).toEqual(E.left(expect.stringContaining('AccessDenied, status 403')));
   });
 
-  it('is whole, or without a manifest, whatever is settled meanwhile, and takes up in the next run what came late', async () => {
+  it('is complete although rows are settled during the run, and the next run adds rows that came late', async () => {
     s3.objects.clear();
     const user = await aUser(query);
     let late = 0;
@@ -277,7 +277,7 @@ describe('an export of many rows', () => {
     expect(await expectExact('ledger', day)).toBe(5505);
   });
 
-  it('finds rows whose ids are of another time', async () => {
+  it('includes rows whose ids contain another time than theirs', async () => {
     const user = await aUser(query);
     await clock.standAt(`${day}T06:00:00Z`);
     const records = ['1999-01-01T00:00:00Z', '2027-03-30T00:00:00Z', '2030-01-01T00:00:00Z'].map((at) =>
@@ -291,7 +291,7 @@ describe('an export of many rows', () => {
     await expectExact('request-logs', day);
   });
 
-  it('is one at a time', async () => {
+  it('does not start while another export is running', async () => {
     let inner: Awaited<ReturnType<typeof run>> = E.left('not asked');
     s3.objects.clear();
     await run('ledger', {
@@ -303,7 +303,7 @@ describe('an export of many rows', () => {
     expect(inner).toBeUndefined();
   });
 
-  it('of a ledger that was tampered with has no manifest', async () => {
+  it('of a ledger that differs from its rollups fails without a manifest', async () => {
     s3.objects.clear();
     await query(
       `update usage_rollups set counted_picousd = counted_picousd + 1 where ownership_scope_key = 's'`,

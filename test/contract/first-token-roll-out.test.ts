@@ -14,13 +14,13 @@ const { ledgers } = withLedgers(database.url);
 const sqlOf = (file: string): Promise<string> =>
   readFile(path.join(import.meta.dirname, '..', '..', 'migrations', file), 'utf8');
 
-/** The files that hold the rows: a table that is written anew gets another. */
+/** The files of the partitions: a table that is rewritten gets a new file. */
 const filesOfRows = () =>
   query(`select relid::text as name, pg_relation_filenode(relid)::text as file from pg_partition_tree('request_logs')
          where isleaf order by 1`);
 
 describe('the column of the time to the first token', () => {
-  it('is added beside replicas of the release before while somebody reads, and no row is written anew', async () => {
+  it('is added beside replicas of the release before and an open reader, and no row is rewritten', async () => {
     const user = await aUser(query);
     const settle = async (firstTokenMs?: number) => {
       const logged = aLog(user, { firstTokenMs });
@@ -53,7 +53,7 @@ describe('the column of the time to the first token', () => {
       ids.push(id);
       times.push(ms);
     }
-    // One may meet a pause of the server itself.
+    // One settlement may be delayed by a pause of the server itself.
     expect(times.filter((ms) => ms > 1000).length).toBeLessThanOrEqual(1);
     expect(isAdded).toBe(false);
     await reader.rollBack();

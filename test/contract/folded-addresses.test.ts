@@ -16,9 +16,9 @@ import { usersStore } from '../../infrastructure/postgres/users-store.ts';
 import { withDatabase } from '../support/database.ts';
 import { connected, withDatabaseName } from '../support/test-server.ts';
 
-/** Its small letters are not those of other locales: `ı` of `I`, `i` of `İ`. */
+/** Its lower case differs from that of other locales: `ı` for `I`, `i` for `İ`. */
 const turkish = "locale_provider icu icu_locale 'tr-TR'";
-/** Its small letters end with ASCII. */
+/** It lower-cases ASCII letters only. */
 const plain = "locale_provider libc locale 'C'";
 
 const base = withDatabase();
@@ -60,7 +60,7 @@ describe.each([
     ['ÄRGER@example.com', 'ärger@Example.com'],
     ['ΣΊΣΥΦΟΣ@example.com', 'σίσυφος@example.com'],
     ['ju\u0308rg@example.com', 'J\u00dcRG@example.com'],
-  ])('is the same in any letters, however it is composed: %j and %j', async (made, typed) => {
+  ])('is the same in any letter case and Unicode composition: %j and %j', async (made, typed) => {
     await adminsStore(pool).set(made, '$argon2id$x');
     const person = await personOf(typed);
     expect(person).toEqual(await personOf(made));
@@ -73,7 +73,7 @@ describe.each([
     expect(items.map((user) => user.userId)).toEqual([person!.userId]);
   });
 
-  it('is not that of another letter, whom a provider vouches for', async () => {
+  it('differs from one with another letter (`ı` for `i`) that a provider vouches for', async () => {
     await adminsStore(pool).set('IRIS@example.com', '$argon2id$x');
     const iris = await personOf('iris@example.com');
     const other = await vouched('\u0131ris@example.com');
@@ -81,7 +81,7 @@ describe.each([
     expect(other).not.toMatchObject({ person: { userId: iris!.userId } });
   });
 
-  it('finds the owner of a key that the command line makes', async () => {
+  it('finds the owner of a key that is created from the command line, in any letter case', async () => {
     await adminsStore(pool).set('KIM@example.com', '$argon2id$x');
     const made = await keysStore(pool).create(
       {

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 describe('a claim on a request id', () => {
-  it('is released with a refusal that the database did not take, at the next beat', async () => {
+  it('of a settlement or admission that failed is released by the next heartbeat', async () => {
     const caller = await aUser(query);
     const proxy = await tcpProxy();
     const far = await openPool(proxy.to(database.url()), 4);
@@ -56,7 +56,7 @@ describe('a claim on a request id', () => {
     const lost = anAsk(caller, { requestId: randomUUID(), claim: true });
     expect(await ledger.admit(lost)).toMatchObject({ left: { code: 'store_unavailable' } });
     await expect(process.beat()).rejects.toThrow();
-    // As when the answer to the admission was lost on its way.
+    // As if the answer to the admission had been lost.
     await query(
       `insert into request_claims values (request_digest($1), 'user:x', $2, now() + interval '1 hour', $3)`,
       [lost.requestId, lost.requestLogId, process.id],
@@ -71,7 +71,7 @@ describe('a claim on a request id', () => {
     await proxy.close();
   });
 
-  it('of a record in the journal ends when that is settled', async () => {
+  it('of a record in the journal is released when the record is settled', async () => {
     const caller = await aUser(query);
     const kept: string[] = [];
     const proxy = await tcpProxy();
@@ -99,8 +99,8 @@ describe('a claim on a request id', () => {
   });
 });
 
-describe('what a request holds that leaves no row', () => {
-  it('ends with its record in the journal', async () => {
+describe('the hold and claim of a request without a row', () => {
+  it('end when its journaled record is settled', async () => {
     const caller = await aUser(query);
     const limit = await aLimit(query, { inFlight: 9 });
     const kept: string[] = [];
@@ -129,8 +129,8 @@ describe('what a request holds that leaves no row', () => {
   });
 });
 
-describe('what is to be released', () => {
-  it('is also what a request holds under rate limits and claims, which was let in and then refused', async () => {
+describe('the release of holds and claims', () => {
+  it('includes those of requests that were admitted by the database and then refused', async () => {
     const { process, ledger } = aProcess(pool);
     const caller = await aUser(query, { amount: unit });
     const limit = await aLimit(query, { inFlight: 9 });
@@ -145,7 +145,7 @@ describe('what is to be released', () => {
     expect(await left()).toEqual([0, []]);
   });
 
-  it('is kept where it comes while a beat is under way, and goes with the next', async () => {
+  it('that is requested during a heartbeat is done by the next one', async () => {
     const { process } = aProcess(pool);
     const [early, late] = [randomUUID(), randomUUID()];
     await claimed([early, late]);
@@ -162,7 +162,7 @@ describe('what is to be released', () => {
     expect(await query('select from request_claims')).toEqual([]);
   });
 
-  it('is kept of 10,000 requests, and those beyond them expire', async () => {
+  it('is remembered for 10,000 requests; claims of further ones are left to expire', async () => {
     const { process } = aProcess(pool);
     const ids = Array.from({ length: 10_001 }, () => randomUUID());
     await claimed(ids);
@@ -172,7 +172,7 @@ describe('what is to be released', () => {
   });
 });
 
-/** Claims that nobody else ends. */
+/** Claims that nothing else ends. */
 const claimed = (requestLogIds: readonly string[]) =>
   query(
     `insert into request_claims select request_digest(id::text), 'user:x', id, now() + interval '1 hour', null
@@ -182,7 +182,7 @@ const claimed = (requestLogIds: readonly string[]) =>
 
 const fullDisk = Object.assign(new Error('No space left on device'), { code: '53100' });
 
-/** As a full disk: neither these tables nor a probe get room. */
+/** As with a full disk: inserts into these tables and into the probe fail. */
 const fill = `
   create function full_disk() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
@@ -190,8 +190,8 @@ const fill = `
   create trigger full_disk before insert on write_probes for each row execute function full_disk()`;
 const empty = 'drop function if exists full_disk() cascade';
 
-describe('a database that takes no rows', () => {
-  it('is noticed by a beat and by a settlement; owners with a hard limit are not admitted until a probe succeeds', async () => {
+describe('a database that accepts no rows', () => {
+  it('is detected by a heartbeat and by a settlement; hard-limited owners are refused until a probe succeeds', async () => {
     const { process, ledger } = aProcess(pool);
     const [free, hard] = [await aUser(query), await aUser(query, { amount: unit, cadence: 'daily' })];
     const admissions = async () => [
@@ -215,7 +215,7 @@ describe('a database that takes no rows', () => {
     expect(await admissions()).toEqual([true, true]);
   });
 
-  it('is one still where a statement fails while a probe that began before succeeds', async () => {
+  it('stays unwritable if a statement fails while a probe that began earlier succeeds', async () => {
     const { process } = aProcess(pool);
     const held = await holder(database.url());
     await held.query('lock table write_probes in access exclusive mode');
@@ -229,7 +229,7 @@ describe('a database that takes no rows', () => {
     expect(process.unwritable()).toBeUndefined();
   });
 
-  it('is one until it has room for a batch, though there is room for a page', async () => {
+  it('stays unwritable until it has room for a batch, even if there is room for a page', async () => {
     await query(`
       create function nearly_full() returns trigger language plpgsql as $$ begin
         if (select count(*) from added) > 100 then
@@ -244,7 +244,7 @@ describe('a database that takes no rows', () => {
     process.failed(fullDisk);
     await query(`update gateway_processes set seen_at = seen_at - interval '1 hour'`);
     expect(await process.check()).toBe('disk_full');
-    // To others, who have room for a page, it is there.
+    // To other processes it is present, because there is room for a page.
     expect(
       await query(
         `select seen_at > clock_timestamp() - interval '5 seconds' as there from gateway_processes`,
@@ -254,7 +254,7 @@ describe('a database that takes no rows', () => {
     expect(await process.check()).toBeUndefined();
   });
 
-  it('that only reads is seen by the admission itself, and by a beat', async () => {
+  it('that is read-only is detected by the admission itself, and by a heartbeat', async () => {
     const one = await openPool(database.url(), 1);
     const { process, ledger } = aProcess(one);
     const [free, hard] = [await aUser(query), await aUser(query, { amount: unit, cadence: 'daily' })];
@@ -274,7 +274,7 @@ describe('a database that takes no rows', () => {
     await one.end();
   });
 
-  it('is probed without leaving a row, or more room than a few pages', async () => {
+  it('is probed without leaving rows, and without taking more than a few pages', async () => {
     const { process } = aProcess(pool);
     for (let turn = 0; turn < 300; turn += 1) await process.beat();
     expect(await query('select from write_probes')).toEqual([]);

@@ -65,14 +65,14 @@ describe('the queue of records', () => {
       ...Array.from({ length: 15 }, () => true),
       ...Array.from({ length: 5 }, () => false),
     ]);
-    // What was written leaves its room to those that come then.
+    // Written records free their room for later ones.
     add(MiB);
     await queue.close(5000);
     expect(queue.counts()).toMatchObject({ kept: count + 1, shed });
     expect(whole.at(-1)).toBe(true);
   });
 
-  it('waits while the database is away', async () => {
+  it('keeps records while the database is unreachable, and writes them afterwards', async () => {
     const proxy = await tcpProxy();
     const far = await openPool(proxy.to(database.url()), 1);
     const faults: unknown[] = [];
@@ -92,7 +92,7 @@ describe('the queue of records', () => {
     await proxy.close();
   });
 
-  it('keeps a record once whose answer was lost', async () => {
+  it('writes a record once if the answer of its statement was lost', async () => {
     const proxy = await tcpProxy();
     const far = await openPool(proxy.to(database.url()), 1);
     const queue = invocationQueue(far, { onFault: () => undefined, onDefect: () => undefined });
@@ -101,7 +101,8 @@ describe('the queue of records', () => {
     queue.add(() => record('lost'), 0);
     await untilWaiting(query, 1);
     proxy.cut();
-    // The server goes on with the statement whose client is gone, and the second try waits behind it.
+    // The server continues the statement after its client has disconnected, and the second attempt waits
+    // behind it.
     await untilWaiting(query, 2);
     await held.commit();
     await queue.close(5000);
@@ -110,7 +111,7 @@ describe('the queue of records', () => {
     await proxy.close();
   });
 
-  it('keeps the others where the database refuses one', async () => {
+  it('writes the other records if the database refuses one', async () => {
     const queue = invocationQueue(pool, { onFault: () => undefined, onDefect: () => undefined });
     for (const latencyMs of [1, -1, 2]) queue.add(() => record('one bad', { latencyMs }), 0);
     queue.add(() => {

@@ -39,7 +39,7 @@ const daysOf = async (ids: readonly string[]) =>
   ).map(({ day }) => day);
 
 describe('the day on which a key was last used', () => {
-  it('is that of the last use in UTC, and never goes back, whichever replica writes first', async () => {
+  it('is the latest day in UTC and never goes back, whichever replica writes first', async () => {
     const [id = ''] = await someKeys(1);
     const [use, other] = [keyUse(pool), keyUse(pool)];
     for (const day of ['2028-02-28', '2028-02-29', '2028-02-27']) use.note(id, at(day));
@@ -47,7 +47,7 @@ describe('the day on which a key was last used', () => {
     await use.write();
     await other.write();
     expect(await daysOf([id])).toEqual(['2028-02-29']);
-    // What another one has written does not wait any more.
+    // What another replica has written is no longer pending.
     await query('update api_keys set last_used_on = null where api_key_id = $1', [id]);
     await other.write();
     expect(await daysOf([id])).toEqual([null]);
@@ -56,20 +56,20 @@ describe('the day on which a key was last used', () => {
     expect(await daysOf([id])).toEqual(['2028-03-01']);
   });
 
-  it('is written of thousands of keys at once, and of those that are gone no longer', async () => {
+  it('is written for thousands of keys at once, and not again for the same day', async () => {
     const ids = await someKeys(2_500);
     const use = keyUse(pool);
     for (const id of [randomUUID(), ...ids]) use.note(id, at('2028-02-29'));
     await use.write();
     expect(new Set(await daysOf(ids))).toEqual(new Set(['2028-02-29']));
     await query(`update api_keys set last_used_on = '2028-01-01' where api_key_id = any ($1)`, [ids]);
-    // It is known to be in the table, so nothing waits.
+    // These days are known to be in the table, so nothing is pending.
     for (const id of ids) use.note(id, at('2028-02-29'));
     await use.write();
     expect(new Set(await daysOf(ids))).toEqual(new Set(['2028-01-01']));
   });
 
-  it('waits for nobody: what another statement holds is written the next time', async () => {
+  it('does not wait for locks: a locked row is written the next time', async () => {
     const [held = '', free = ''] = (await someKeys(2)).toSorted();
     const use = keyUse(pool);
     for (const id of [held, free]) use.note(id, at('2028-02-29'));
@@ -82,7 +82,7 @@ describe('the day on which a key was last used', () => {
     expect(await daysOf([held, free])).toEqual(['2028-02-29', '2028-02-29']);
   });
 
-  it('that comes while an earlier one is written waits for the next time', async () => {
+  it('is written the next time if it is noted during a write', async () => {
     const [id = ''] = await someKeys(1);
     const use = keyUse(pool);
     use.note(id, at('2028-02-28'));
@@ -93,7 +93,7 @@ describe('the day on which a key was last used', () => {
     expect(await daysOf([id])).toEqual(['2028-02-29']);
   });
 
-  it('waits of 50,000 keys, and is known of about as many', async () => {
+  it('is pending for at most 50,000 keys, and remembered for about as many', async () => {
     const [first = '', late = ''] = await someKeys(2);
     const use = keyUse(pool);
     const day = at('2028-02-29');
@@ -107,7 +107,7 @@ describe('the day on which a key was last used', () => {
     await use.write();
     expect(await days()).toEqual([['2028-02-29'], ['2028-02-29']]);
     await query('update api_keys set last_used_on = null where api_key_id = $1', [first]);
-    // By now more are known than need be, and they are forgotten with the next that is written.
+    // More are remembered than needed by now, so they are forgotten at the next write.
     for (const id of [randomUUID(), first]) {
       use.note(id, day);
       await use.write();
@@ -115,7 +115,7 @@ describe('the day on which a key was last used', () => {
     expect(await daysOf([first])).toEqual(['2028-02-29']);
   });
 
-  it('is noted of requests that were settled, charged or logged alone, and of no others', async () => {
+  it('is noted for settled requests that were charged or logged, and for no others', async () => {
     const noted: string[] = [];
     let isLost = false;
     const lost = { code: 'store_unavailable', message: 'lost' } as const;

@@ -36,7 +36,7 @@ describe('ledger verify', () => {
   const set = (id: string, column: string, value: unknown) =>
     query(`update usage_cost_events set ${column} = $2 where request_log_id = $1`, [id, value]);
 
-  it('names a row with an impossible shape, and goes on to the others, wherever it stands', async () => {
+  it('names each row that no settlement can have written, and still checks all others', async () => {
     const kept = await query<Readonly<Record<string, unknown>>>(
       `select request_log_id, ${[...tokens, ...amounts].join(', ')} from usage_cost_events order by 1`,
     );
@@ -80,7 +80,7 @@ describe('ledger verify', () => {
     [unpriced, 'input_picousd_per_token', 7],
     [{ pricingStatus: 'usage_missing' }, 'cost_picousd', 0],
     [{ pricingStatus: 'usage_missing' }, 'completion_tokens', 7],
-  ])('names a row that counts nothing and holds what would count: %j, %s', async (cost, column, value) => {
+  ])('names an uncounted row that contains what would count: %j, %s', async (cost, column, value) => {
     const record = aRecord(await aUser(query), cost);
     await settleTogether(ledgers[0]!, [record]);
     const { rows } = await verify();

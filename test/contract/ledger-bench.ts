@@ -33,10 +33,10 @@ export const unit = 100_000_000n;
 
 export type Query = ReturnType<typeof queries>;
 
-/** A ledger over a pool of its own, as each gateway process has one. */
+/** A ledger with a pool of its own, as in each gateway process. */
 export interface OpenLedger extends Ledger {
   readonly pool: ServicePool;
-  /** As the database knows it; a beat is done when each node has heard it, and what it is to release is told to each. */
+  /** The process as the database knows it; a heartbeat and a release go to every node. */
   readonly process: GatewayProcess;
   readonly faults: DatabaseFault[];
 }
@@ -45,7 +45,7 @@ export async function openLedger(
   url: string,
   over: Partial<Omit<LedgerOptions, 'process'>> & {
     readonly connections?: number;
-    /** The way to another node of a cluster. */
+    /** Returns the URL by which another node of a cluster is reached. */
     readonly nodeUrl?: (url: string) => string;
   } = {},
 ): Promise<OpenLedger> {
@@ -80,7 +80,7 @@ export async function openLedger(
   return { ...ledgerStore(pool, { process, ...options }), pool, process, faults };
 }
 
-/** So many ledgers for the calling suite, each like one gateway process's. */
+/** So many ledgers for the calling suite, each like that of one gateway process. */
 export function withLedgers(url: () => string, count = 1): { readonly ledgers: readonly OpenLedger[] } {
   const ledgers: OpenLedger[] = [];
   beforeAll(async () => {
@@ -92,7 +92,7 @@ export function withLedgers(url: () => string, count = 1): { readonly ledgers: r
   return { ledgers };
 }
 
-/** The suite's database clock, which stands where the test puts it, or runs when it is let go. */
+/** The suite's database clock: it stands where the test sets it, or runs. */
 export function withClock(query: Query): {
   readonly standAt: (at: Date | string) => Promise<void>;
   readonly run: () => Promise<void>;
@@ -116,7 +116,7 @@ export interface BudgetTerms {
   readonly hard?: boolean;
 }
 
-/** A user with a key of its own, and with a budget if one is given (`amount` in units of 1e-4 USD, hard). */
+/** A user with a key, and with a hard budget if one is given (`amount` in units of 1e-4 USD). */
 export async function aUser(query: Query, budget?: BudgetTerms): Promise<Caller> {
   const [user] = await query<{ user_id: string }>(
     `insert into users (email, name) values ($1, 'U') returning user_id`,
@@ -155,7 +155,7 @@ export const userIdOf = ({ keyOwner }: Caller): string => (keyOwner.kind === 'us
 
 export const scopeOf = (caller: Caller): string => ownershipScopeKey(ownerOf(caller));
 
-/** Replaces a user's active budget; with `undefined` there is none any more. No lock is taken here. */
+/** Replaces a user's active budget; `undefined` removes it. Takes no lock. */
 export async function setUserBudget(
   query: Query,
   userId: string,
@@ -230,7 +230,7 @@ export function aLog(caller: Caller, over: Partial<RequestLog> = {}): LoggedRequ
   };
 }
 
-/** What one request leaves behind: its charge, and a log row of the same ids. */
+/** The settlement of one request: its charge, and a log row with the same ids. */
 export function aRecord(
   caller: Caller,
   cost: UsageCost | Picodollars,
@@ -265,14 +265,16 @@ export async function admitted(ledger: Ledger, ask: AdmissionRequest): Promise<A
   return admission.right;
 }
 
-/** Settles all of them in one turn of the event loop, which makes one batch of them, and tells the verdicts. */
+/**
+ * Settles all records in one turn of the event loop, so that they form one batch, and returns the verdicts.
+ */
 export const settleTogether = async (
   ledger: Ledger,
   records: readonly SettlementRecord[],
 ): Promise<readonly string[]> =>
   (await Promise.all(records.map((record) => ledger.settle(record)))).map(wordOf);
 
-/** Counted spend of a scope as its rows have it, and as its day totals have it. */
+/** Counted spend of a scope, summed from its rows and from its day totals. */
 export async function spendOf(query: Query, scope: string): Promise<{ rows: bigint; days: bigint }> {
   const [found] = await query<{ rows: string; days: string }>(
     `select (select coalesce(sum(cost_picousd), 0) from usage_cost_events
@@ -284,7 +286,7 @@ export async function spendOf(query: Query, scope: string): Promise<{ rows: bigi
   return { rows: BigInt(found?.rows ?? -1), days: BigInt(found?.days ?? -1) };
 }
 
-/** A transaction of somebody else, who is in the middle of it. */
+/** An open transaction on a connection of its own. */
 export interface Holder {
   readonly query: (text: string, values?: unknown[]) => Promise<unknown>;
   readonly commit: () => Promise<void>;
@@ -294,7 +296,7 @@ export interface Holder {
 export async function holder(url: string): Promise<Holder> {
   const client = new Client(url);
   await client.connect();
-  // a test that failed leaves it open until the database goes
+  // A failed test leaves the transaction open until the database is dropped.
   client.on('error', () => undefined);
   await client.query('begin');
   const end = (word: string) => async () => {
@@ -315,7 +317,10 @@ const waitingFor = (kind: string): string =>
 const sumOverNodes = (text: string): string =>
   `select sum(result::bigint) as waiting from run_command_on_all_nodes($of$${text}$of$)`;
 
-/** Until so many statements wait for a scope's lock, for that of a table, or for the end of a transaction. */
+/**
+ * Waits until so many statements wait for a scope's lock, for a table's lock, or for the end of a
+ * transaction.
+ */
 export async function untilWaiting(
   query: Query,
   count: number,
@@ -330,7 +335,7 @@ export async function untilWaiting(
   throw new Error('nobody waits for a lock');
 }
 
-/** Runs `body` with questions to a server over a connection that is closed afterwards. */
+/** Runs `body` with queries on a connection that is closed afterwards. */
 export async function withClient<A>(url: string, body: (ask: Query) => Promise<A>): Promise<A> {
   const client = new Client(url);
   await client.connect();
@@ -341,7 +346,7 @@ export async function withClient<A>(url: string, body: (ask: Query) => Promise<A
   }
 }
 
-/** How many ledger rows and log rows a record has left. */
+/** The numbers of ledger rows and log rows of a record. */
 export async function rowsOf(query: Query, record: SettlementRecord): Promise<readonly [number, number]> {
   const id = record.charge?.requestLogId ?? record.logged?.log.requestLogId;
   const count = async (table: string): Promise<number> =>

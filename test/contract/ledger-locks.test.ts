@@ -32,13 +32,16 @@ const { ledgers } = withLedgers(database.url, 3);
 const clock = withClock(query);
 const ledger = () => ledgers[0]!;
 
-describe('two settlements on both sides of midnight', () => {
+describe('two settlements across midnight', () => {
   afterEach(() => clock.run());
 
   const before = '2028-01-15T23:59:59.999Z';
   const after = '2028-01-16T00:00:00.001Z';
 
-  /** The first is held open before midnight; the second, asked for on either side of it, waits for the first. */
+  /**
+   * The first is held open before midnight; the second, requested before or after midnight, waits for the
+   * first.
+   */
   const overMidnight = async (
     user: Caller,
     end: 'commit' | 'rollBack',
@@ -55,7 +58,7 @@ describe('two settlements on both sides of midnight', () => {
   };
 
   it.each(['before', 'after'])(
-    'never pass each other in one monthly window: the second, asked for %s it, sees what the first has spent',
+    'share one monthly window: the second, requested %s midnight, is blocked by the spend of the first',
     async (asked) => {
       const user = await aUser(query, { amount: 10n, cadence: 'monthly' });
       const second = await overMidnight(user, 'commit', { asked });
@@ -67,8 +70,8 @@ describe('two settlements on both sides of midnight', () => {
     },
   );
 
-  it('are both counted in one weekly window when both fit, each on its own day', async () => {
-    // 2028-01-15 is a Saturday, its week ends with Sunday
+  it('are both counted in one weekly window if both fit, each on its own day', async () => {
+    // 2028-01-15 is a Saturday; its week ends with Sunday.
     const user = await aUser(query, { amount: 10n, cadence: 'weekly' });
     expect(wordOf(await overMidnight(user, 'commit', { cost: 4n * unit }))).toBe('recorded');
     const days = await query(
@@ -81,7 +84,7 @@ describe('two settlements on both sides of midnight', () => {
     ]);
   });
 
-  it('are in two daily windows: the second counts in that of the moment when it is settled', async () => {
+  it('are in two daily windows: the second counts in the window of its settlement', async () => {
     const user = await aUser(query, { amount: 10n, cadence: 'daily' });
     expect(wordOf(await overMidnight(user, 'commit'))).toBe('recorded');
     expect(await settleTogether(ledger(), [aRecord(user, 5n * unit), aRecord(user, 4n * unit)])).toEqual([
@@ -90,16 +93,17 @@ describe('two settlements on both sides of midnight', () => {
     ]);
   });
 
-  it('give way when the first is rolled back', async () => {
+  it('let the second be recorded if the first is rolled back', async () => {
     const user = await aUser(query, { amount: 10n, cadence: 'monthly' });
     expect(wordOf(await overMidnight(user, 'rollBack'))).toBe('recorded');
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 6n * unit, days: 6n * unit });
   });
 
-  it('never go over, with many at once on three replicas while the days pass', async () => {
+  it('never exceed the budget, with many settlements on three replicas while days pass', async () => {
     const user = await aUser(query, { amount: 300n, cadence: 'monthly' });
     const costs = Array.from({ length: 600 }, (_, index) => BigInt((index * 7919) % 200) * (unit / 100n));
-    // Each day begins when half of those of the day before are settled: the others meet it on their way.
+    // Each day begins when half of the records of the day before are settled, so that the others meet the new
+    // day.
     const ofADay = 100;
     const days = Array.from({ length: costs.length / ofADay });
     const mornings = days.map(() => Promise.withResolvers<void>());
@@ -130,7 +134,7 @@ describe('two settlements on both sides of midnight', () => {
     expect(rows).toBeLessThanOrEqual(300n * unit);
     const wanted = costs.reduce((sum, cost) => sum + cost, 0n);
     expect(wanted).toBeGreaterThan(500n * unit);
-    // Only what does not fit is blocked: the smallest of them would not have.
+    // Only costs that do not fit are blocked: not even the smallest of them would have fitted.
     const blocked = costs.filter((_, index) => verdicts[index] === 'blocked').sort((a, b) => Number(a - b));
     expect(rows + (blocked[0] ?? 0n)).toBeGreaterThan(300n * unit);
     const held = await query(
@@ -147,7 +151,7 @@ describe('the default isolation of the database', () => {
   const strictQuery = queries(strict.url);
   const strictClock = withClock(strictQuery);
 
-  it.each(['repeatable read', 'serializable'])('changes nothing when it is %s', async (isolation) => {
+  it.each(['repeatable read', 'serializable'])('changes no verdict when it is %s', async (isolation) => {
     const name = new URL(strict.url()).pathname.slice(1);
     await strictQuery(`alter database ${name} set default_transaction_isolation = '${isolation}'`);
     const [one, two] = [await openLedger(strict.url()), await openLedger(strict.url())];
@@ -167,7 +171,7 @@ describe('the default isolation of the database', () => {
 });
 
 describe('the lock of a scope', () => {
-  it('is the same whether it is taken by itself or with those of others', async () => {
+  it('is the same whether it is taken alone or together with those of other scopes', async () => {
     const taken = async (scopes: readonly string[]): Promise<readonly unknown[]> => {
       const [found] = await query<{ locks: unknown[] }>(
         `with locked as materialized (select lock_scopes($1))
@@ -187,8 +191,8 @@ describe('the lock of a scope', () => {
   });
 });
 
-describe('scopes in every order', () => {
-  it('never wait for each other in a circle', async () => {
+describe('the locks of many scopes, requested in different orders', () => {
+  it('never cause a deadlock', async () => {
     const users: Caller[] = [];
     for (let index = 0; index < 12; index += 1) users.push(await aUser(query, { amount: 1_000_000n }));
     const rounds = ledgers.flatMap((each, replica) =>
@@ -207,7 +211,7 @@ describe('scopes in every order', () => {
   });
 });
 
-describe('a poisoned row in a batch', () => {
+describe('an invalid row in a batch', () => {
   type Poison = (user: Caller) => SettlementRecord;
   const attempt = {
     attemptNumber: 1,
@@ -229,9 +233,9 @@ describe('a poisoned row in a batch', () => {
   });
 
   it.each<readonly [string, Poison]>([
-    ['a charge that a check constraint refuses', (user) => aRecord(user, pricedAt(-1n))],
+    ['a charge that violates a check constraint', (user) => aRecord(user, pricedAt(-1n))],
     ['a charge beyond the range of a column', (user) => aRecord(user, pricedAt(10n ** 38n))],
-    ['a charge that is no such type at all', (user) => aRecord({ ...user, apiKeyId: 'no uuid' }, 1n)],
+    ['a charge with an invalid UUID', (user) => aRecord({ ...user, apiKeyId: 'no uuid' }, 1n)],
     ['a log row whose attempts collide', logPoison],
   ])('%s fails one request; the other 49 are recorded', async (_, poison) => {
     const users = [
@@ -256,7 +260,7 @@ describe('a poisoned row in a batch', () => {
     expect(spends.map(({ days }) => days / unit)).toEqual([17n, 16n, 16n]);
   });
 
-  itOnOneServer()('that meets a page which cannot be read fails one request, too', async () => {
+  itOnOneServer()('that meets an unreadable page fails one request only', async () => {
     await query(`
       create function unreadable() returns trigger language plpgsql as $$ begin
         if new.model_key <> 'unreadable' then return new; end if;
@@ -269,7 +273,7 @@ describe('a poisoned row in a batch', () => {
     await query('drop function unreadable() cascade');
   });
 
-  it('leaves the order of arrival as it was: what was blocked still is, alone', async () => {
+  it('does not change the verdicts of the others in arrival order', async () => {
     const user = await aUser(query, { amount: 10n });
     const costs = [6n, 6n, -1n, 4n, 1n];
     const records = costs.map((cost) => aRecord(user, pricedAt(cost * unit)));

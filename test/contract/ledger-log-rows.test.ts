@@ -21,7 +21,7 @@ const logRow = async (requestLogId: string) =>
   (await query('select * from request_logs where request_log_id = $1', [requestLogId]))[0];
 
 describe('log rows', () => {
-  it('are written in the transaction of the ledger row, and carry its time', async () => {
+  it('are written in the transaction of the ledger row, and have its time', async () => {
     const user = await aUser(query);
     const record = aRecord(user, 5n);
     await settle(record);
@@ -43,7 +43,7 @@ describe('log rows', () => {
     });
   });
 
-  it('say what became of a blocked and of a duplicate request', async () => {
+  it('record that a request was blocked, with the cost, or was a duplicate', async () => {
     const user = await aUser(query, { amount: 1n });
     const [first, blocked] = [aRecord(user, unit), aRecord(user, unit)];
     const duplicate = aRecord(user, unit, { requestId: first.charge.requestId });
@@ -66,7 +66,7 @@ describe('log rows', () => {
   });
 
   it.each([1, 2])(
-    'say of a caller who has left that it has, also where its cost is blocked: %i at once',
+    'record `client_closed` for a client disconnect, also if the cost is blocked: %i at once',
     async (n) => {
       const user = await aUser(query, { amount: 1n });
       const left = Array.from({ length: n }, () => {
@@ -86,7 +86,7 @@ describe('log rows', () => {
     },
   );
 
-  it('keep what their requests were billed beside it, whatever became of them', async () => {
+  it('keep the usage of compaction, for recorded, blocked and duplicate requests', async () => {
     const user = await aUser(query, { amount: 1n });
     const compaction = { input_tokens: 100, output_tokens: 10 };
     const compacted = (record: ReturnType<typeof aRecord>) => {
@@ -106,7 +106,7 @@ describe('log rows', () => {
     ]);
   });
 
-  it('hold the time to the first token of a stream, and null where there is none', async () => {
+  it('contain the time to the first token of a stream, and null if there is none', async () => {
     const user = await aUser(query);
     const [stream, whole] = [aLog(user, { firstTokenMs: 0 }), aLog(user)];
     const rest = { charge: undefined, release: undefined, deferrableTo: undefined };
@@ -118,7 +118,7 @@ describe('log rows', () => {
     expect(await logRow(whole.log.requestLogId)).toMatchObject({ latency_ms: 7, first_token_ms: null });
   });
 
-  it('of a blocked request stay one row, which says so, when it is settled again', async () => {
+  it('of a blocked request remain one row with the blocked cost if it is settled again', async () => {
     const user = await aUser(query, { amount: 0n });
     const record = aRecord(user, 1n);
     expect([await settle(record), await settle(record)]).toEqual([['blocked'], ['blocked']]);
@@ -135,7 +135,7 @@ describe('log rows', () => {
     ]);
   });
 
-  it('that are there already stay as they are, and those beside them are written and counted', async () => {
+  it('that exist already stay unchanged, and those beside them are written and counted', async () => {
     const user = await aUser(query);
     const bespoke = [{ key: 'a', value: '1' }];
     const tags = { service: undefined, component: undefined, env: undefined, bespoke };
@@ -166,7 +166,7 @@ describe('log rows', () => {
     ).toEqual([{ count: 2 }]);
   });
 
-  it('without a charge wait for no settlement of their owner that is under way, one or two at once', async () => {
+  it('without a charge wait for no settlement of their owner in progress, one or two at once', async () => {
     const user = await aUser(query);
     const settling = await openSettlement(databaseUrl(), aRecord(user, 1n));
     const uncharged = () => ({
@@ -186,7 +186,7 @@ describe('log rows', () => {
     expect(counted).toEqual([{ requests: 4, rows: 4 }]);
   });
 
-  it('come with their tags and attempts, and are written without a charge too', async () => {
+  it('are written with their tags and attempts, also without a charge', async () => {
     const [team] = await aTeam(query);
     const logged = aLog(team, {
       statusCode: 502,
@@ -267,7 +267,7 @@ describe('log rows', () => {
     ['a lone low surrogate', '\uDFFF', '\uFFFD'],
     ['a pair', '😀', '😀'],
     ['what only looks like an escape', String.raw`\u0000 \\u0000 \ud800`, String.raw`\u0000 \\u0000 \ud800`],
-  ])('hold %s as it can be stored, in keys of metadata too', async (_, given, stored) => {
+  ])('contain %s in a form that can be stored, also in metadata keys', async (_, given, stored) => {
     const user = await aUser(query);
     const requestId = `${randomUUID()} ${given}`;
     const charge = aCharge(user, 1n, { requestId, modelKey: given });
@@ -293,7 +293,7 @@ describe('log rows', () => {
     expect((await admitted(ledger(), anAsk(user, { requestId }))).alreadyAccounted).toBe(true);
   });
 
-  it('keep request ids of 30 KB and of Latin-1 unchanged, in both tables, and find them again', async () => {
+  it('keep request ids of 30 KB and of Latin-1 unchanged, in both tables, and are found by them', async () => {
     const user = await aUser(query);
     const latin1 = Array.from({ length: 255 - 0xa0 }, (_, index) => String.fromCharCode(0xa1 + index)).join(
       '',

@@ -44,7 +44,7 @@ const someUsers = (url: string, count: number): Promise<readonly Caller[]> =>
     return users;
   });
 
-/** Settles for one owner again and again for 5 s, and tells each verdict and how long it took. */
+/** Settles for one owner repeatedly for 5 s; returns each verdict and its duration. */
 async function settleFor5s(
   ledger: OpenLedger,
   user: Caller,
@@ -59,7 +59,7 @@ async function settleFor5s(
   return found;
 }
 
-/** One scope's lock is never let go, while that owner and ten others go on. */
+/** One scope's lock is never released, while that owner and ten others continue. */
 async function oneScopeStuck(url: string) {
   const ledger = await openLedger(url);
   const [stuck, ...others] = await someUsers(url, 11);
@@ -78,7 +78,7 @@ async function oneScopeStuck(url: string) {
   return { ofStuck: ofStuck.flat(), ofOthers: ofOthers.flat(), after };
 }
 
-/** Everything waits for a table. */
+/** Everything waits for one table. */
 async function oneTableStuck(url: string) {
   const ledger = await openLedger(url);
   const users = await someUsers(url, 30);
@@ -99,7 +99,7 @@ async function oneTableStuck(url: string) {
   return { during, after };
 }
 
-/** The network swallows everything that is sent on the connections that there are, and tells nobody. */
+/** The network drops everything that is sent on existing connections, without an error. */
 async function swallowed(url: string) {
   const proxy = await tcpProxy();
   const ledger = await openLedger(proxy.to(url), { connections: 2 });
@@ -114,7 +114,10 @@ async function swallowed(url: string) {
   return { during, after };
 }
 
-/** Such a scenario mostly waits, so they run side by side, each on a database of its own; the tests tell of them. */
+/**
+ * These scenarios mostly wait, so they run in parallel, each on a database of its own; tests check their
+ * results.
+ */
 function sideBySide<const S extends Record<string, (url: string) => Promise<unknown>>>(scenarios: S) {
   const running = new Map<string, Promise<unknown>>();
   beforeAll(async () => {
@@ -131,23 +134,23 @@ function sideBySide<const S extends Record<string, (url: string) => Promise<unkn
 const codes = (answers: readonly E.Either<{ readonly code: string }, unknown>[]): readonly string[] =>
   answers.map((answer) => (E.isLeft(answer) ? answer.left.code : 'right'));
 
-describe('what is never let go', () => {
+describe('waits that never end', () => {
   const pipeline = sideBySide({ oneScopeStuck, oneTableStuck, swallowed });
 
-  it('as the lock of one scope, fails its settlements within seconds, while those of others are prompt', async () => {
+  it('a scope lock that is never released fails its settlements within seconds; others stay prompt', async () => {
     const { ofStuck, ofOthers, after } = await pipeline('oneScopeStuck');
     expect(new Set(ofStuck.map(({ value }) => value))).toEqual(new Set(['store_unavailable']));
     expect(Math.max(...ofStuck.map(({ ms }) => ms))).toBeLessThan(6_500);
     expect(new Set(ofOthers.map(({ value }) => value))).toEqual(new Set(['recorded']));
     const times = ofOthers.map(({ ms }) => ms).sort((a, b) => a - b);
-    // Those who shared the first batch with it wait once for the lock's time-out, and never again.
+    // Records that shared the first batch with it wait once for the lock timeout, and never again.
     expect(times.filter((ms) => ms > 1_000).length).toBeLessThanOrEqual(20);
     expect(times.at(-1)).toBeLessThan(5_000);
     expect(times[Math.floor(times.length / 2)]).toBeLessThan(250);
     expect(new Set(after)).toEqual(new Set(['recorded']));
   });
 
-  it('as the lock of a table, fails everybody in bounded time, and works again afterwards', async () => {
+  it('a table lock that is held fails every request in bounded time; later ones succeed', async () => {
     const { during, after } = await pipeline('oneTableStuck');
     const [settled, asked] = during.value;
     expect(new Set([...settled, ...codes(asked)])).toEqual(new Set(['store_unavailable']));
@@ -157,7 +160,7 @@ describe('what is never let go', () => {
     expect(after.ms).toBeLessThan(5_000);
   });
 
-  it('as what a dead network has swallowed, is given up in time, and its connections with it', async () => {
+  it('statements dropped by a dead network fail in time; later ones succeed', async () => {
     const { during, after } = await pipeline('swallowed');
     expect(codes(during.value)).toEqual(['store_unavailable', 'store_unavailable']);
     expect(during.ms).toBeLessThan(16_000);
@@ -166,7 +169,7 @@ describe('what is never let go', () => {
   });
 });
 
-describe('a database that is lost', () => {
+describe('a database connection that is lost', () => {
   let proxy: TcpProxy;
   let far: OpenLedger;
   beforeAll(async () => {
@@ -179,7 +182,7 @@ describe('a database that is lost', () => {
   });
   afterEach(() => proxy.open());
 
-  it('makes admission and settlement store_unavailable at once, and works again without a restart', async () => {
+  it('fails admission and settlement with `store_unavailable` at once, and recovers without a restart', async () => {
     const user = await aUser(query, { amount: 10n });
     const record = aRecord(user, unit);
     expect(wordOf(await far.settle(aRecord(user, unit)))).toBe('recorded');
@@ -198,7 +201,7 @@ describe('a database that is lost', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
   });
 
-  it('costs a settlement whose connection is cut nothing: the answer that was lost is asked for again', async () => {
+  it('during a settlement does not change its verdict: the settlement is retried', async () => {
     const user = await aUser(query, { amount: 10n });
     const records = [aRecord(user, unit), aRecord(user, unit), aRecord(user, 9n * unit)];
     const held = await holder(database.url());
@@ -206,7 +209,8 @@ describe('a database that is lost', () => {
     const settled = settleTogether(far, records);
     await untilWaiting(query, 1);
     proxy.cut();
-    // The server goes on with the statement whose client is gone, and the second try waits behind it.
+    // The server continues the statement after its client has disconnected, and the second attempt waits
+    // behind it.
     await untilWaiting(query, 2);
     await held.rollBack();
     expect(await settled).toEqual(['recorded', 'recorded', 'blocked']);
@@ -215,7 +219,7 @@ describe('a database that is lost', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
   });
 
-  it('is asked three times for an answer that is lost, and counts once', async () => {
+  it('causes at most three attempts of a settlement, which counts once', async () => {
     const pool = await openPool(database.url(), 2);
     let toLose = 0;
     let asked = 0;
@@ -250,7 +254,7 @@ describe('a database that is lost', () => {
     await pool.end();
   });
 
-  it('comes back after a restart of the server, wherever the restart met the settlements', async () => {
+  it('by a server restart is replaced, and no recorded row is missing', async () => {
     const dataDir = path.join(await makeTestFolder('restarted'), 'server');
     let server = await startEmbeddedPostgres({ dataDir, testing: true });
     await migrate(server.url, path.join(import.meta.dirname, '..', '..', 'migrations'));

@@ -11,7 +11,7 @@ const { query, ledgers, clock, ledger, settle, databaseUrl } = ledgerScene();
 describe('claims of a request id', () => {
   const claim = (caller: Caller, requestId: string) => anAsk(caller, { requestId, claim: true });
 
-  it('are held by exactly one of many that ask at once, on either replica', async () => {
+  it('are held by exactly one of many concurrent requests, on either replica', async () => {
     const user = await aUser(query);
     for (let round = 0; round < 10; round += 1) {
       const requestId = randomUUID();
@@ -21,7 +21,7 @@ describe('claims of a request id', () => {
     }
   });
 
-  it('bind nobody who does not ask for one, and no other owner', async () => {
+  it('do not affect requests without a claim, or other owners', async () => {
     const [user, other] = [await aUser(query), await aUser(query)];
     const requestId = randomUUID();
     expect((await admitted(ledger(), anAsk(user, { requestId }))).claimed).toBe(true);
@@ -51,7 +51,7 @@ describe('claims of a request id', () => {
     });
   });
 
-  it('are asked for in one order, so that no two batches wait for each other in a circle', async () => {
+  it('are taken in a fixed order, so that two batches never deadlock', async () => {
     const user = await aUser(query);
     const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted((one, other) =>
       hash('sha256', one) < hash('sha256', other) ? -1 : 1,
@@ -70,7 +70,7 @@ describe('claims of a request id', () => {
     expect((await asking).map(({ claimed }) => claimed)).toEqual([false, false]);
   });
 
-  it('leave no gap at their end: who asks while it comes has no claim, or sees that the id was accounted', async () => {
+  it('end without a gap: a concurrent request gets no claim, or finds the id accounted', async () => {
     const user = await aUser(query);
     const ends = new Set<string>();
     for (let round = 0; round < 60; round += 1) {
@@ -92,7 +92,7 @@ describe('claims of a request id', () => {
     expect(ends).toContain('claimed, accounted');
   });
 
-  it('are void after their time, and not a moment before', async () => {
+  it('expire after their time, and not a millisecond before', async () => {
     const user = await aUser(query);
     const requestId = randomUUID();
     await clock.standAt('2028-05-05T12:00:00Z');
@@ -107,7 +107,7 @@ describe('claims of a request id', () => {
 });
 
 describe('the digest of a request id', () => {
-  it('is SHA-256 of its UTF-8 bytes, whatever the id looks like', async () => {
+  it('is SHA-256 of its UTF-8 bytes, for any id', async () => {
     const anId = fc.oneof(
       fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
       fc.string({ unit: fc.constantFrom('\\', 'x', '0', '7', "'", '"', 'a', 'é') }),

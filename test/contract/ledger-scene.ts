@@ -3,7 +3,7 @@ import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { settleTogether, withClock, withLedgers } from './ledger-bench.ts';
 
-/** Two ledgers over one database, and its rows. When the tests are over, the totals have to be right. */
+/** Two ledgers over one database, and its rows. After the tests, the day totals must be right. */
 export function ledgerScene() {
   const database = withDatabase();
   afterAll(async () => {

@@ -31,7 +31,7 @@ describe('requests', () => {
     `timezone = 'Asia/Kathmandu'`,
     `bytea_output = 'escape'`,
     `intervalstyle = 'sql_standard'`,
-  ])('are settled as ever in a database that has %s', async (setting) => {
+  ])('are settled correctly in a database that has %s', async (setting) => {
     const name = new URL(database.url).pathname.slice(1);
     const set = (what: string) =>
       connected(database.url, (client) => client.query(`alter database ${name} ${what}`));
@@ -61,8 +61,8 @@ describe('requests', () => {
     ]);
   });
 
-  // `analyze` is what autovacuum does, and rows are written by a restore.
-  it('leave rows that any session can analyze and write, also where a backslash in plain quotes is none', async () => {
+  // Autovacuum runs `analyze`, and a restore writes rows.
+  it('leave rows that any session can analyze and write, also with `standard_conforming_strings` off', async () => {
     const user = await withClient(database.url, (ask) => aUser(ask, { amount: 10n, cadence: 'daily' }));
     const ledger = await openLedger(database.url);
     await settleTogether(ledger, [aRecord(user, unit)]);

@@ -26,7 +26,7 @@ import { ledgerScene } from './ledger-scene.ts';
 const { databaseUrl, query, clock, ledger, settle, ledgerRow, wrongTotals } = ledgerScene();
 
 describe('admission', () => {
-  it('tells that an owner has no budget', async () => {
+  it('returns no budget for an owner without one', async () => {
     expect(await admitted(ledger(), anAsk(await aUser(query)))).toMatchObject({
       alreadyAccounted: false,
       claimed: true,
@@ -34,7 +34,7 @@ describe('admission', () => {
     });
   });
 
-  it('tells the active budget, its UTC window and its counted spend, not those of history', async () => {
+  it('returns the active budget, its UTC window and its counted spend, not those of earlier budgets', async () => {
     await clock.standAt('2028-02-29T23:59:59.999Z');
     const user = await aUser(query, { amount: 7n, cadence: 'daily' });
     await setUserBudget(query, userIdOf(user), { amount: 5n, cadence: 'monthly', hard: false });
@@ -52,7 +52,7 @@ describe('admission', () => {
     await clock.run();
   });
 
-  it('counts the days of the window alone', async () => {
+  it('counts only the days of the window', async () => {
     const user = await aUser(query);
     const days = [
       ['2028-03-31T23:59:59.999Z', 1n],
@@ -68,7 +68,7 @@ describe('admission', () => {
       await setUserBudget(query, userIdOf(user), { amount: 9n, cadence });
       return (await admitted(ledger(), anAsk(user))).budget?.spent;
     };
-    // 2028-04-06 is a Thursday, its week began on 2028-04-03
+    // 2028-04-06 is a Thursday; its week began on 2028-04-03.
     expect([await spentAt('daily'), await spentAt('weekly'), await spentAt('monthly')]).toEqual([
       4000n,
       4300n,
@@ -77,7 +77,7 @@ describe('admission', () => {
     await clock.run();
   });
 
-  it('gives the service accounts of a team the budget and the spend of the team', async () => {
+  it('uses the budget and the spend of the team for its service accounts', async () => {
     const [team, serviceAccount] = await aTeam(query, { amount: 9n });
     expect(await settle(aRecord(team, 1n), aRecord(serviceAccount, 2n))).toEqual(['recorded', 'recorded']);
     for (const caller of [team, serviceAccount])
@@ -88,7 +88,7 @@ describe('admission', () => {
     expect(await spendOf(query, scopeOf(team))).toEqual({ rows: 3n, days: 3n });
   });
 
-  it('knows an accounted request id again in the same scope alone', async () => {
+  it('recognises an accounted request id, and only in the same scope', async () => {
     const [user, other] = [await aUser(query), await aUser(query)];
     const requestId = randomUUID();
     expect(await settle(aRecord(user, unpriced, { requestId }))).toEqual(['recorded']);
@@ -97,7 +97,7 @@ describe('admission', () => {
     expect((await admitted(ledger(), anAsk(user))).alreadyAccounted).toBe(false);
   });
 
-  it('does not look for an id that the gateway has just generated', async () => {
+  it('admits a request with an id that the gateway has just generated', async () => {
     const user = await aUser(query, { amount: 3n });
     const ask = anAsk(user, { callerChoseRequestId: false });
     expect(await admitted(ledger(), ask)).toMatchObject({
@@ -107,7 +107,7 @@ describe('admission', () => {
     });
   });
 
-  it('answers every ask of a batch for itself', async () => {
+  it("answers each request of a batch with its owner's budget", async () => {
     const owners = [
       await aUser(query, { amount: 3n }),
       await aUser(query, { amount: 5n }),
@@ -166,7 +166,7 @@ describe('settlement', () => {
     ]);
   });
 
-  it('records one row for a request id and scope, and calls the others duplicates', async () => {
+  it('records one row per request id and scope, and reports the others as duplicates', async () => {
     const [user, other] = [await aUser(query), await aUser(query)];
     const requestId = randomUUID();
     const same = () => aRecord(user, 5n, { requestId });
@@ -179,7 +179,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 5n, days: 5n });
   });
 
-  it('counts the same request id twice in one batch once, and the first that came is the one', async () => {
+  it('counts a request id that is repeated within a batch once: the first one', async () => {
     const user = await aUser(query);
     const requestId = randomUUID();
     const records = [7n, 11n, 13n].map((cost) => aRecord(user, cost, { requestId }));
@@ -187,7 +187,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 7n, days: 7n });
   });
 
-  it('counts a request id for each of two owners that settle it alone', async () => {
+  it('counts a request id for each of two owners that settle it separately', async () => {
     const requestId = randomUUID();
     for (const owner of [await aUser(query), await aUser(query)]) {
       expect(await settle(aRecord(owner, 5n, { requestId }))).toEqual(['recorded']);
@@ -195,7 +195,7 @@ describe('settlement', () => {
     }
   });
 
-  it('counts a request id for each of two owners, also where one of them has it twice in the batch', async () => {
+  it('counts a request id for each of two owners, also if one of them repeats it in the batch', async () => {
     const owners = [await aUser(query), await aUser(query)] as const;
     const ids = [randomUUID(), randomUUID()] as const;
     const record = (owner: 0 | 1, id: 0 | 1) => aRecord(owners[owner], 5n, { requestId: ids[id] });
@@ -212,7 +212,7 @@ describe('settlement', () => {
       expect(await spendOf(query, scopeOf(owner))).toEqual({ rows: 10n, days: 10n });
   });
 
-  it('treats the retry of its own record as recorded, leaves one ledger row and one log row, and counts once', async () => {
+  it('reports a retried record as recorded, leaves one ledger row and one log row, and counts it once', async () => {
     const user = await aUser(query, { amount: 1n });
     const record = aRecord(user, unit);
     expect(await settle(record)).toEqual(['recorded']);
@@ -224,7 +224,7 @@ describe('settlement', () => {
     expect(logs).toEqual([{ status_code: 200, metadata_json: { operation: 'chat_completions' } }]);
   });
 
-  it('finds the rows of a try that nobody told of, where the gateway chose the id, too: it counts once, and is no fault', async () => {
+  it('finds the row of an earlier try, also if the gateway chose the id: it counts once, without a fault', async () => {
     const user = await aUser(query, { amount: 2n });
     const id = randomUUID();
     const record = aRecord(user, unit, { requestLogId: id, requestId: id });
@@ -241,7 +241,7 @@ describe('settlement', () => {
     expect(ledger().faults.slice(faults)).toEqual([]);
   });
 
-  it('tells a caller who chooses an id that the gateway once made that it is accounted', async () => {
+  it('reports a duplicate if a caller chooses an id that the gateway had generated', async () => {
     const user = await aUser(query);
     const id = randomUUID();
     expect(await settle(aRecord(user, 5n, { requestLogId: id, requestId: id }))).toEqual(['recorded']);
@@ -249,7 +249,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 5n, days: 5n });
   });
 
-  it('blocks the one that does not fit alone: a cheaper later one of the batch still does', async () => {
+  it('blocks only the request that does not fit: a cheaper later one of the batch is recorded', async () => {
     const user = await aUser(query, { amount: 10n });
     const costs = [4n, 5n, 2n, 1n, 1n, 0n];
     expect(await settle(...costs.map((cost) => aRecord(user, cost * unit)))).toEqual([
@@ -263,7 +263,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 10n * unit, days: 10n * unit });
   });
 
-  it('judges one scope in arrival order, whatever stands between', async () => {
+  it('judges the requests of each scope in arrival order, also when scopes are interleaved', async () => {
     const [user, other] = [await aUser(query, { amount: 10n }), await aUser(query, { amount: 10n })];
     const records = [
       aRecord(other, 6n * unit),
@@ -285,11 +285,11 @@ describe('settlement', () => {
       'select distinct occurred_at from usage_cost_events where ownership_scope_key = any ($1)',
       [[scopeOf(user), scopeOf(other)]],
     );
-    // One batch is one transaction; on a cluster it is of one shard, and these owners may be on two.
+    // One batch is one transaction; on a cluster it covers one shard, and these owners may be on two.
     expect(times.length).toBeLessThanOrEqual(onCitus() ? 2 : 1);
   });
 
-  it('judges the largest batch in arrival order, too', async () => {
+  it('judges a batch of 200 in arrival order', async () => {
     const owners = [await aUser(query, { amount: 30n }), await aUser(query, { amount: 30n })];
     const ofWhom = Array.from({ length: 200 }, (_, index) => ((index * 7919) % 13) % 2);
     const counts = [0, 0];
@@ -297,7 +297,7 @@ describe('settlement', () => {
     expect(await settle(...ofWhom.map((owner) => aRecord(owners[owner]!, unit)))).toEqual(expected);
   });
 
-  it('may fill a hard budget to the picodollar and not one further', async () => {
+  it('fills a hard budget to the picodollar, and not beyond', async () => {
     const user = await aUser(query, { amount: 1n });
     expect(await settle(aRecord(user, unit + 1n))).toEqual(['blocked']);
     expect(await settle(aRecord(user, unit))).toEqual(['recorded']);
@@ -305,7 +305,7 @@ describe('settlement', () => {
     expect(await settle(aRecord(user, 0n))).toEqual(['recorded']);
   });
 
-  it('tells a blocked cost the budget, its window and the database time', async () => {
+  it('returns the budget, its window and the database time with a blocked cost', async () => {
     const user = await aUser(query, { amount: 3n, cadence: 'weekly' });
     await clock.standAt('2029-01-01T00:00:00Z');
     const settled = await ledger().settle(aRecord(user, 4n * unit));
@@ -324,7 +324,7 @@ describe('settlement', () => {
     );
   });
 
-  it('counts toward a soft limit and never blocks it', async () => {
+  it('counts spend under a soft limit, and never blocks', async () => {
     const user = await aUser(query, { amount: 1n, hard: false });
     expect(await settle(aRecord(user, 5n * unit), aRecord(user, 5n * unit))).toEqual([
       'recorded',
@@ -333,7 +333,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 10n * unit, days: 10n * unit });
   });
 
-  it('neither counts nor blocks what has no price or no usage, even under a full hard budget', async () => {
+  it('neither counts nor blocks unpriced rows and rows without usage, even under a full hard budget', async () => {
     const user = await aUser(query, { amount: 1n });
     const missing = { pricingStatus: 'usage_missing' } as const;
     expect(await settle(aRecord(user, unpriced), aRecord(user, missing))).toEqual(['recorded', 'recorded']);
@@ -355,7 +355,7 @@ describe('settlement', () => {
     });
   });
 
-  it('blocks everything that costs under a hard amount of 0', async () => {
+  it('blocks every positive cost under a hard amount of 0', async () => {
     const user = await aUser(query, { amount: 0n });
     expect(await settle(aRecord(user, 1n), aRecord(user, 0n), aRecord(user, unpriced))).toEqual([
       'blocked',
@@ -368,14 +368,14 @@ describe('settlement', () => {
     });
   });
 
-  it('takes the largest amount and cost that there are', async () => {
+  it('accepts the largest amount, and a cost that fills it', async () => {
     const user = await aUser(query, { amount: 9_007_199_254_740_991n });
     const all = 9_007_199_254_740_991n * unit;
     expect(await settle(aRecord(user, all), aRecord(user, 1n))).toEqual(['recorded', 'blocked']);
     expect((await admitted(ledger(), anAsk(user))).budget?.spent).toBe(all);
   });
 
-  it('counts a team once, through whichever of its keys the spend came', async () => {
+  it('counts a team once, through any of its keys', async () => {
     const [team, serviceAccount] = await aTeam(query, { amount: 3n });
     const requestId = randomUUID();
     const records = [
@@ -392,7 +392,7 @@ describe('settlement', () => {
     });
   });
 
-  it('opens a new window with a new day, and leaves the old one as it was', async () => {
+  it('opens a new window with a new day, and leaves the old one unchanged', async () => {
     const user = await aUser(query, { amount: 2n, cadence: 'daily' });
     await clock.standAt('2028-12-31T23:59:59.999999Z');
     expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
@@ -402,7 +402,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 4n * unit, days: 4n * unit });
   });
 
-  it('tells every verdict of more records than one batch holds', async () => {
+  it('returns every verdict of more records than one batch holds', async () => {
     const user = await aUser(query, { amount: 500n });
     const records = Array.from({ length: 700 }, () => aRecord(user, unit));
     const verdicts = await settle(...records);
@@ -413,7 +413,7 @@ describe('settlement', () => {
 });
 
 describe('accounting.after_block: close_window', () => {
-  it('shuts the window of that budget after a blocked cost, until it ends or the budget changes', async () => {
+  it('closes the window of that budget after a blocked cost, until it ends or the budget changes', async () => {
     const closing = await openLedger(databaseUrl(), { closeOnBlock: () => true });
     const [user, other] = [await aUser(query, { amount: 10n, cadence: 'daily' }), await aUser(query)];
     const closed = async () => {
@@ -440,15 +440,15 @@ describe('accounting.after_block: close_window', () => {
     await closing.pool.end();
   });
 
-  it('is not what happens as specified', async () => {
+  it('does not apply by default: the window stays open', async () => {
     const user = await aUser(query, { amount: 1n });
     expect(await settle(aRecord(user, 2n * unit))).toEqual(['blocked']);
     expect((await admitted(ledger(), anAsk(user))).budget?.closed).toBe(false);
   });
 });
 
-describe('what the tables refuse', () => {
-  it('is a counted row without a cost or without tokens, whoever writes it', async () => {
+describe('the ledger table', () => {
+  it('rejects a counted row without a cost or without tokens, whoever writes it', async () => {
     const user = await aUser(query);
     await settle(aRecord(user, 1n));
     const copy = (columns: string) =>
@@ -472,7 +472,7 @@ describe('what the tables refuse', () => {
   });
 });
 
-it('the total of every day is the sum of its counted rows, after all of this', async () => {
+it('after all of these tests, the total of every day is the sum of its counted rows', async () => {
   expect(await wrongTotals()).toEqual([]);
   expect(wordOf(await ledger().settle(aRecord(await aUser(query), pricedAt(1n))))).toBe('recorded');
 });

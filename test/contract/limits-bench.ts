@@ -16,7 +16,7 @@ import { admitted, anAsk, aRecord, pricedAt, type Query } from './ledger-bench.t
 
 export const noTerms: LimitTerms = { requests: undefined, tokens: undefined, inFlight: undefined };
 
-/** A limit of its own subject, in force. */
+/** Sets a limit for a new subject. */
 export async function aLimit(
   query: Query,
   terms: Partial<LimitTerms>,
@@ -49,7 +49,7 @@ export const limitedAsk = (
   limits,
 });
 
-/** `admitted`, or what is full. */
+/** `admitted`, or the limits that are full. */
 export function wordsOf({ limits }: Admission): string {
   if (limits === undefined) return 'unlimited';
   return limits.kind === 'admitted'
@@ -57,13 +57,13 @@ export function wordsOf({ limits }: Admission): string {
     : limits.full.map(({ standing, measure }) => `${standing.limit.subject.kind} ${measure}`).join(', ');
 }
 
-/** Asks all in one turn of the event loop, which makes one batch of those of one owner. */
+/** Admits all requests in one turn of the event loop, so that those of one owner form one batch. */
 export const askTogether = async (
   ledger: Ledger,
   asks: readonly AdmissionRequest[],
 ): Promise<readonly string[]> => (await Promise.all(asks.map((ask) => admitted(ledger, ask)))).map(wordsOf);
 
-/** What a limited request leaves behind when it ends. */
+/** The settlement of a limited request. */
 export function endOf(
   ask: AdmissionRequest & { readonly limits: readonly RateLimit[] },
   tokens: number | undefined,
@@ -76,7 +76,7 @@ export function endOf(
   };
 }
 
-/** What a subject has taken of its window, as the tables have it. */
+/** What a subject has used of its window, according to the tables. */
 export async function takenOf(query: Query, { subject }: RateLimit) {
   const [row] = await query<{ requests: string; tokens: string; held: string }>(
     `select requests, tokens, (select count(*) from rate_limit_holds h where h.subject = w.subject) as held

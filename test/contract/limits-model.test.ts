@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => sql.end());
 const query: Query = (text, values) => sql.query(text, values);
 
-/** Everything that was admitted, and what of it is over. */
+/** An admitted request, with its limits and its minute. */
 interface Admitted {
   readonly limits: readonly RateLimit[];
   readonly minute: number;
@@ -33,7 +33,7 @@ interface World {
   readonly limits: readonly RateLimit[];
   readonly admissions: Admitted[];
   readonly inFlight: Set<Admitted>;
-  /** The most that were known to be in flight at once, by subject. */
+  /** The largest number known to be in flight at once, by subject. */
   readonly peaks: Map<string, number>;
   /** Tokens whose settlement was acknowledged, by subject and minute. */
   readonly tokens: Map<string, number>;
@@ -78,7 +78,7 @@ const anAction = fc.oneof(
 );
 type Action = typeof anAction extends fc.Arbitrary<infer A> ? A : never;
 
-/** The clock goes to so many milliseconds before the end of its minute, and then on. */
+/** Moves the clock to so many milliseconds before the end of its minute; it keeps running. */
 const jump = (beforeMs: number) =>
   query(
     `update test_clock set shift = shift + (date_trunc('minute', gateway_now()) + interval '1 minute' - gateway_now())
@@ -114,7 +114,10 @@ async function askSome(world: World, action: Extract<Action, { kind: 'ask' }>): 
   );
 }
 
-/** Each is in flight from when its admission is known until its settlement is asked for: so many there are at least. */
+/**
+ * A request is in flight from its known admission until its settlement is requested: a lower bound of the
+ * real number.
+ */
 function note({ inFlight, limits, peaks }: World): void {
   for (const limit of limits) {
     const key = subjectKey(limit.subject);
@@ -144,7 +147,9 @@ async function perform(world: World, action: Action): Promise<void> {
   else await jump(action.beforeMs);
 }
 
-/** Of each limit: the requests of each minute, what was at once, and nobody after tokens that filled a minute. */
+/**
+ * Checks each limit: requests per minute, requests in flight, and no admission after tokens filled a minute.
+ */
 async function audit(world: World): Promise<void> {
   const { limits, admissions, peaks, tokens, ledgers, callers, counts } = world;
   for (const limit of limits) {
@@ -183,7 +188,7 @@ describe('rate limits over four replicas', () => {
     for (const { pool } of ledgers) await pool.end();
   });
 
-  it('never let in more of a minute or at once than they say, whatever is asked at the same time', async () => {
+  it('never admit more requests per minute or in flight than a limit says, under concurrent requests', async () => {
     const seen = { refused: 0, admitted: 0, full: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -215,7 +220,7 @@ describe('rate limits over four replicas', () => {
     expect(ledgers.flatMap(({ faults }) => faults)).toEqual([]);
   }, 120_000);
 
-  it('never wait for each other in a circle, in whatever order requests name them', async () => {
+  it('never deadlock, in whatever order requests name them', async () => {
     const limits: RateLimit[] = [];
     for (let index = 0; index < 6; index += 1) limits.push(await aLimit(query, { tokens: 1e9 }));
     const users = [await aUser(query), await aUser(query), await aUser(query)];
@@ -240,7 +245,7 @@ describe('rate limits over four replicas', () => {
 });
 
 describe('the requests in flight of a replica that dies', () => {
-  /** A replica that says each second that it is there, until it dies. */
+  /** A replica that sends a heartbeat each second until it dies. */
   async function aReplica() {
     const { pool, process, ...ledger } = await openLedger(database.url(), { connections: 4 });
     await process.beat();
@@ -255,7 +260,7 @@ describe('the requests in flight of a replica that dies', () => {
     };
   }
 
-  it('are given back within 10 seconds, and those of others stay', async () => {
+  it('are released within 10 seconds, and those of other replicas stay', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { inFlight: 3 });
     const [dying, there] = [await aReplica(), await aReplica()];
@@ -280,7 +285,7 @@ describe('the requests in flight of a replica that dies', () => {
     await there.die();
   });
 
-  it('are given back by the beat where their settlement could not release them', async () => {
+  it('are released by the next heartbeat if their settlement could not release them', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { inFlight: 1 });
     await setLimit(query, limit);

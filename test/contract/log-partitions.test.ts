@@ -33,7 +33,7 @@ const partitionsOf = async (query: Query, table: string): Promise<readonly strin
     )
   ).map(({ name }) => name);
 
-/** An id of the gateway's, made at this time. */
+/** An id as the gateway generates it at this time. */
 const idAt = (at: string): string => {
   const time = Date.parse(at).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
@@ -79,7 +79,7 @@ describe('the partitions of the request logs', () => {
   const query = queries(database.url);
   const watch = queries(database.url);
 
-  it('are made a month each, for all tables of the log, once', async () => {
+  it('are created once per month for all log tables', async () => {
     expect(await make(query, '2028-01-31T23:00:00Z', '2028-03-01T00:00:00Z')).toEqual([{ made: 12 }]);
     expect(await make(query, '2028-01-01T00:00:00Z', '2028-03-31T23:59:59Z')).toEqual([{ made: 0 }]);
     for (const table of logTables)
@@ -88,7 +88,7 @@ describe('the partitions of the request logs', () => {
       );
   });
 
-  it('hold what the gateway’s ids say of time, whatever the time zone is, and every other id has a place, too', async () => {
+  it("contain the rows of their month by the id's UTC time; every other id is in the default partition", async () => {
     await query(`set timezone = 'Asia/Tokyo'`);
     for (const [at, part] of [
       ['2028-01-31T23:59:59.999Z', '2028_01'],
@@ -103,7 +103,7 @@ describe('the partitions of the request logs', () => {
     expect(await placesOf(query, other)).toEqual(logTables.map((table) => `${table}_default`));
   });
 
-  it('take what lay in the default partition when they are late', async () => {
+  it('that are created late take over their rows from the default partition', async () => {
     const id = await addLog(query, idAt('2028-05-05T00:00:00Z'), '2028-05-05T00:00:00Z');
     const [before] = await query('select * from request_logs where request_log_id = $1', [id]);
     expect(await make(query, '2028-05-01T00:00:00Z', '2028-05-01T00:00:00Z')).toEqual([{ made: 4 }]);
@@ -111,7 +111,7 @@ describe('the partitions of the request logs', () => {
     expect(await query('select * from request_logs where request_log_id = $1', [id])).toEqual([before]);
   });
 
-  it('are left for the next time where a table is in use for long, and every insert finds its place meanwhile', async () => {
+  it('are created later if a table is in use for long; inserts go to the default partition meanwhile', async () => {
     const reader = await holder(database.url());
     await reader.query('select count(*) from request_logs');
     expect(await make(query, '2028-09-01T00:00:00Z', '2028-09-01T00:00:00Z')).toEqual([{ made: 3 }]);
@@ -122,7 +122,7 @@ describe('the partitions of the request logs', () => {
     expect(await placesOf(query, id)).toEqual(logTables.map((table) => `${table}_2028_09`));
   });
 
-  it('are left for the next time where a row of theirs comes meanwhile, and to another process that makes them', async () => {
+  it('are created later if a row of theirs is inserted meanwhile, or if another process is creating them', async () => {
     const march = ['2029-03-01T00:00:00Z', '2029-03-01T00:00:00Z'] as const;
     const other = await holder(database.url());
     await other.query('select pg_advisory_xact_lock(4071771012)');
@@ -144,7 +144,7 @@ describe('the partitions of the request logs', () => {
     expect(await placesOf(query, id)).toEqual(['request_logs_2029_03']);
   });
 
-  it('are ahead of time for a process that serves: this month and two more', async () => {
+  it('are created ahead of time by a serving process: this month and two more', async () => {
     const pool = await openPool(database.url(), 1);
     const before = await partitionsOf(query, 'request_logs');
     await makeLogPartitions(pool, false);
@@ -169,10 +169,10 @@ describe('the purge of partitions', () => {
   });
   afterAll(() => pool.end());
 
-  it('drops those that are empty and before the cutoff, and no other', async () => {
+  it('drops partitions that are empty and before the cutoff, and no others', async () => {
     for (const at of ['2028-01-10T00:00:00Z', '2028-02-10T00:00:00Z', '2028-02-20T00:00:00Z'])
       await addLog(query, idAt(at), at);
-    // Its request began in January, and ended when nothing older was left.
+    // Its request began in January and ended in February, when no older row was left.
     const late = await addLog(query, idAt('2028-01-31T23:59:59Z'), '2028-02-15T00:00:00Z');
     const purge = async (cutoff: string): Promise<number> => {
       let deleted = 0;
@@ -190,7 +190,7 @@ describe('the purge of partitions', () => {
     expect(await placesOf(query, again)).toEqual(logTables.map((table) => `${table}_default`));
   });
 
-  it('leaves those that somebody reads to the next one, and waits for nobody for long', async () => {
+  it('leaves a partition that is being read to the next purge, and waits only briefly', async () => {
     const reader = await holder(database.url());
     await reader.query('select count(*) from request_logs');
     await query('delete from request_logs; delete from request_log_tags');
@@ -199,7 +199,7 @@ describe('the purge of partitions', () => {
       timed(() => query(`select gateway_drop_log_partitions('2028-03-01T00:00:00Z') as dropped`));
     const first = await drop();
     expect(first.value).toEqual([{ dropped: 3 }]);
-    // One may meet a pause of the server itself.
+    // One call may be delayed by a pause of the server itself.
     const second = await drop();
     expect(second.value).toEqual([{ dropped: 0 }]);
     expect(Math.min(first.ms, second.ms)).toBeLessThan(1500);
@@ -226,7 +226,7 @@ describe('request logs in several partitions', () => {
   });
   afterAll(() => pool.end());
 
-  it('are one list in the order of time', async () => {
+  it('are one list in order of time', async () => {
     const { items, total } = await requestLogsStore(pool).page({}, { page: 1, pageSize: 200 });
     expect([items.map(({ requestLogId }) => requestLogId), total]).toEqual([ids.toReversed(), 90]);
     const tagged = await requestLogsStore(pool).page(
@@ -252,7 +252,7 @@ describe('request logs in several partitions', () => {
     expect(lines).not.toMatch(/Seq Scan|Bitmap/);
   });
 
-  it('keep bodies compressed by lz4 where the server is built with it, in the partitions that are made later too', async () => {
+  it('compress bodies with lz4 if the server is built with it, also in partitions that are created later', async () => {
     await query(`select gateway_make_log_partitions('2030-01-15T00:00:00Z', '2030-01-15T00:00:00Z')`);
     const [server] = await query<{ has: boolean }>(
       `select 'lz4' = any(enumvals) as has from pg_settings where name = 'default_toast_compression'`,
@@ -266,7 +266,7 @@ describe('request logs in several partitions', () => {
     expect(bodies).toEqual([{ compression: server!.has ? 'l' : '' }]);
   });
 
-  it('are written and judged again once each, whichever partition their id is of', async () => {
+  it('are written once each when they are settled again, whichever partition their id belongs to', async () => {
     const user = await aUser(query);
     for (const at of ['2028-01-15T00:00:00Z', '2028-03-15T00:00:00Z', '2029-03-15T00:00:00Z']) {
       const record = aRecord(user, 1n, { requestLogId: idAt(at) });

@@ -79,7 +79,7 @@ const ofPayload = async (payload: ToolInvocation['payload'], over: Partial<ToolI
 const maxBytes = 16 * 1024;
 
 describe('an MCP invocation record', () => {
-  it('holds status, owner context, policy result, latency, correlation and stable ids', async () => {
+  it('has status, owner, policy result, latency, request ids and stable ids of server and tool', async () => {
     await clock.standAt('2028-03-01T12:00:00Z');
     const caller = await aUser(query);
     const requestLogId = randomUUID();
@@ -111,7 +111,7 @@ describe('an MCP invocation record', () => {
     expect(await invocations.find(randomUUID())).toBeUndefined();
   });
 
-  it('keeps arguments and result where bodies of the caller’s requests are kept, and the rest everywhere', async () => {
+  it("has arguments and result if bodies of the caller's requests are retained, and exists without them if not", async () => {
     const user = await aUser(query);
     const unlogged = {
       ...user,
@@ -137,7 +137,7 @@ describe('an MCP invocation record', () => {
     ]);
   });
 
-  it('of a team and of its service account is owned by the team; without a caller by nobody', async () => {
+  it('of a team or its service account is owned by the team; without a caller it has no owner', async () => {
     const [team, worker] = await aTeam(query);
     const owner = { kind: 'team', teamId: team.keyOwner.kind === 'team' ? team.keyOwner.teamId : '' };
     expect((await found(await record({ caller: team }))).owner).toEqual(owner);
@@ -152,11 +152,11 @@ describe('an MCP invocation record', () => {
     invocationStatuses.flatMap((status) =>
       policyResults.map((policyResult) => [status, policyResult] as const),
     ),
-  )('may say %s and %s', async (status, policyResult) => {
+  )('can have the status %s with the policy result %s', async (status, policyResult) => {
     expect(await found(await record({ status, policyResult }))).toMatchObject({ status, policyResult });
   });
 
-  it('stays when its request log is purged: request_log_id is no foreign key', async () => {
+  it('stays when its request log is deleted: `request_log_id` is no foreign key', async () => {
     const log = aRecord(await aUser(query), 1n);
     const { requestLogId } = log.charge;
     await settleTogether(ledgers[0]!, [log]);
@@ -182,9 +182,9 @@ describe('an MCP invocation record', () => {
   });
 });
 
-describe('what others call their servers, tools and errors', () => {
+describe('names of servers, tools and errors', () => {
   it.each([0, 8, 20, 30])(
-    'is kept without any half of a secret: %d characters before the bound',
+    'are truncated without leaving part of a secret: %d characters before the limit',
     async (half) => {
       const name = `${'a'.repeat(maxMcpNameChars - half)}${callerKey}`;
       const id = await record({
@@ -200,8 +200,8 @@ describe('what others call their servers, tools and errors', () => {
   );
 });
 
-describe('its arguments and result', () => {
-  it('are redacted: built-in keys, admin paths, credentials and the key of the caller', async () => {
+describe('arguments and result of an invocation record', () => {
+  it("are redacted: built-in keys, configured paths, credentials and the caller's key", async () => {
     expect(
       await ofPayload(
         {
@@ -223,7 +223,7 @@ describe('its arguments and result', () => {
     });
   });
 
-  it('lose the query components of URLs inside error messages', async () => {
+  it('have the query components of URLs removed from error results, and only from these', async () => {
     const content = [{ type: 'text', text: 'GET https://host/a?sig=secret failed' }];
     const { result } = await ofPayload({ arguments: undefined, result: { isError: true, content } });
     expect(result).not.toContain('secret');
@@ -231,7 +231,7 @@ describe('its arguments and result', () => {
     expect((await ofPayload({ arguments: undefined, result: { content } })).result).toContain('sig=secret');
   });
 
-  it('lose them in all of a JSON-RPC error, too, and paths of admins hide it where a result is', async () => {
+  it('have them removed from all of a JSON-RPC error, and configured `result` paths redact it', async () => {
     const words = 'GET https://host/a?sig=secret failed';
     const error = {
       code: -32000,
@@ -251,7 +251,7 @@ describe('its arguments and result', () => {
     expect(ofPath.result).toBe('{"structuredContent":{"iban":"[REDACTED]"}}');
   });
 
-  it('are null where there were none', async () => {
+  it('are undefined if they were undefined, and `null` if they were null', async () => {
     expect(await ofPayload({ arguments: undefined, result: null })).toEqual({
       args: undefined,
       argumentsTruncated: false,
@@ -265,7 +265,7 @@ describe('its arguments and result', () => {
     expect((await ofPayload({ arguments: parseExact(text), result: undefined })).args).toBe(text);
   });
 
-  it('have images and files cut to what they were', async () => {
+  it('have the data of images truncated', async () => {
     const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(5000) };
     const { result, resultTruncated } = await ofPayload({
       arguments: undefined,
@@ -277,7 +277,7 @@ describe('its arguments and result', () => {
     );
   });
 
-  it('have at most 16 KiB each in UTF-8, and are valid JSON; what was cut off is flagged', async () => {
+  it('have at most 16 KiB each in UTF-8 and are valid JSON; truncation is flagged', async () => {
     const value = fc.oneof(
       fc.string({ unit: 'binary', minLength: 10_000, maxLength: 20_000 }),
       fc.integer({ min: 1, max: 20_000 }).map((chars) => 'ü'.repeat(chars)),
@@ -301,7 +301,7 @@ describe('its arguments and result', () => {
     );
   });
 
-  it('never hold a secret, wherever it stood', async () => {
+  it('never contain a secret, wherever it was', async () => {
     const aCase = aCanary
       .map((canary) => `${canary}${canaryLetter.repeat(8)}`)
       .chain((secret) => holding(fc.constant(`a ${secret} b`)).map((tree) => ({ secret, tree })));
@@ -321,7 +321,7 @@ describe('its arguments and result', () => {
     ['U+0000', 'a\0b', 'a\uFFFDb'],
     ['a lone surrogate', 'a\uD800b', 'a\uFFFDb'],
     ['a pair', '😀', '😀'],
-  ])('hold %s as it can be stored, and so do names', async (_, given, stored) => {
+  ])('contain %s in a form that can be stored, and so do names', async (_, given, stored) => {
     const id = await record({
       requestId: given,
       server: { id: given, displayName: given },
@@ -404,7 +404,7 @@ describe('the list of MCP invocations', () => {
     );
   }
 
-  it('selects the rows that meet every filter, newest first; its pages are complete and repeat nothing', async () => {
+  it('selects the rows that match every filter, newest first; its pages are complete and repeat nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(aRow, {

@@ -36,7 +36,7 @@ const fail = (error: unknown): void => {
   throw error;
 };
 
-/** A tool call is recorded: gives back its id. */
+/** Records a tool call; returns its id. */
 async function called(requestId: string, caller: Caller | undefined): Promise<string> {
   const queue = invocationQueue(pool, { onFault: fail, onDefect: fail });
   const id = recordInvocation({
@@ -64,7 +64,7 @@ async function called(requestId: string, caller: Caller | undefined): Promise<st
   return id;
 }
 
-/** A model request is settled; gives back the id of its log row. */
+/** Settles a model request; returns the id of its log row. */
 async function settled(requestId: string, caller: Caller): Promise<string> {
   const requestLogId = systemClock().newId();
   const record = aRecord(caller, 1n, { requestId, requestLogId });
@@ -72,7 +72,10 @@ async function settled(requestId: string, caller: Caller): Promise<string> {
   return requestLogId;
 }
 
-/** A model request is settled, and told of behind its answer. */
+/**
+ * Settles a model request, then links earlier tool calls to it, as after an answer; returns the id of its log
+ * row.
+ */
 async function logged(requestId: string, caller: Caller): Promise<string> {
   const requestLogId = await settled(requestId, caller);
   await told(requestId, caller, requestLogId);
@@ -89,7 +92,7 @@ const linkOf = async (id: string): Promise<string | undefined> =>
   (await mcpInvocationsStore(pool).find(id))?.requestLogId;
 
 describe('a tool call and a model request of the same request id', () => {
-  it('belong together where they are of one owner, the request first', async () => {
+  it('are linked if they have the same owner, the request first', async () => {
     const requestId = randomUUID();
     const user = await aUser(query);
     const [team, worker] = await aTeam(query);
@@ -102,7 +105,7 @@ describe('a tool call and a model request of the same request id', () => {
     expect(await linkOf(await called(requestId, worker))).toBe(teams);
   });
 
-  it('belong together where they are of one owner, the call first', async () => {
+  it('are linked if they have the same owner, the call first', async () => {
     const requestId = randomUUID();
     const user = await aUser(query);
     const calls = [
@@ -115,14 +118,14 @@ describe('a tool call and a model request of the same request id', () => {
     expect(await Promise.all(calls.map(linkOf))).toEqual([own, undefined, undefined, undefined]);
   });
 
-  it('of several requests a call has the last one before it, else the first one behind it', async () => {
+  it('of several requests: a call is linked to the last one before it, else to the first one after it', async () => {
     const requestId = randomUUID();
     const user = await aUser(query);
     const before = await called(requestId, user);
     const requests: string[] = [];
     const calls: string[] = [];
     for (let turn = 0; turn < 2; turn += 1) {
-      // The ledger takes an id once; the log takes it as often as it comes.
+      // The ledger accepts a request id once; the log accepts it every time.
       const requestLogId = await logged(requestId, user);
       requests.push(requestLogId);
       calls.push(await called(requestId, user));
@@ -130,7 +133,7 @@ describe('a tool call and a model request of the same request id', () => {
     expect(await Promise.all([before, ...calls].map(linkOf))).toEqual([requests[0], ...requests]);
   });
 
-  it('do not belong together where more than a day lies between them', async () => {
+  it('are not linked if more than a day is between them', async () => {
     const requestId = randomUUID();
     const user = await aUser(query);
     const call = await called(requestId, user);
@@ -148,7 +151,7 @@ describe('a tool call and a model request of the same request id', () => {
     expect(await linkOf(await called(requestId, user))).toBeUndefined();
   });
 
-  it('find each other when they are written at the same moment', async () => {
+  it('are linked if they are written at the same moment', async () => {
     const requestId = randomUUID();
     const user = await aUser(query);
     const id = randomUUID();
@@ -179,8 +182,8 @@ describe('a tool call and a model request of the same request id', () => {
   });
 });
 
-describe('an id that a great many share', () => {
-  it('is looked up in a bounded number of rows', async () => {
+describe('a request id that very many calls share', () => {
+  it('is linked to at most 1,000 calls', async () => {
     const requestId = randomUUID();
     const user = await aUser(query);
     await query(

@@ -38,7 +38,7 @@ const purge = (retention: '7d' | '90d') =>
   );
 
 describe('records of MCP tool calls', () => {
-  it('are deleted by their own retention, in batches, and the younger ones stay', async () => {
+  it('are deleted by their own retention, in batches, and younger ones stay', async () => {
     const many = 2 * purgeBatchRows + 1;
     await add(many, 8);
     await add(3, 6);
@@ -49,7 +49,7 @@ describe('records of MCP tool calls', () => {
     expect(Number(left?.count)).toBe(3);
   });
 
-  it('stay from the cutoff itself on', async () => {
+  it('are kept from the cutoff instant on', async () => {
     await query('truncate mcp_tool_invocations');
     for (const at of ['2028-02-29T23:59:59.999999Z', '2028-03-01T00:00:00Z', '2028-03-01T00:00:00.000001Z'])
       await addAt(1, `timestamptz '${at}'`);
@@ -68,7 +68,7 @@ describe('records of MCP tool calls', () => {
     expect(told).toEqual({ matched: 1, deleted: 1 });
   });
 
-  it('go the oldest first, and one that somebody has locked is left to them', async () => {
+  it('are deleted oldest first, skipping rows that another transaction has locked', async () => {
     await query('truncate mcp_tool_invocations');
     for (const age of [8, 10, 9]) await add(1, age);
     const other = await holder(database.url());
@@ -83,7 +83,7 @@ describe('records of MCP tool calls', () => {
     expect(left).toEqual([{ age: 8 }, { age: 10 }]);
   });
 
-  it('are deleted while partitions of request logs are made: neither waits for the other', async () => {
+  it('are deleted while partitions of request logs are created: neither waits for the other', async () => {
     const made = await purgeUnderLock(
       database.url(),
       async () =>

@@ -20,7 +20,7 @@ const store = () =>
     }),
   });
 
-/** More requests of the last day than are counted, as many older ones, and models that nobody asked for. */
+/** More requests of the last day than are counted, as many older ones, and models without requests. */
 beforeAll(async () => {
   await query(`insert into providers (provider_key, kind, config_json) values ('up', 'compat', '{}')`);
   await query(
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 describe('the list of models', () => {
-  it('counts what the last day brought, exactly up to a bound and as a lower bound beyond it', async () => {
+  it('counts the requests of the last day, exactly up to 10,000 and as a lower bound beyond', async () => {
     const { items, total } = await store().page({}, { page: 1, pageSize: 3 });
     expect(total).toBe(300);
     expect(items.map(({ modelKey, routes, lastDay }) => [modelKey, routes.length, lastDay])).toMatchObject([
@@ -55,7 +55,7 @@ describe('the list of models', () => {
   });
 
   it.each(['model', 'provider'])(
-    'counts the newest where there are more than it counts: of a %s',
+    'counts the newest requests if there are more than it counts: of a %s',
     async (what) => {
       await query(
         `insert into request_logs (request_log_id, ownership_scope_key, request_id, ${what}_key, status_code, latency_ms,
@@ -68,7 +68,7 @@ describe('the list of models', () => {
     },
   );
 
-  it('reads of the request logs no more than it counts, in the index of model or provider alone', async () => {
+  it("counts by an index-only scan of the model's or provider's index", async () => {
     for (const column of ['model_key', 'provider_key']) {
       const plan = JSON.stringify(
         await query(
@@ -84,7 +84,7 @@ describe('the list of models', () => {
     }
   });
 
-  it('finds a page of models, and of their routes, in order', async () => {
+  it('returns a page of models with their routes in order', async () => {
     const { items } = await store().page({ providerKey: 'up', enabled: true }, { page: 100, pageSize: 3 });
     expect(items.map(({ modelKey }) => modelKey)).toEqual(['m-297', 'm-298', 'm-299']);
     expect(items[0]?.routes.map(({ position }) => position)).toEqual([0, 1]);

@@ -20,7 +20,7 @@ import { makeTestFolder } from '../support/test-server.ts';
 
 type Diff = Extract<Block, { kind: 'diff' }>;
 
-/** The compiler reads the whole product, on machines that do other things too. */
+/** The compiler reads the whole product, on machines that also do other work. */
 const compilingMs = 300_000;
 
 const kindFile = 'domain/routing/model.ts';
@@ -51,7 +51,7 @@ describe('the page about adding a provider, followed to the letter in a copy of 
   });
 
   it(
-    'makes what compiles, and leaves no table out: without any one of them, the compiler names it',
+    'compiles, and names each of its tables: without any one of them, the compiler reports that file',
     async () => {
       expect(await filesThatDoNotCompile(folder)).toEqual([]);
       for (const diff of diffs().filter(({ file }) => file !== kindFile)) {
@@ -76,7 +76,7 @@ describe('the page about adding a provider, followed to the letter in a copy of 
     expect(checked).toEqual({ failed: false, printed: expect.stringContaining('is valid') });
   });
 
-  it('keeps the layers', async () => {
+  it('violates no import rule between layers', async () => {
     const files = await readdir(path.join(folder, 'infrastructure', 'providers', 'oracle'));
     const sources = [
       ...files.map((file) => `infrastructure/providers/oracle/${file}`),
@@ -90,7 +90,7 @@ describe('the page about adding a provider, followed to the letter in a copy of 
     expect(await readFile(path.join(folder, 'config', 'gateway.schema.json'), 'utf8')).toContain('"oracle"');
   });
 
-  describe('and served', () => {
+  describe('when served', () => {
     const key = aKey();
     let asked: readonly {
       readonly url?: string | undefined;
@@ -166,7 +166,7 @@ describe('the page about adding a provider, followed to the letter in a copy of 
 const pageConfiguration = (): string =>
   blocks.flatMap((block) => (block.kind === 'yaml' ? block.text : [])).join('');
 
-/** The page's, with the upstream of this test, and with somebody who may call. */
+/** The page's configuration, with the upstream of this test and a user with a key. */
 function configuration(upstream: Server, key: string): ConfigFile {
   const address = upstream.address();
   const port = typeof address === 'object' ? address?.port : 0;

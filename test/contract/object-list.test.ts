@@ -7,13 +7,13 @@ import { queries } from '../support/gateway.ts';
 const database = withDatabase();
 const query = queries(database.url);
 
-describe('a list of objects that is longer than what is counted', () => {
+describe('a list of more objects than are counted', () => {
   it.each([
     ['', undefined],
     [', of a filter', 'part'],
-  ])('has every page, also around the bound and behind it%s', async (_, name) => {
+  ])('has every page, also around and beyond the limit of the count%s', async (_, name) => {
     await query('truncate teams cascade');
-    // Three at a time are made at the same instant.
+    // Three rows each have the same instant.
     await query(
       `insert into teams (team_id, name, created_at)
        select 'team-' || n, case when n % 20 > 0 then 'Part' else 'Whole' end, now() - n / 3 * interval '1 second'

@@ -37,7 +37,7 @@ beforeAll(async () => {
   callers = [await aUser(query), await aUser(query), ...(await aTeam(query))];
 });
 
-/** The logs as they are, row by row. */
+/** The log rows, read one by one. */
 const rawLogs = () =>
   query<{
     at: Date;
@@ -53,7 +53,7 @@ function quantiles(times: readonly (number | null)[]) {
   return sorted.length === 0 ? undefined : { median: at(50), p95: at(95) };
 }
 
-/** What the hours must be, of every row there is. */
+/** The expected hours, computed from every row. */
 async function expectedHours(now: Date) {
   const { from } = lastHours(now);
   const [rows, logs] = [await rawRows(query), await rawLogs()];
@@ -90,7 +90,7 @@ const endings = [
 
 describe('the hours of the overview', () => {
   const aStep = fc.record({
-    /** The clock goes on by this, and the overview is read. */
+    /** The clock moves forward by this before the overview is read. */
     onMs: fc.oneof(fc.nat({ max: 600_000 }), fc.nat({ max: 20 * hourMs })),
     requests: fc.array(
       fc.record({
@@ -109,7 +109,7 @@ describe('the hours of the overview', () => {
     purged: fc.nat({ max: 3 }),
   });
 
-  it('are always those of the rows that are there, also where rows of hours that are over came late, changed or went', async () => {
+  it('match the existing rows, also if rows of past hours came late, changed or were deleted', async () => {
     let now = Date.parse('2028-02-15T00:00:00Z');
     await fc.assert(
       fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 4 }), async (steps) => {
@@ -122,7 +122,7 @@ describe('the hours of the overview', () => {
             await settleTogether(ledgers[0]!, [aRequest(callers[each.caller]!, each.cost, 'fast', facts)]);
           }
           if (purged === 0) {
-            // A row that came and one that went between two readings are told apart by their statuses alone.
+            // One added row and one deleted row leave the count the same: only their statuses differ.
             await clock.standAt(new Date(now));
             await store.read();
             await query(
@@ -130,7 +130,7 @@ describe('the hours of the overview', () => {
             );
           }
           if (purged === 1) {
-            // As a settlement does that judges a blocked answer again.
+            // As when a settlement judges a blocked answer again.
             await clock.standAt(new Date(now));
             await store.read();
             await query(
@@ -152,7 +152,7 @@ describe('the hours of the overview', () => {
 });
 
 describe('what needs attention', () => {
-  it('names models that had no price in these hours, mails that failed and replicas that were not seen', async () => {
+  it('names models without a price in these hours, failed mails, and replicas without a recent heartbeat', async () => {
     await clock.standAt('2028-06-01T12:30:00Z');
     const caller = await aUser(query, { amount: 10n, cadence: 'daily' });
     const owner = userIdOf(caller);
@@ -191,7 +191,7 @@ describe('what needs attention', () => {
     expect((await store.read()).attention.failed_mails.items).toHaveLength(1);
   });
 
-  it('counts all, and names ten', async () => {
+  it('counts all, and names at most ten', async () => {
     const many = await Promise.all(
       Array.from({ length: 12 }, () => aUser(query, { amount: 1n, cadence: 'daily' })),
     );
@@ -207,7 +207,7 @@ describe('what needs attention', () => {
     expect(topModels.length).toBeLessThanOrEqual(5);
   });
 
-  it('counts a budget from where its alert is due: at 80 % exactly, and of an amount of 0', async () => {
+  it('counts a budget as above 80 % if exactly 80 % is spent, or if its amount is 0', async () => {
     const before = (await store.read()).budgets.above80Percent;
     const [caller] = await Promise.all(
       [10n, 10n, 0n].map((amount) => aUser(query, { amount, cadence: 'daily' })),

@@ -16,14 +16,14 @@ import {
 const database = withDatabase();
 const query = queries(database.url);
 
-describe('a statement of the money path', () => {
+describe('an admission or settlement statement', () => {
   let ledger: OpenLedger;
   beforeEach(async () => {
     ledger = await openLedger(database.url(), { connections: 1 });
   });
   afterEach(() => ledger.pool.end());
 
-  /** One admission and one settlement, over the one connection; tells how often its rows are there. */
+  /** One admission and one settlement over the one connection; returns the numbers of its rows. */
   const request = async () => {
     const user = await aUser(query, { amount: 1_000_000n });
     await admitted(ledger, anAsk(user, { callerChoseRequestId: false }));
@@ -39,7 +39,7 @@ describe('a statement of the money path', () => {
     return rows as { name: string; runs: number }[];
   };
 
-  it('is parsed once for a connection', async () => {
+  it('is parsed once per connection', async () => {
     await request();
     const first = await named();
     expect(first).toHaveLength(2);
@@ -48,7 +48,7 @@ describe('a statement of the money path', () => {
   });
 
   it.each(['does not know', 'has something else under'])(
-    'is sent without a name where the server %s it, and takes effect once',
+    'is sent without a name if the server %s it, and takes effect once',
     async (what) => {
       await request();
       const names = (await named()).map(({ name }) => name);
@@ -66,5 +66,5 @@ describe('a statement of the money path', () => {
   );
 });
 
-/** A text without values. */
+/** A statement of this text, without values. */
 const textOf = (text: string) => ({ ...sql.unsafe`select 1`, sql: text });

@@ -64,7 +64,9 @@ afterEach(async () => {
   for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
 });
 
-/** An id of the gateway's of a request that came a while before it was settled. */
+/**
+ * An id as the gateway generates it, for a request that arrived so many milliseconds before its settlement.
+ */
 const idBefore =
   (ms: number) =>
   (at: Date): string => {
@@ -75,11 +77,11 @@ const idBefore =
 describe('the partitions of request logs', () => {
   beforeEach(dropAll);
 
-  it('are a day each where logs are purged, and months that were made ahead give way', async () => {
+  it('are days if logs are purged; empty months that were made ahead are replaced', async () => {
     await makeMonths('2028-01-30T12:00:00Z', '2028-03-30T12:00:00Z');
     await fill(query, new Date('2028-03-05T00:00:00Z'), [aLog(0)], idBefore(1000));
     await makeDays('2028-01-30T12:00:00Z', '2028-02-02T12:00:00Z');
-    // January is under way and stays, March has rows, February was empty.
+    // January has begun and stays, March has rows, February was empty.
     for (const table of logTables)
       expect(await partitionsOf(table)).toEqual(['2028_01', '2028_02_01', '2028_02_02', '2028_03']);
     expect(await makeDays('2028-01-30T12:00:00Z', '2028-02-02T12:00:00Z')).toEqual([{ made: 0 }]);
@@ -99,13 +101,13 @@ describe('the partitions of request logs', () => {
 
   it.each([
     [
-      'taken out',
+      'detached',
       cutoff,
       `select from gateway_detach_log_partitions($1, log_id_floor('2031-05-14T00:00:00Z'))`,
     ],
     ['dropped', '2031-05-15T00:00:00Z', 'select gateway_drop_log_partitions($1)'],
-    ['given up for days', cutoff, 'select drop_future_log_months($1)'],
-  ])('are not %s where a row comes while their tables are waited for', async (_, before, statement) => {
+    ['replaced by days', cutoff, 'select drop_future_log_months($1)'],
+  ])('are not %s if a row is inserted while their table locks are awaited', async (_, before, statement) => {
     await makeDays('2031-05-14T00:00:00Z', '2031-05-14T00:00:00Z');
     await makeMonths('2031-06-01T00:00:00Z', '2031-06-01T00:00:00Z');
     const settling = await aHolder();
@@ -122,7 +124,7 @@ describe('the partitions of request logs', () => {
     expect(await idsIn(query, 'request_logs')).toHaveLength(2);
   });
 
-  it('are ahead of time for a process that serves: this day and three more', async () => {
+  it('are created ahead of time by a serving process: this day and three more', async () => {
     await makeLogPartitions(pool, true);
     const days = [0, 1, 2, 3].map((ahead) =>
       new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '_'),
@@ -159,7 +161,7 @@ describe('a purge of days', () => {
     return made;
   };
 
-  it('drops whole days, deletes what is left before the cutoff, and the rollups are those of the rows that stay', () =>
+  it('drops whole days, deletes other rows before the cutoff, and keeps rollups equal to the remaining rows', () =>
     heldWithin(
       { ms: 40_000, numRuns: 10 },
       fc.tuple(fc.array(aRow, { maxLength: 40, size: 'max' }), fc.constantFrom(0, 1000, hourMs, 30 * hourMs)),
@@ -176,7 +178,7 @@ describe('a purge of days', () => {
         expect(await idsIn(query, 'request_log_attempts')).toEqual(kept(({ attempts }) => attempts > 0));
         expect(await idsIn(query, 'request_log_payloads')).toEqual(kept(({ payload }) => payload));
         expect(await rollupDifferences(query)).toEqual([]);
-        // What no row is left of has no rollup either.
+        // Buckets without rows have no rollup rows either.
         for (const table of logRollups)
           expect(
             await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [cutoff]),
@@ -188,17 +190,17 @@ describe('a purge of days', () => {
       },
     ));
 
-  it('deletes no row of a day by itself that it can drop', async () => {
+  it('does not delete single rows of a day that it can drop', async () => {
     await fill(query, cutoff, [aLog(-50 * hourMs), aLog(-49 * hourMs), aLog(-1)], idBefore(0));
     await query('select pg_stat_force_next_flush()');
     const batches: [number, boolean][] = [];
     for await (const { rows, whole } of agedRequestLogs(pool).deleteBefore(cutoff))
       batches.push([rows, whole]);
-    // Seven days, each dropped by itself, and the rest of the eighth by its rows.
+    // Seven days, each dropped as a whole, and the rest of the eighth row by row.
     expect(batches).toEqual([...[0, 0, 0, 0, 0, 2, 0].map((rows) => [rows, true]), [1, false]]);
   });
 
-  it('drops nothing while a table is in use, and holds up those who come by no more than moments', async () => {
+  it('drops nothing while a table is in use, and delays settlements only briefly', async () => {
     const user = await aUser(query);
     await fill(query, cutoff, [aLog(-60 * hourMs), aLog(-59 * hourMs)], idBefore(0));
     const reader = await aReader();
@@ -215,7 +217,8 @@ describe('a purge of days', () => {
       await sleep(5);
     }
     await dropping;
-    // Five seconds of tries; a settlement waits behind one of them at most. One may meet a pause of the server itself.
+    // Five seconds of attempts; a settlement waits for at most one of them. One may be delayed by a pause of
+    // the server.
     expect(times.filter((ms) => ms > 1000).length).toBeLessThanOrEqual(1);
     expect(await partitionsOf('request_logs')).toHaveLength(11);
     await reader.rollBack();
@@ -225,7 +228,7 @@ describe('a purge of days', () => {
     expect(await partitionsOf('request_logs')).toHaveLength(4);
   });
 
-  it('leaves a day that another one is dropping to that one', async () => {
+  it('leaves a day that another purge is dropping to that purge', async () => {
     await query(`select gateway_detach_log_partitions($1, log_id_floor('2031-05-14T00:00:00Z'))`, [cutoff]);
     const other = await aHolder();
     await other.query('lock table purged_request_log_tags_2031_05_14 in access exclusive mode');
@@ -234,7 +237,7 @@ describe('a purge of days', () => {
     expect(await query('select gateway_purge_detached_logs() as deleted')).toEqual([{ deleted: '0' }]);
   });
 
-  it('lets settlements and reports through while days go', async () => {
+  it('lets settlements and reports continue while days are dropped', async () => {
     const user = await aUser(query);
     await fill(
       query,
@@ -257,14 +260,14 @@ describe('a purge of days', () => {
     }
     await purging;
     expect(await idsIn(query, 'usage_cost_events')).toHaveLength(before.length + times.length);
-    // One may meet a pause of the server itself.
+    // One settlement may be delayed by a pause of the server itself.
     expect(times.filter((ms) => ms > 1000).length).toBeLessThanOrEqual(1);
     expect((await partitionsOf('request_logs')).filter((day) => day < '2031_05_17')).toEqual([]);
     expect(await rollupDifferences(query)).toEqual([]);
   });
 
-  it('deletes the rows of a day that cannot be dropped', async () => {
-    // It came on a day that is over, and was settled when nothing of that day was to be deleted any more.
+  it('deletes single rows of a day that cannot be dropped', async () => {
+    // The request arrived on an earlier day, and was settled after the cutoff.
     const [, late] = [
       ...(await fill(query, cutoff, [aLog(-60 * hourMs)], idBefore(0))),
       ...(await fill(query, cutoff, [aLog(1)], idBefore(60 * hourMs))),
@@ -275,7 +278,7 @@ describe('a purge of days', () => {
     expect((await partitionsOf('request_logs')).filter((day) => day < '2031_05_17')).toEqual(['2031_05_14']);
   });
 
-  it('that died when it had taken a day out is ended by the next one', async () => {
+  it('that died after detaching a day is completed by the next purge', async () => {
     await fill(query, cutoff, [aLog(-60 * hourMs), aLog(-59 * hourMs), aLog(5)], idBefore(0));
     let behind = '00000000-0000-0000-0000-000000000000';
     for (let day = 0; day < 6; day += 1) {

@@ -7,9 +7,9 @@ export const now = new Date('2031-05-20T09:00:00Z');
 export const hourMs = 3_600_000;
 export const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * hourMs);
 
-/** A request log as a property makes it up. */
+/** A generated request log. */
 export interface Row {
-  /** Before the cutoff when it is below zero, in milliseconds. */
+  /** In milliseconds from the cutoff; negative means before it. */
   readonly offset: number;
   readonly user: string | null;
   readonly harness: string | null;
@@ -37,7 +37,7 @@ export const aRow: fc.Arbitrary<Row> = fc.record({
   writer: fc.integer({ min: 1, max: 3 }),
 });
 
-/** Writes rows with their children, and the rollups that their writers would have left. */
+/** Inserts rows with their children, and the rollups that their writers would have written. */
 export async function fill(
   query: Query,
   cutoff: Date,
@@ -81,8 +81,8 @@ export async function fill(
 }
 
 /**
- * A property that is tried for so long at most: shrinking would go on for minutes. What the end of its time breaks in on
- * is waited for, since it would write among the rows of the next test.
+ * Checks a property for a limited time, because shrinking could take minutes. Waits for the check that the
+ * time limit interrupts, since it would otherwise write rows during the next test.
  */
 export async function heldWithin<T>(
   { ms, numRuns }: { readonly ms: number; readonly numRuns: number },
@@ -98,7 +98,7 @@ export async function heldWithin<T>(
 export const logTables = ['request_logs', 'request_log_payloads', 'request_log_tags', 'request_log_attempts'];
 export const logRollups = ['harness_rollups', 'tool_cardinality_rollups'];
 
-/** Buckets in which the rollups of the logs do not say what a recount of the rows says. */
+/** Buckets in which the rollups of the logs differ from a recount of the rows. */
 export const rollupDifferences = (query: Query) =>
   query(`
     select bucket_start, key, sum(a) as a, sum(b) as b, sum(c) as c, sum(d) as d, sum(e) as e, sum(f) as f,
@@ -124,7 +124,7 @@ export const rollupDifferences = (query: Query) =>
     group by 1, 2
     having (sum(a), sum(b), sum(c), sum(d), sum(e), sum(f), sum(g), sum(h)) <> (0, 0, 0, 0, 0, 0, 0, 0)`);
 
-/** Every row of every table but those of the request logs, as JSON. */
+/** Every row of every table except those of the request logs, as JSON. */
 export async function everythingElse(query: Query): Promise<ReadonlyMap<string, readonly object[]>> {
   const tables = await query<{ name: string }>(
     `select table_name as name from information_schema.tables
@@ -142,7 +142,7 @@ export const idsIn = async (query: Query, table: string): Promise<readonly strin
     ({ id }) => id,
   );
 
-/** Calls the function over and over, as the store does, in batches of another size. */
+/** Calls the purge function repeatedly, as the store does, with another batch size. */
 export async function purgeInBatches(url: string, cutoff: Date, size: number): Promise<number> {
   let deleted = 0;
   for (const place of await everyPlace(url)) deleted += await purgePlace(place, cutoff, size);

@@ -72,7 +72,7 @@ describe('the purge of request logs', () => {
     holders.push(made);
     return made;
   };
-  /** A purge by itself, over rows of the usual user, whose transaction stays open. */
+  /** A single purge call over rows of the first user, in a transaction that stays open. */
   const openPurge = async (since: Date | string, rows: number) => {
     const { url, named } = await ownersPlace(database.url(), rowScope);
     const held = await aHolder(url);
@@ -82,7 +82,7 @@ describe('the purge of request logs', () => {
     };
     return { ...held, rows: answer.rows };
   };
-  // One that is left in the middle by a test that failed would stop all others.
+  // Ends transactions that a failed test left open, since they would block all other tests.
   afterEach(async () => {
     for (const each of holders.splice(0)) await each.rollBack().catch(() => undefined);
   });
@@ -109,7 +109,7 @@ describe('the purge of request logs', () => {
     writer: 1,
   };
 
-  it('deletes what is older than the cutoff, with its children, and leaves what is not, however many there are at it', () =>
+  it('deletes rows older than the cutoff with their children, and keeps all others, also in concurrent purges', () =>
     heldWithin(
       { ms: 20_000, numRuns: 40 },
       fc.tuple(
@@ -140,26 +140,23 @@ describe('the purge of request logs', () => {
       },
     ));
 
-  it.each([7, 1000])(
-    'leaves no rollup rows behind for buckets that it has emptied, %d rows at once',
-    async (size) => {
-      const rows = Array.from({ length: 50 }, (_, index) => ({
-        ...row,
-        user: users[index % 3]!,
-        harness: ['codex', null][index % 2]!,
-        offset: -(index + 13) * 6 * hourMs,
-        writer: 1 + (index % 3),
-      }));
-      await fill(query, hoursAgo(72), [...rows, { ...row, user: users[0]!, harness: 'codex', offset: 1 }]);
-      await purgeInBatches(database.url(), hoursAgo(72), size);
-      // what is left besides the bucket of the cutoff
-      for (const table of logRollups)
-        expect(
-          await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [hoursAgo(72)]),
-        ).toEqual([]);
-      expect(await rollupDifferences(query)).toEqual([]);
-    },
-  );
+  it.each([7, 1000])('deletes the rollup rows of emptied buckets, %d rows per batch', async (size) => {
+    const rows = Array.from({ length: 50 }, (_, index) => ({
+      ...row,
+      user: users[index % 3]!,
+      harness: ['codex', null][index % 2]!,
+      offset: -(index + 13) * 6 * hourMs,
+      writer: 1 + (index % 3),
+    }));
+    await fill(query, hoursAgo(72), [...rows, { ...row, user: users[0]!, harness: 'codex', offset: 1 }]);
+    await purgeInBatches(database.url(), hoursAgo(72), size);
+    // Only the bucket of the cutoff may remain.
+    for (const table of logRollups)
+      expect(
+        await query(`select * from ${table} where bucket_start < rollup_bucket($1)`, [hoursAgo(72)]),
+      ).toEqual([]);
+    expect(await rollupDifferences(query)).toEqual([]);
+  });
 
   it('does not delete usage_cost_events, budget history, configuration, users, teams, keys or anything else', async () => {
     const user = await aUser(query, { amount: 1_000_000n, cadence: 'daily' });
@@ -232,7 +229,7 @@ describe('the purge of request logs', () => {
   });
 
   itOnOneServer()(
-    'goes on batch after batch until nothing is left, or until it is told to stop',
+    'continues batch after batch until nothing is left, or until it is told to stop',
     async () => {
       const rows = Array.from({ length: 2 * purgeBatchRows + 1 }, (_, index) => ({
         ...row,
@@ -247,13 +244,13 @@ describe('the purge of request logs', () => {
     },
   );
 
-  /** Agrees to the start and to nothing more. */
+  /** True at the first call, false afterwards. */
   function once(): () => boolean {
     let asked = 0;
     return () => asked++ === 0;
   }
 
-  it('leaves rows to those who have them locked, with what they count, and waits for nobody', async () => {
+  it('skips rows that are locked, with their rollups, without waiting', async () => {
     const ids = await fill(query, hoursAgo(72), [
       { ...row, offset: -30 * hourMs },
       { ...row, offset: -29 * hourMs },
@@ -271,7 +268,7 @@ describe('the purge of request logs', () => {
     expect(await rollupDifferences(query)).toEqual([]);
   });
 
-  it('shares the work with another one, whichever is committed first', async () => {
+  it('shares the work with a concurrent purge, whichever commits first', async () => {
     await fill(
       query,
       hoursAgo(72),
@@ -284,7 +281,7 @@ describe('the purge of request logs', () => {
     expect(await rollupDifferences(query)).toEqual([]);
   });
 
-  it('looks for no rows behind the place from which it goes on', async () => {
+  it('looks for no rows before the instant from which it continues', async () => {
     const ids = await fill(query, hoursAgo(72), [
       { ...row, offset: -3 },
       { ...row, offset: -2 },
@@ -297,11 +294,11 @@ describe('the purge of request logs', () => {
     expect(await idsIn(query, 'request_logs')).toEqual([ids[0]!, ids[2]!].toSorted());
   });
 
-  it('waits for no settlement, and no settlement for it', async () => {
+  it('does not wait for settlements, and settlements do not wait for it', async () => {
     await fill(query, hoursAgo(72), [{ ...row, offset: -30 * hourMs }]);
     const user = await aUser(query);
     const settling = await aHolder();
-    // What a settlement of that time, out of a journal, holds until its commit.
+    // The locks that a late settlement from a journal holds until its commit.
     const values = `values (rollup_bucket($1), 'codex', pg_backend_pid(), '${scopeOf(user)}', 'CODEX', 1)`;
     await settling.query(`insert into harness_rollups ${values}`, [hoursAgo(73)]);
     for (const table of logRollups)
@@ -316,7 +313,7 @@ describe('the purge of request logs', () => {
   });
 
   itOnOneServer()(
-    'has plans that read no table whole, even when they were made while the tables were small',
+    'has plans without sequential scans, even if they were made while the tables were small',
     async () => {
       const scans = () =>
         query(
@@ -341,8 +338,8 @@ describe('the purge of request logs', () => {
     },
   );
 
-  describe('seen by reports', () => {
-    it('averages and harness usage are from the request logs as retained, spend is not', async () => {
+  describe('in reports', () => {
+    it('changes averages and harness usage, which come from retained logs, but not spend', async () => {
       const reports = reportStore(pool, testDistribution());
       const user = await aUser(query);
       const request = (harness: string, exposedToolCount: number) => {
@@ -372,8 +369,8 @@ describe('the purge of request logs', () => {
     });
   });
 
-  describe('by the workers of several processes', () => {
-    it('is done by one of them at a time, over a connection of its own', async () => {
+  describe('by several processes', () => {
+    it('is done by one of them at a time, on a connection of its own', async () => {
       const begun = Promise.withResolvers<void>();
       const end = Promise.withResolvers<void>();
       const first = purgeUnderLock(database.url(), async () => {
@@ -388,7 +385,7 @@ describe('the purge of request logs', () => {
       expect(await purgeUnderLock(database.url(), async () => 'third')).toBe('third');
     });
 
-    it('is over for one that loses its connection, whatever it is doing, and can be begun anew', async () => {
+    it('fails if its connection is lost, during a query or between queries, and can be started again', async () => {
       await fill(query, hoursAgo(72), [{ ...row, offset: -5 }]);
       const lose = () =>
         query(
@@ -408,7 +405,7 @@ describe('the purge of request logs', () => {
       expect(await purgeUnderLock(database.url(), (logs) => logs.countBefore(hoursAgo(72)))).toBe(1);
     });
 
-    it('goes on where the database ends transactions that stand still', async () => {
+    it('continues if the database ends idle transactions', async () => {
       const setting = 'idle_in_transaction_session_timeout';
       const name = new URL(database.url()).pathname.slice(1);
       await query(`alter database ${name} set ${setting} = '50ms'`);
@@ -416,7 +413,7 @@ describe('the purge of request logs', () => {
       await query(`alter database ${name} reset ${setting}`);
     });
 
-    it('is given up when the database does not answer any more, and holds nobody up', async () => {
+    it('fails in time if the database stops answering', async () => {
       const proxy = await tcpProxy();
       const begin = async (logs: AgedRows): Promise<unknown> => {
         proxy.freeze();

@@ -21,7 +21,7 @@ const { query, ledgers, clock, ledger, databaseUrl } = ledgerScene();
 const minute = (at: string): Promise<void> => clock.standAt(`2028-06-01T12:${at}Z`);
 
 describe('admission under rate limits', () => {
-  it('lets in so many requests of a minute, on all replicas together, and as many again in the next', async () => {
+  it('admits the allowed requests per minute, over all replicas together, and as many in the next minute', async () => {
     await minute('00:59.999');
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 5 });
@@ -36,7 +36,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts no minutes of a clock that was wrong once it is put right, and those of a moment before', async () => {
+  it('ignores counts of a clock that ran ahead once it is corrected, but not those of the next minute', async () => {
     const user = await aUser(query);
     const limits = [await aLimit(query, { requests: 1 }), await aLimit(query, { tokens: 10 }, 'model')];
     const ask = () => limitedAsk(user, limits);
@@ -55,7 +55,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts a request that one limit refuses under no other', async () => {
+  it('counts a request that one limit rejects under no other limit', async () => {
     await minute('02:10');
     const user = await aUser(query);
     const limits = [await aLimit(query, { requests: 10 }), await aLimit(query, { requests: 1 }, 'model')];
@@ -70,7 +70,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts tokens when a request ends, in the minute of its settlement, and refuses while that one is full', async () => {
+  it('counts tokens in the minute of settlement, and rejects requests while that minute is full', async () => {
     await minute('03:00');
     const user = await aUser(query);
     const limit = await aLimit(query, { tokens: 100 });
@@ -86,7 +86,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts tokens once, however often a settlement is tried, and none where usage is unknown', async () => {
+  it('counts tokens once, however often a settlement is retried, and none if usage is unknown', async () => {
     await minute('06:00');
     const user = await aUser(query);
     const limit = await aLimit(query, { tokens: 1000 });
@@ -98,7 +98,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts tokens of what writes neither a ledger row nor a log row', async () => {
+  it('counts tokens of a settlement without a ledger row and a log row', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { tokens: 1000 });
     const ask = limitedAsk(user, [limit]);
@@ -108,7 +108,7 @@ describe('admission under rate limits', () => {
     expect(await takenOf(query, limit)).toMatchObject({ tokens: 11, held: 0 });
   });
 
-  it('lets in so many requests at once, and another one for each that ends', async () => {
+  it('admits the allowed requests in flight, and another one for each that ends', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { inFlight: 2 });
     const asks = [1, 2, 3].map(() => limitedAsk(user, [limit]));
@@ -120,7 +120,7 @@ describe('admission under rate limits', () => {
     ]);
   });
 
-  it('holds nothing for limits of requests alone, and asks for nothing where the limit is gone', async () => {
+  it('records no request in flight for a limit on requests only, and ignores a deleted limit', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 1 });
     const admission = await admitted(ledger(), limitedAsk(user, [limit]));
@@ -137,7 +137,7 @@ describe('admission under rate limits', () => {
     expect(await askTogether(ledger(), [limitedAsk(user, [limit])])).toEqual(['admitted']);
   });
 
-  it('takes a limit as it is in force at the statement, whatever the replica has last seen', async () => {
+  it('uses the limit in force at the statement, not the one that the replica last read', async () => {
     await minute('08:00');
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 5 });
@@ -150,7 +150,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('tells budget, claim and duplicate beside the limits, as without them', async () => {
+  it('returns budget, claim and duplicate state as without limits', async () => {
     const user = await aUser(query, { amount: 3n });
     const limit = await aLimit(query, { requests: 9 });
     const requestId = randomUUID();
@@ -165,7 +165,7 @@ describe('admission under rate limits', () => {
     expect(await admitted(ledger(), second)).toMatchObject({ claimed: false });
   });
 
-  it('does not keep those waiting who have no limits, while the lock of one is held', async () => {
+  it('does not delay requests without limits while the lock of a limit is held', async () => {
     const [user, other] = [await aUser(query), await aUser(query)];
     const limit = await aLimit(query, { requests: 9 });
     const held = await holder(databaseUrl());
@@ -179,7 +179,7 @@ describe('admission under rate limits', () => {
     expect(wordsOf(await waiting)).toBe('admitted');
   });
 
-  it('judges by what others counted before it had the lock, at the time at which it has it', async () => {
+  it('judges by the counts and the time that are current once it holds the lock', async () => {
     await minute('40:59.999');
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 2 });
@@ -203,7 +203,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts tokens of the minute before in no window that has begun after it', async () => {
+  it('does not count tokens of an earlier minute in a window that began later', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { tokens: 10 });
     const asks = [limitedAsk(user, [limit]), limitedAsk(user, [limit])];
@@ -218,7 +218,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('writes nothing for those whom it refuses', async () => {
+  it('writes nothing for rejected requests', async () => {
     await minute('55:00');
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 1 });
@@ -232,7 +232,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('counts nothing in flight after its time, whoever has its row, and takes it away once the limit is full', async () => {
+  it('does not count expired requests in flight, even if their row is locked, and deletes it once the limit is full', async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { inFlight: 1 });
     const ask = () => askTogether(ledger(), [limitedAsk(user, [limit])]);
@@ -253,7 +253,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('ends what is in flight without the lock of a window, where no tokens are counted', async () => {
+  it("releases a request in flight without the window's lock if no tokens are limited", async () => {
     const user = await aUser(query);
     const limit = await aLimit(query, { inFlight: 1 });
     const ask = limitedAsk(user, [limit]);
@@ -267,7 +267,7 @@ describe('admission under rate limits', () => {
     expect(await takenOf(query, limit)).toEqual({ requests: 1, tokens: 0, held: 0 });
   });
 
-  it('lets nobody in while the database only reads', async () => {
+  it('admits no limited request while the database is read-only', async () => {
     const { pool, ...own } = await openLedger(databaseUrl(), { connections: 1 });
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 9 });
@@ -278,7 +278,7 @@ describe('admission under rate limits', () => {
     expect(await takenOf(query, limit)).toMatchObject({ requests: 0 });
   });
 
-  it('fails those alone whose lock is stuck, and admits nobody whom it cannot count', async () => {
+  it('fails only requests whose lock is stuck, with `store_unavailable`, and admits none that it cannot count', async () => {
     const { pool, ...own } = await openLedger(databaseUrl());
     const [user, [team]] = [await aUser(query), await aTeam(query)];
     const [stuck, free] = [await aLimit(query, { requests: 9 }), await aLimit(query, { requests: 9 })];
@@ -311,9 +311,9 @@ const aStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ afterSecs: fc.integer({ min: 1, max: 130 }) }) },
 );
 
-describe('the verdicts of the statement', () => {
-  it('are those of the domain, for any limits and any sequence of requests, ends and minutes', async () => {
-    // Requests that last for hours.
+describe('the verdicts of the admission statement', () => {
+  it('are those of the domain, for any limits and any sequence of requests, settlements and minutes', async () => {
+    // Claims outlast the test, so that requests in flight do not expire.
     const { pool, ...patient } = await openLedger(databaseUrl(), { claimSeconds: () => 100_000 });
     await fc.assert(
       fc.asyncProperty(
@@ -370,6 +370,6 @@ describe('the verdicts of the statement', () => {
   });
 });
 
-/** Of three, those whose bit is set. */
+/** The items of a list of three whose bit is set. */
 const chosen = <A>(list: readonly A[], bits: number): readonly A[] =>
   list.filter((_, index) => (bits & (1 << index)) !== 0);

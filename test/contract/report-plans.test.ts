@@ -13,7 +13,7 @@ import { tcpProxy } from './tcp-proxy.ts';
 describe('a report whose connection is lost while it is read', () => {
   const database = withDatabase();
 
-  it('is trouble of the database, not a defect', async () => {
+  it('counts as database trouble, not as a defect', async () => {
     const proxy = await tcpProxy();
     const pool = await openPool(proxy.to(database.url()), 1);
     const lost = reportStore(pool).onSnapshot(async (snapshot) => {
@@ -35,7 +35,7 @@ describe('the plans of reports', () => {
   const query = queries(database.url);
   const { pool } = withReports(database.url);
 
-  /** Two years of rollups and a few logs: small, and yet more than any report is about. */
+  /** Two years of rollups and a few logs: small, but more than any report covers. */
   beforeAll(async () => {
     await query(
       `insert into users (email, name) select n || '@example.com', 'U ' || n from generate_series(1, 30) n`,
@@ -79,10 +79,12 @@ describe('the plans of reports', () => {
     'harness_rollups',
     'tool_cardinality_rollups',
   ];
-  /** What a partition's name has more than its table's. */
+  /** The suffix of a partition's name. */
   const partition = /_(?:default|\d{4}_\d{2})$/;
   const window = rangeWindow('31d', new Date());
-  /** Before PostgreSQL 17 a list below a range is a range for each of its items; reading the window once costs less. */
+  /**
+   * Before PostgreSQL 17 a list below a range is a range scan per item; reading the window once is cheaper.
+   */
   const listBelowRange = 'ownership_scope_key = ANY';
   const conditionsHere = async (conditions: readonly string[]): Promise<readonly string[]> => {
     const [server] = await query<{ version: number }>(
@@ -94,7 +96,7 @@ describe('the plans of reports', () => {
     (await query<{ id: string }>('select user_id as id from users')).map(({ id }) => id);
 
   it.each([
-    ['since when there are logs', async () => ask.moment(), []],
+    ['the time of the oldest log', async () => ask.moment(), []],
     ['the spend report', async () => ask.ledgerUsage(window, 'all'), ['bucket_start >=', 'bucket_start <']],
     [
       'the spend report of teams',
@@ -113,18 +115,18 @@ describe('the plans of reports', () => {
     ],
     ['the leaderboard', async () => ask.userModelUsage(window), ['bucket_start >=', 'bucket_start <']],
     [
-      'its chart',
+      'the chart of the leaderboard',
       async () => ask.userSpend(window, (await users()).slice(0, 5)),
       ['bucket_start >=', 'bucket_start <', listBelowRange],
     ],
     [
-      'its averages',
+      'the averages of the leaderboard',
       async () => ask.toolCounts(window, await users()),
       ['user_id = ANY', 'bucket_start >=', 'bucket_start <'],
     ],
     ['harness usage', async () => ask.harnessCounts(window), ['bucket_start >=', 'bucket_start <']],
   ])(
-    '%s reads no table from end to end, and finds its rows by an index over time',
+    '%s uses no sequential scan of a large table, and finds its rows by an index over time',
     async (_, statement, conditions) => {
       const explained = await pool().oneFirst(sql.unsafe`explain (format json) ${await statement()}`);
       const nodes = nodesOf((explained as readonly { readonly Plan: Plan }[])[0]!.Plan);

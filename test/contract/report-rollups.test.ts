@@ -21,7 +21,7 @@ import {
 } from './ledger-bench.ts';
 import { withReports, harness, aRequest, usageMissing, logRollupDifferences } from './report-rows.ts';
 
-describe('what comes from the request logs', () => {
+describe('reports from the request logs', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { ledgers } = withLedgers(database.url, 2);
@@ -29,7 +29,7 @@ describe('what comes from the request logs', () => {
   const { reports } = withReports(database.url);
   const settle = (...records: Parameters<typeof settleTogether>[1]) => settleTogether(ledgers[0]!, records);
 
-  it('is empty at first, and there is no oldest log', async () => {
+  it('are empty without logs, and have no `logsSince`', async () => {
     await clock.standAt('2028-03-01T11:59:59.999999Z');
     for (const report of [await reportHarnessUsage(reports)('31d'), await reportLeaderboard(reports)('31d')])
       expect(report).toMatchObject({
@@ -43,7 +43,7 @@ describe('what comes from the request logs', () => {
     );
   });
 
-  it('averages only rows where the dimension was recorded; a user without any has none', async () => {
+  it('average only rows with a recorded count; a user without any has no average', async () => {
     const [some, none, zero] = [await aUser(query), await aUser(query), await aUser(query)];
     const recorded = (exposedToolCount?: number, invokedToolCount?: number) => ({
       exposedToolCount,
@@ -65,7 +65,7 @@ describe('what comes from the request logs', () => {
     ]);
   });
 
-  it('counts harnesses over all writers, in their buckets, and tells since when there are logs', async () => {
+  it('count harnesses over all writers, in their buckets, with the time of the oldest log', async () => {
     const user = await aUser(query);
     const logged = (key: string) => aRequest(user, pricedAt(1n), 'fast', { harness: harness(key) });
     await clock.standAt('2028-02-29T23:59:59.999Z');
@@ -90,7 +90,7 @@ describe('what comes from the request logs', () => {
     ]);
   });
 
-  it('leaves out a harness whose logs are all purged again', async () => {
+  it('omit a harness whose logs are all purged', async () => {
     const before = await reportHarnessUsage(reports)('7d');
     await query(
       `insert into harness_rollups values ('2028-03-01T00:00:00Z', 'opencode', 0, 's', 'OPENCODE', -2)`,
@@ -108,7 +108,7 @@ describe('usage rollups', () => {
   const { reports, pool } = withReports(database.url);
   const verify = () => verifyLedger(ledgerAuditStore(pool()))();
 
-  it('have 12-hour UTC buckets, whatever time zone a session is in', async () => {
+  it('have 12-hour UTC buckets in any session time zone', async () => {
     const instants = fc.array(
       fc.date({ min: new Date('1901-01-01'), max: new Date('2299-12-31'), noInvalidDate: true }),
       { minLength: 100, maxLength: 100 },
@@ -129,7 +129,7 @@ describe('usage rollups', () => {
     await query('reset timezone');
   });
 
-  it('equal their rows after several gateways have settled at once, and so do those of the logs', async () => {
+  it('equal their rows after several gateways have settled concurrently, also those of the logs', async () => {
     const callers = [
       await aUser(query),
       await aUser(query),
@@ -153,7 +153,7 @@ describe('usage rollups', () => {
       );
       await new Promise((resolve) => void setTimeout(resolve, index % 200));
       const tries = index % 9 === 0 ? [0, 1] : [0];
-      // the same record over two connections at once: one of them is told that the other was first
+      // The same record over two connections at once: one of them is answered that the row was already there.
       const answers = await Promise.all(
         tries.map((each) => settleTogether(ledgers[(index + each) % ledgers.length]!, [record])),
       );
@@ -174,7 +174,7 @@ describe('usage rollups', () => {
     expect(await verify()).toMatchObject({ differences: [] });
   });
 
-  it('are verified: a rollup that is wrong, missing, without rows or another owner’s is told', async () => {
+  it('are verified: a wrong, missing or additional rollup, or one with another owner, is reported', async () => {
     const [one] = await query<{ at: Date; scope: string; model: string; status: string }>(
       `select bucket_start as at, ownership_scope_key as scope, model_key as model, pricing_status as status
        from usage_rollups where pricing_status = 'priced' and user_id is not null order by 1, 2, 3 limit 1`,
@@ -218,11 +218,11 @@ describe('usage rollups', () => {
     expect(await verify()).toMatchObject({ differences: [] });
   });
 
-  it('are read on one snapshot: what is settled meanwhile is in none of a report’s parts', async () => {
+  it('are read on one snapshot: rows settled meanwhile are in no part of a report', async () => {
     await clock.standAt('2031-05-05T05:00:00Z');
     const user = await aUser(query);
     await settleTogether(ledgers[0]!, [aRequest(user, pricedAt(3n), 'fast')]);
-    // a report is its own asynchronous context, in which the driver allows no other connection
+    // A report runs in its own asynchronous context, in which the driver allows no other connection.
     const begun = Promise.withResolvers<void>();
     const meanwhile = begun.promise.then(() =>
       settleTogether(ledgers[0]!, [aRequest(user, pricedAt(4n), 'fast')]),

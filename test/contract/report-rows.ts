@@ -41,7 +41,7 @@ interface LogFacts
   readonly invokedToolCount?: number | undefined;
 }
 
-/** What one request leaves behind, with the facts of its log row that reports are about. */
+/** The settlement of one request, with the columns of its log row that reports read. */
 export function aRequest(caller: Caller, cost: UsageCost, modelKey: string, facts: LogFacts = {}) {
   const record = aRecord(caller, cost, { modelKey });
   return { ...record, logged: { ...record.logged, log: { ...record.logged.log, ...facts } } };
@@ -49,7 +49,7 @@ export function aRequest(caller: Caller, cost: UsageCost, modelKey: string, fact
 
 export const usageMissing: UsageCost = { pricingStatus: 'usage_missing' };
 
-/** The ledger as it is, row by row: what every report is held against. */
+/** A row of the ledger, with which reports are compared. */
 export interface RawRow {
   readonly userId: string | undefined;
   readonly teamId: string | undefined;
@@ -107,7 +107,7 @@ export const grouped = (
   return Object.fromEntries([...keys].map((key) => [key, tallyOf(rows.filter((row) => keyOf(row) === key))]));
 };
 
-/** Both kinds of rollup of the request logs against the rows themselves; empty when they are equal. */
+/** Differences between the rollups of the request logs and the rows themselves; empty if they are equal. */
 export const logRollupDifferences = (query: Query) =>
   query(`
     select * from (
@@ -130,7 +130,10 @@ export const logRollupDifferences = (query: Query) =>
     using (bucket_start, key, n, a, b, c, d)
     where rollups is null or logs is null`);
 
-/** A row that this release does not write: an estimate of another time. `url` is that of the suite's database. */
+/**
+ * Settles a row that this release does not write: an estimate of an earlier one. `url` is that of the suite's
+ * database.
+ */
 export async function settleEstimate(
   url: string,
   caller: Caller,

@@ -36,7 +36,7 @@ import {
   settleEstimate,
 } from './report-rows.ts';
 
-describe('reports over what was settled', () => {
+describe('reports over settled requests', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { ledgers } = withLedgers(database.url);
@@ -52,12 +52,12 @@ describe('reports over what was settled', () => {
   });
 
   const hourMs = 3_600_000;
-  /** Close to each other, so that there are rows after now, too: those of the runs before. */
+  /** Close to each other, so that there are also rows after now: those of earlier runs. */
   const aNow = fc.oneof(
     fc.date({ min: new Date('2028-02-15'), max: new Date('2028-03-15'), noInvalidDate: true }),
     fc.constantFrom('2028-03-01T00:00:00.000Z', '2028-03-01T11:59:59.999Z').map((text) => new Date(text)),
   );
-  /** Before now, often by whole buckets to the millisecond, and beyond the longest report. */
+  /** Time before now, often whole buckets to the millisecond, and sometimes beyond the longest report. */
   const anAge = fc
     .tuple(
       fc.nat({ max: 70 }),
@@ -188,7 +188,7 @@ describe('reports over what was settled', () => {
   }
 });
 
-describe('whose spend it is', () => {
+describe('the owner of spend', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { ledgers } = withLedgers(database.url);
@@ -196,7 +196,7 @@ describe('whose spend it is', () => {
   const { reports } = withReports(database.url);
   const settle = (...records: Parameters<typeof settleTogether>[1]) => settleTogether(ledgers[0]!, records);
 
-  it('users that were renamed or deactivated still appear, under the name of today', async () => {
+  it('is shown under the current name, also if renamed or deactivated', async () => {
     const [renamed, inactive] = [await aUser(query), await aUser(query)];
     await settle(aRequest(renamed, pricedAt(5n), 'fast'), aRequest(inactive, pricedAt(3n), 'fast'));
     await query(`update users set name = 'New name' where user_id = $1`, [userIdOf(renamed)]);
@@ -213,7 +213,7 @@ describe('whose spend it is', () => {
     ]);
   });
 
-  it('the spend of service accounts belongs to the team, and no team is in the leaderboard', async () => {
+  it('is the team for its service accounts, and no team is in the leaderboard', async () => {
     const [teamKey, serviceAccount] = await aTeam(query);
     await settle(
       aRequest(teamKey, pricedAt(100n), 'fast', { harness: harness('of-a-team') }),
@@ -239,7 +239,7 @@ describe('whose spend it is', () => {
     expect(usage.leaders.find(({ harnessKey }) => harnessKey === 'of-a-team')?.requestCount).toBe(2);
   });
 
-  it('all statuses count as requests, and only those that count toward spend as spend', async () => {
+  it('has rows of every status counted as requests, and only counted ones as spend', async () => {
     const user = await aUser(query);
     await clock.standAt('2029-01-01T00:00:00Z');
     await settle(
@@ -261,12 +261,12 @@ describe('whose spend it is', () => {
   });
 });
 
-describe('what comes late, out of a journal', () => {
+describe('a row that is settled late, from a journal', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { reports, pool } = withReports(database.url);
 
-  it('is in the bucket of the time that it carries', async () => {
+  it('is in the bucket of its own time', async () => {
     const user = await aUser(query);
     const at = new Date(Date.now() - 4 * 86_400_000);
     await settleEstimate(database.url(), user, 'fast', 6n, at);

@@ -6,7 +6,7 @@ import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { requestLogsStore } from '../../infrastructure/postgres/request-logs-store.ts';
 import type { Query } from './ledger-bench.ts';
 
-/** A row with what lists ask for; all else is the same in each. */
+/** A row with the columns that lists filter by; all others are the same in each row. */
 export interface Row {
   readonly request_log_id: string;
   readonly request_id: string;
@@ -18,7 +18,7 @@ export interface Row {
   readonly provider_key: string | null;
   readonly status_code: number;
   readonly error_code: string | null;
-  /** Of its row of the ledger; null: there is none. */
+  /** Status of its ledger row; null if there is none. */
   readonly pricing_status: string | null;
   readonly caller_service: string | null;
   readonly caller_component: string | null;

@@ -40,12 +40,12 @@ const aRow: fc.Arbitrary<Row> = fc.record({
   tags: fc.dictionary(oneOf('k', 'l'), oneOf('v', 'w'), { maxKeys: 2, noNullPrototype: true }),
 });
 
-/** Each filter is asked for in one list of four or so, and its value may be one that no row has. */
+/** Each filter is used in about one list of four, and its value may be one that no row has. */
 const asked = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: undefined, freq: 1 });
 const rarely = <A>(arbitrary: fc.Arbitrary<A>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-/** Filters that can be turned round. */
+/** Filters that can be negated. */
 const ofColumns = {
   apiKeyId: rarely(oneOf(...ids)),
   userId: rarely(oneOf(...ids)),
@@ -75,7 +75,7 @@ const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
   until: asked(anInstant),
 });
 
-/** What the specification says of a filter, in plain words. */
+/** The columns that a filter compares, according to the specification. */
 const pairsOf = (filter: RequestLogExcept, row: Row): readonly (readonly [unknown, unknown])[] => [
   [filter.apiKeyId, row.api_key_id],
   [filter.userId, row.user_id],
@@ -124,7 +124,7 @@ describe('the list of request logs', () => {
   const { logs, pool } = withRequestLogs(database.url);
   const empty = () => query('truncate request_logs, request_log_tags, usage_cost_events');
 
-  it('selects the rows that meet every filter, newest first; its pages are complete and repeat nothing', async () => {
+  it('selects the rows that match every filter, newest first; its pages are complete and repeat nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(aRow, {
@@ -186,7 +186,7 @@ describe('the list of request logs', () => {
     expect(first.items[0]?.occurredAt).toEqual(new Date('2028-01-01T02:46:41Z'));
   });
 
-  it('is read as the planner likes where its index passes over too much', async () => {
+  it('is read with sorting enabled if the read by index takes too long', async () => {
     const sortings: unknown[] = [];
     const read = await readList(pool(), async (connection) => {
       sortings.push(await connection.oneFirst(sql.unsafe`show enable_sort`));
@@ -198,7 +198,7 @@ describe('the list of request logs', () => {
     expect(sortings).toEqual(['off', 'on']);
   });
 
-  it('finds instants of any year that can be written', async () => {
+  it('accepts instants of any year', async () => {
     await empty();
     for (const year of ['-000001-01-01T00:00:00Z', '+010000-01-01T00:00:00Z'])
       expect(
@@ -210,7 +210,7 @@ describe('the list of request logs', () => {
       });
   });
 
-  describe('is read by the index of what leads, whatever the statistics say', () => {
+  describe('is read by the index of its leading filter, whatever the statistics are', () => {
     const user = ids[0]!;
     const cases: readonly (readonly [string, RequestLogFilter, string])[] = [
       ['nothing', {}, 'request_logs_occurred_at_idx'],
@@ -276,7 +276,7 @@ describe('the list of request logs', () => {
       ...(/(?<!Subquery|CTE) Scan$/.test(plan['Node Type']) ? [plan] : []),
       ...(plan.Plans ?? []).flatMap(scansOf),
     ];
-    /** Whose rows are looked at before it is known which are on the page. */
+    /** Filters for which rows are read from the table before it is known which are on the page. */
     const withRows = [
       'all but a model',
       'a request id',
@@ -286,7 +286,7 @@ describe('the list of request logs', () => {
       'a tag pair and a user',
     ];
 
-    /** The index of the table that one of a partition is a part of. */
+    /** Maps the index of each partition to the index of the whole table. */
     const wholeIndexes = async (): Promise<ReadonlyMap<string | undefined, string>> => {
       const parts = await query<{ part: string; whole: string }>(
         `select p.relname as part, w.relname as whole from pg_inherits h
@@ -312,13 +312,13 @@ describe('the list of request logs', () => {
       }
     };
 
-    it('when the table was empty as they were made', async () => {
+    it('if plans are made while the table is empty', async () => {
       await empty();
       await query('vacuum analyze request_logs, request_log_tags');
       await expectIndexes();
     });
 
-    it('when every row looked the same', async () => {
+    it('if all rows have the same values', async () => {
       await empty();
       await insertRows(
         query,
@@ -328,7 +328,7 @@ describe('the list of request logs', () => {
       await expectIndexes();
     });
 
-    it('when what is asked for is said to be in no row', async () => {
+    it('if the statistics contain none of the values', async () => {
       await empty();
       await insertRows(
         query,

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => pool.end());
 
 describe('the search', () => {
-  it('finds at most eight of each kind, the newest', async () => {
+  it('finds at most eight of each kind, newest first', async () => {
     const hits = await found('ANN');
     const kinds = Map.groupBy(hits, ({ kind }) => kind);
     expect([...kinds].map(([kind, each]) => [kind, each.length])).toEqual([
@@ -47,7 +47,7 @@ describe('the search', () => {
     expect(logs.map(({ detail }) => detail)).toEqual(['m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7', 'm8']);
   });
 
-  it('has what the text is the id of first', async () => {
+  it('puts the object whose id is the text first, and finds users and request logs by id', async () => {
     expect((await found('ann20@example.com'))[0]).toMatchObject({
       kind: 'user',
       detail: 'ann20@example.com',
@@ -63,11 +63,11 @@ describe('the search', () => {
     expect(await found(log!.id.toUpperCase())).toEqual([log]);
   });
 
-  it.each(['_', '\\', "';--", 'topsecret', 'compat', '%%'])('takes %j as it is', async (text) => {
+  it.each(['_', '\\', "';--", 'topsecret', 'compat', '%%'])('treats %j as plain text', async (text) => {
     expect(await found(text)).toEqual([]);
   });
 
-  it('reads a percent sign as one', async () => {
+  it('treats a percent sign as plain text', async () => {
     expect((await found('1%')).map(({ title }) => title)).toEqual(['Ann 1%', 'Ann 11%', 'Ann 21%']);
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => pool.end());
 beforeEach(() => seedStore(pool).reconcile(peopleWith(1, 1n)));
 
-/** So many people, each with a hard budget and a key. */
+/** So many users, each with a hard budget and a key. */
 function peopleWith(count: number, amount10000: bigint): Seed {
   const people = Array.from({ length: count }, (_, index) => `person-${index}@example.com`);
   return {
@@ -46,7 +46,7 @@ function peopleWith(count: number, amount10000: bigint): Seed {
   };
 }
 
-it('a reload takes the locks of budgets last: until then their owners settle', async () => {
+it('a reload takes the locks of budgets last: until then their owners can settle', async () => {
   const [person] = await query<{ user_id: string }>('select user_id from users');
   await connected(database.url(), async (other) => {
     await other.query('begin; select 1 from api_keys for update');
@@ -69,7 +69,7 @@ it('a reload takes the locks of budgets last: until then their owners settle', a
   expect(budgets).toEqual([{ amount: 2 }]);
 });
 
-it('a reload locks owners in the order of settlements, whatever the order of the file: none waits in a circle', async () => {
+it('a reload locks owners in the order of settlements, whatever the order of the file: no deadlock', async () => {
   await seedStore(pool).reconcile(peopleWith(2, 1n));
   const scopes = await query<{ scope: string }>(
     `select 'user:' || user_id as scope from users where email in ('person-0@example.com', 'person-1@example.com')
@@ -88,7 +88,7 @@ it('a reload locks owners in the order of settlements, whatever the order of the
   }
 });
 
-it('many budgets are changed in statements that each have their time, and all of them at once', async () => {
+it('a reload changes 1,500 budgets in two statements of one transaction', async () => {
   await query(`
     create table told (statement timestamptz, written_by xid8);
     create function tell() returns trigger language plpgsql as $$
@@ -107,7 +107,7 @@ it('many budgets are changed in statements that each have their time, and all of
   expect(told).toEqual({ budgets: 1500, statements: 2, transactions: 1 });
 });
 
-it('more budgets than the database has locks for are told with a way out', () => {
+it('a reload that needs more locks than the database has fails with a message that names the setting', () => {
   const error = Object.assign(new Error('out of shared memory'), { code: '53200' });
   expect(inWords(error)).toContain('raise its max_locks_per_transaction');
 });

@@ -58,7 +58,7 @@ const count = async (table: string): Promise<number> =>
   Number((await query<{ n: string }>(`select count(*) as n from ${table}`))[0]?.n);
 
 describe('an admin', () => {
-  it('is made, with the e-mail as name, and found in any case of letters', async () => {
+  it('is created with the e-mail address as name, and is found in any letter case', async () => {
     await admins().set('Root@Example.com', hashOf('a'));
     expect(await sessions.personOf('rOOT@example.COM')).toEqual({
       userId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -69,7 +69,7 @@ describe('an admin', () => {
     });
   });
 
-  it('may be somebody who is there already: the name stays, the role and the password are new', async () => {
+  it('can be an existing user: the name stays, role and password are replaced', async () => {
     await query("insert into users (email, name, active) values ('There@example.com', 'T', false)");
     expect(await sessions.personOf('there@example.com')).toBeUndefined();
     await admins().set('there@example.com', hashOf('a'));
@@ -82,12 +82,12 @@ describe('an admin', () => {
     });
   });
 
-  it('a hash of another kind is kept nowhere', async () => {
+  it('is not stored with a password hash of another kind', async () => {
     await expect(admins().set('plain@example.com', 'correct horse')).rejects.toThrow();
     expect(await query("select from users where email = 'plain@example.com'")).toEqual([]);
   });
 
-  it('waits for a seed that is under way, and none of the two fails', async () => {
+  it('can be set while a seed is in progress, and neither fails', async () => {
     const people = [{ email: 'seeded@example.com', name: 'S', role: 'platform_admin' as const }];
     const seed = {
       teams: [{ id: 't', name: 'T', budget: undefined }],
@@ -118,7 +118,7 @@ describe('an admin', () => {
 });
 
 describe('the first admin', () => {
-  it('is made by one of many replicas, and only when no active platform admin has a password', async () => {
+  it('is created by one of many replicas, and only if no active platform admin has a password', async () => {
     await query('delete from admin_sessions; delete from user_passwords; delete from users');
     await query("insert into users (email, name, role) values ('listed@example.com', 'L', 'platform_admin')");
     expect(await admins().exist()).toBe(false);
@@ -141,7 +141,7 @@ describe('the first admin', () => {
 });
 
 describe('a session', () => {
-  it('is opened, found on every replica with the person as it is now, and ended', async () => {
+  it("is opened, found on every replica with the person's current data, and ended", async () => {
     const person = await anAdmin();
     const token = digest();
     expect(await sessions.open(token, person, newSession)).toEqual(newSession(start));
@@ -164,7 +164,7 @@ describe('a session', () => {
     expect(await sessions.find(token)).toBeUndefined();
   });
 
-  it('its token is not in the table', async () => {
+  it('is stored without its token', async () => {
     const person = await anAdmin();
     const token = randomBytes(32);
     await sessions.open(createHash('sha256').update(token).digest(), person, newSession);
@@ -172,7 +172,7 @@ describe('a session', () => {
     expect(dump?.all).not.toContain(token.toString('hex'));
   });
 
-  it('what is noted moves its end, never back, and never brings it back', async () => {
+  it('moves its end forward when its use is noted, never back, and never reopens', async () => {
     const person = await anAdmin();
     const token = digest();
     await sessions.open(token, person, newSession);
@@ -186,7 +186,7 @@ describe('a session', () => {
     expect(await sessions.find(token)).toBeUndefined();
   });
 
-  it('a new password ends the person’s sessions, and nobody else’s', async () => {
+  it('is ended by a new password of its person; sessions of others stay', async () => {
     const person = await anAdmin();
     const other = await anAdmin();
     const [token, others] = [digest(), digest()];
@@ -198,7 +198,7 @@ describe('a session', () => {
     expect(await sessions.open(digest(), person, newSession)).toBeUndefined();
   });
 
-  it('never outlives the password that opened it, for any order of the two', async () => {
+  it('never outlives the password that opened it, in any order of the two changes', async () => {
     for (let round = 0; round < 20; round += 1) {
       const person = await anAdmin();
       const tokens = Array.from({ length: 4 }, digest);
@@ -210,7 +210,7 @@ describe('a session', () => {
     }
   });
 
-  it('does not outlive the enrolment of a second factor, also where it is opened at the same moment', async () => {
+  it('does not outlive the enrolment of a second factor, also if both happen at the same moment', async () => {
     const person = await anAdmin();
     const own = ownAccessStore(pools[0]!);
     const change = { person, tokenSha256: digest(), address: '198.51.100.1' };
@@ -231,7 +231,7 @@ describe('a session', () => {
     expect(await sessions.find(token)).toBeUndefined();
   });
 
-  it('those that are over are tidied away, and a person has at most 100', async () => {
+  it('is deleted once it has expired, and a person has at most 100', async () => {
     const person = await anAdmin();
     const first = digest();
     await sessions.open(first, person, newSession);
@@ -270,7 +270,7 @@ describe('login attempts', () => {
     expect(await elsewhere.begin('b@example.com', '198.51.100.1')).toMatchObject({ here: 1, anywhere: 1 });
   });
 
-  it('are forgotten 15 minutes after the first, and when the password was right', async () => {
+  it('are forgotten 15 minutes after the first, and after a correct password', async () => {
     for (let n = 0; n < 4; n += 1) await attempts.begin('a@example.com', '198.51.100.1');
     await clock.standAt(new Date(start + 15 * minute - 1));
     expect(await attempts.begin('a@example.com', '198.51.100.1')).toMatchObject({ here: 5 });
@@ -284,7 +284,7 @@ describe('login attempts', () => {
     expect(await attempts.begin('a@example.com', '198.51.100.1')).toMatchObject({ here: 1, anywhere: 2 });
   });
 
-  it('of a clock that was wrong are forgotten once it is put right, and those of a moment before are not', async () => {
+  it('of a clock that ran ahead are forgotten once it is corrected, but not those of half a minute ahead', async () => {
     const tries = async (at: number): Promise<number> => {
       await clock.standAt(new Date(at));
       return (await attempts.begin('a@example.com', '198.51.100.1')).here;
@@ -293,7 +293,7 @@ describe('login attempts', () => {
     expect([await tries(start + minute / 2), await tries(start)]).toEqual([2, 3]);
   });
 
-  it('tries at once are each counted once, whatever replica they are made at', async () => {
+  it('made concurrently are each counted once, on any replica', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(2), { minLength: 1, maxLength: 16 }), async (addresses) => {
         await query('delete from login_attempts');
@@ -311,7 +311,7 @@ describe('login attempts', () => {
     );
   });
 
-  it('what was typed for an e-mail is not in the table, and old rows are tidied away', async () => {
+  it('are stored without the typed e-mail address, and old rows are deleted', async () => {
     for (let n = 0; n < 20; n += 1) await attempts.begin(`my secret ${n}`, '198.51.100.1');
     const [dump] = await query<{ all: string }>('select json_agg(l)::text as all from login_attempts l');
     expect(dump?.all).not.toContain('secret');
@@ -321,8 +321,8 @@ describe('login attempts', () => {
   });
 });
 
-describe('trouble with the database', () => {
-  it('is told from statements that are wrong, and from defects', async () => {
+describe('database trouble', () => {
+  it('is distinguished from wrong statements and from defects', async () => {
     const proxy = await tcpProxy();
     const pool = await openPool(proxy.to(database.url()), 1);
     const store = sessionStore(pool);
@@ -358,7 +358,7 @@ describe('trouble with the database', () => {
   it.each([
     ['closes', (socket: Socket) => socket.destroy()],
     ['resets', (socket: Socket) => socket.resetAndDestroy()],
-  ])('is a server that accepts a connection and %s it', async (_, end) => {
+  ])('includes a server that accepts a connection and %s it', async (_, end) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       setTimeout(() => end(socket), 20);
@@ -381,13 +381,13 @@ describe('trouble with the database', () => {
     new Error('Connection terminated unexpectedly'),
     new Error('timeout expired'),
     new Error('Client has encountered a connection error and is not queryable'),
-  ])('is %p, by itself and as the cause of another error', (error) => {
+  ])('includes %p, by itself and as the cause of another error', (error) => {
     expect(isDatabaseTrouble(error)).toBe(true);
     expect(isDatabaseTrouble(new Error('wrapped', { cause: error }))).toBe(true);
     expect(isDatabaseTrouble(new AggregateError([new Error('first'), error]))).toBe(true);
   });
 
-  it('is an answer that did not come in time', () => {
+  it('includes an answer that did not arrive in time', () => {
     expect(isDatabaseTrouble(new AnswerTimeout('late'))).toBe(true);
   });
 
@@ -397,7 +397,7 @@ describe('trouble with the database', () => {
     Object.assign(new Error('x', { cause: Object.assign(new Error('y'), { code: '23505' }) }), {}),
     'a text',
     undefined,
-  ])('is not %p', (error) => {
+  ])('does not include %p', (error) => {
     expect(isDatabaseTrouble(error)).toBe(false);
   });
 });

@@ -6,13 +6,13 @@ import { type Holder, holder, scopeOf } from './ledger-bench.ts';
 
 interface Terms {
   readonly mailReady?: boolean;
-  /** The time of a record that comes late. */
+  /** The time of a record that is settled late. */
   readonly at?: Date | string | undefined;
-  /** It may have been settled before, and its answer lost. */
+  /** Whether the record may have been settled before, with its answer lost. */
   readonly again?: boolean;
 }
 
-/** A settlement by a statement of its own, beside any ledger, whose transaction stays open. */
+/** Settles a row by a single statement, without a ledger, in a transaction that stays open. */
 export async function openSettlementOf(
   url: string,
   caller: Caller,
@@ -32,10 +32,10 @@ export async function openSettlementOf(
 
 type Charged = SettlementRecord & { readonly charge: Charge };
 
-/** The same of a record. */
+/** Does the same with a record. */
 export const openSettlement = (url: string, record: Charged, terms: Terms = {}): Promise<Holder> =>
   openSettlementOf(url, record.charge.caller, recordRow(record, 1), terms);
 
-/** The same, and it ends. */
+/** Does the same, and commits. */
 export const settleAlone = async (url: string, record: Charged, terms: Terms = {}): Promise<void> =>
   (await openSettlement(url, record, terms)).commit();

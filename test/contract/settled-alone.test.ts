@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.pool.end());
 
-/** All that is written of a scope. */
+/** All tables with rows of a scope. */
 const tables = [
   'usage_cost_events',
   'usage_daily_totals',
@@ -48,7 +48,9 @@ const tables = [
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** The rows of a scope as texts, with places in the given list for ids. A session has rollup rows of its own. */
+/**
+ * The rows of a scope as texts, with ids replaced by their index in the list, and the writer by a fixed text.
+ */
 async function rowsOf(scope: string, ids: readonly string[]): Promise<Readonly<Record<string, string[]>>> {
   const named = (row: string): string =>
     row
@@ -65,7 +67,7 @@ async function rowsOf(scope: string, ids: readonly string[]): Promise<Readonly<R
   return found;
 }
 
-/** Records of one owner that end in each way there is, with another value in each column. */
+/** Records of one owner with every possible result, and with a different value in each column. */
 function records(caller: Caller): readonly SettlementRecord[] {
   const usage = { promptTokens: 2, completionTokens: 3, totalTokens: 5 };
   const price = { input: 1n, output: 2n, source: 'test' };
@@ -124,31 +126,28 @@ function records(caller: Caller): readonly SettlementRecord[] {
 it.each([
   ['user', async () => aUser(query, { amount: 4n }), []],
   ['team', async () => (await aTeam(query, { amount: 4n }))[1], ['tool_cardinality_rollups']],
-])(
-  'what records of a %s leave behind is the same, settled one by one or all at once',
-  async (_, owner, without) => {
-    const settled = async (isAlone: boolean) => {
-      const caller = await owner();
-      const rounds = [records(caller), records(caller)];
-      const verdicts: string[] = [];
-      for (const batch of isAlone ? rounds.flat().map((each) => [each]) : rounds)
-        verdicts.push(...(await settleTogether(ledger, batch)));
-      const ids = [
-        ...(scopeOf(caller).match(uuid) ?? []),
-        caller.apiKeyId ?? randomUUID(),
-        ...rounds
-          .flat()
-          .flatMap(({ charge, logged }) => [
-            charge?.requestLogId ?? logged?.log.requestLogId ?? '',
-            charge?.requestId ?? logged?.log.requestId ?? '',
-          ]),
-      ];
-      return { verdicts, rows: await rowsOf(scopeOf(caller), ids) };
-    };
-    const alone = await settled(true);
-    expect(await settled(false)).toEqual(alone);
-    const others = ['blocked', 'blocked', 'duplicate'];
-    expect(alone.verdicts.filter((verdict) => verdict !== 'recorded')).toEqual([...others, ...others]);
-    expect(tables.filter((table) => alone.rows[table]?.length === 0)).toEqual(without);
-  },
-);
+])('records of a %s leave the same rows, settled one by one or all at once', async (_, owner, without) => {
+  const settled = async (isAlone: boolean) => {
+    const caller = await owner();
+    const rounds = [records(caller), records(caller)];
+    const verdicts: string[] = [];
+    for (const batch of isAlone ? rounds.flat().map((each) => [each]) : rounds)
+      verdicts.push(...(await settleTogether(ledger, batch)));
+    const ids = [
+      ...(scopeOf(caller).match(uuid) ?? []),
+      caller.apiKeyId ?? randomUUID(),
+      ...rounds
+        .flat()
+        .flatMap(({ charge, logged }) => [
+          charge?.requestLogId ?? logged?.log.requestLogId ?? '',
+          charge?.requestId ?? logged?.log.requestId ?? '',
+        ]),
+    ];
+    return { verdicts, rows: await rowsOf(scopeOf(caller), ids) };
+  };
+  const alone = await settled(true);
+  expect(await settled(false)).toEqual(alone);
+  const others = ['blocked', 'blocked', 'duplicate'];
+  expect(alone.verdicts.filter((verdict) => verdict !== 'recorded')).toEqual([...others, ...others]);
+  expect(tables.filter((table) => alone.rows[table]?.length === 0)).toEqual(without);
+});

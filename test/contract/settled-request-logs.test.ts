@@ -20,14 +20,14 @@ import {
 import { withRequestLogs, idsOf } from './request-log-rows.ts';
 import { settleAlone } from './settle-alone.ts';
 
-describe('what was settled', () => {
+describe('a settled request log', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { ledgers } = withLedgers(database.url);
   const clock = withClock(query);
   const { logs, pool } = withRequestLogs(database.url);
 
-  it('is found by its tags, models and statuses, as soon as it was written', async () => {
+  it('is found by its tags, model and status as soon as it is written', async () => {
     const [, worker] = await aTeam(query);
     const bespoke = [
       { key: 'b', value: '2' },
@@ -57,7 +57,7 @@ describe('what was settled', () => {
     expect(await found({ tag: { key: 'b', value: '1' } })).toHaveLength(0);
   });
 
-  it('is found by its tags and another status when it was judged again', async () => {
+  it('is found by its tags and its new status after it was settled again', async () => {
     const user = await aUser(query, { amount: 0n });
     const tag = { key: 'b', value: '3' };
     const judged = (): ReturnType<typeof aRecord> => {
@@ -86,7 +86,7 @@ describe('what was settled', () => {
     ]);
   });
 
-  it('is settled with the longest of everything that a row may have', async () => {
+  it('is stored and found with values of the greatest length in every column', async () => {
     const user = await aUser(query);
     const long = (chars: number) =>
       Array.from({ length: chars }, () =>
@@ -115,7 +115,7 @@ describe('what was settled', () => {
     expect(idsOf((await logs.page(filter, { page: 1, pageSize: 1 })).items)).toEqual([log.requestLogId]);
   });
 
-  it('is told whole, with names of today, and payloads as they are stored', async () => {
+  it('is returned completely, with current names, and payloads as stored', async () => {
     await clock.standAt('2028-03-01T12:00:00Z');
     const user = await aUser(query);
     const record = aRecord(user, 1n);
@@ -136,7 +136,7 @@ describe('what was settled', () => {
         requestLogId,
         requestId,
         user: { name: 'Renamed' },
-        // Nobody has made such a key.
+        // No such key exists.
         apiKey: { id: user.apiKeyId, name: undefined },
         team: undefined,
         statusCode: 200,
@@ -151,7 +151,7 @@ describe('what was settled', () => {
     expect(await logs.find(randomUUID())).toBeUndefined();
   });
 
-  it('has the token overhead of the request itself, else that of its request id', async () => {
+  it('has the token overhead of its own log id, else that of its request id', async () => {
     const records = [
       aRecord(await aUser(query), 1n, { requestId: 'shared' }),
       aRecord(await aUser(query), 1n, { requestId: 'shared' }),

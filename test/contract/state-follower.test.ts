@@ -13,7 +13,10 @@ afterEach(async () => {
   await pool?.end();
 });
 
-/** What a follower of the database's state does at each change, and when the state was last known to be current. */
+/**
+ * A follower of the database's state, with a record of changes, faults and confirmations that the state was
+ * current.
+ */
 async function following(onChange: (time: number) => Promise<void>) {
   const opened = await openPool(database.url(), 2);
   pool = opened;
@@ -37,7 +40,7 @@ async function following(onChange: (time: number) => Promise<void>) {
   return { follower, confirmed, faults, freshness, changes: () => changes, touch: () => touchState(opened) };
 }
 
-/** A second look, which lasts until `reading` is resolved. */
+/** A second read, which lasts until `reading` is resolved. */
 async function aLookUnderWay() {
   const reading = Promise.withResolvers<void>();
   const {
@@ -53,7 +56,7 @@ async function aLookUnderWay() {
 }
 
 describe('the state that a replica follows', () => {
-  it('is as fresh as the look at it was, however long it took to read', async () => {
+  it('is as fresh as the start of its read, however long the read took', async () => {
     let began = 0;
     const { confirmed, freshness } = await following(async () => {
       began = performance.now();
@@ -63,7 +66,7 @@ describe('the state that a replica follows', () => {
     expect(freshness.isFresh()).toBe(true);
   });
 
-  it('is not taken for current when it was read more than four seconds ago', () => {
+  it('is not fresh if it was read more than four seconds ago', () => {
     const freshness = new Freshness();
     expect(freshness.isFresh()).toBe(false);
     freshness.confirm(performance.now() - 3500);
@@ -72,7 +75,7 @@ describe('the state that a replica follows', () => {
     expect(freshness.isFresh()).toBe(false);
   });
 
-  it('is read again at the next look where reading it failed, and is not taken for current', async () => {
+  it('is read again after a failed read, and is not confirmed as current before', async () => {
     const { changes, faults, confirmed, touch } = await following(async (time) => {
       if (time === 2) throw new Error('not read');
     });
@@ -83,7 +86,7 @@ describe('the state that a replica follows', () => {
     expect([changes(), faults]).toEqual([3, [new Error('not read')]]);
   });
 
-  it('is never read twice at once: who asks for it anew waits for the look that is under way', async () => {
+  it('is never read twice at once: a refresh waits for the read in progress', async () => {
     const { followed, changes, reading } = await aLookUnderWay();
     const refreshed = followed.refresh();
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -93,7 +96,7 @@ describe('the state that a replica follows', () => {
     expect(changes()).toBe(3);
   });
 
-  it('is followed until the look that is under way is over', async () => {
+  it('is followed until the read in progress has ended', async () => {
     const { followed, reading } = await aLookUnderWay();
     const stopped = followed.stop().then(() => 'stopped');
     const waited = new Promise((resolve) => setTimeout(resolve, 100, 'still reading'));

@@ -2,20 +2,22 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
-/** A network between a store and its database that a test can break. */
+/** A network between a store and its database that a test can interrupt. */
 export interface TcpProxy {
-  /** `url` as it is reached through the proxy; from now on the proxy leads to that server. */
+  /** Returns `url` as reached through the proxy; from now on the proxy connects to that server. */
   readonly to: (url: string) => string;
-  /** Ends every connection that there is; new ones are served. */
+  /** Ends every open connection; new ones are accepted. */
   readonly cut: () => void;
-  /** Ends every connection that there is and refuses new ones, until `open`. */
+  /** Ends every open connection and refuses new ones, until `open`. */
   readonly refuse: () => Promise<void>;
-  /** Not a byte passes any more on the connections that there are, and nobody learns of it. */
+  /** Passes no more bytes on open connections, without any error. */
   readonly freeze: () => void;
-  /** Not a byte passes any more, on new connections either, until `resume`: then everything that was sent arrives. */
+  /**
+   * Passes no more bytes, on new connections either, until `resume`; then everything that was sent arrives.
+   */
   readonly stall: () => void;
   readonly resume: () => void;
-  /** Whatever is sent takes so long; 0 is the beginning. */
+  /** Delays everything that is sent by this time; initially 0. */
   readonly lag: (milliseconds: number) => void;
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -28,7 +30,7 @@ export async function tcpProxy(): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   const stalls = new Set<() => void>();
 
-  /** Passes on what one side sends. Returns what goes on with it after a stall. */
+  /** Forwards what one side sends. Returns a function that continues after a stall. */
   const relay = (from: Socket, to: Socket): (() => void) => {
     const late = new Transform({
       transform: (chunk: Buffer, _, done) => {
@@ -54,7 +56,7 @@ export async function tcpProxy(): Promise<TcpProxy> {
       [near, far],
       [far, near],
     ] as const) {
-      // a broken side closes the other; the error itself says nothing more
+      // A broken side closes the other; the error itself needs no handling.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         pairs.delete(pair);

@@ -8,7 +8,7 @@ const database = withDatabase();
 const query = queries(database.url);
 const clock = withClock(query);
 
-/** Who sets what, one after the other; without terms the budget goes. */
+/** Changes in order, by an admin or by the file; a change without terms removes the budget. */
 const changes: readonly ['admin' | 'file', ...([string, number, boolean, string] | [])][] = [
   ['admin', 'daily', 5, true, 'UTC'],
   ['admin', 'daily', 5, true, 'UTC'],
@@ -25,7 +25,10 @@ const changes: readonly ['admin' | 'file', ...([string, number, boolean, string]
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** What the changes of an owner's budget come to: whether each changed anything, the history, and the events. */
+/**
+ * Applies the changes to an owner's budget; returns whether each changed anything, the history, and the
+ * events.
+ */
 async function afterChanges(owner: { readonly user?: string; readonly team?: string }) {
   const changed: unknown[] = [];
   for (const [index, [who, cadence, amount, hard, timezone]] of changes.entries()) {
@@ -63,7 +66,7 @@ async function afterChanges(owner: { readonly user?: string; readonly team?: str
   return { changed, history: history.map(named), events: events.map(named) };
 }
 
-it('a team’s budget has the history, the marks of the file and the events that a user’s has', async () => {
+it("a team's budget has the same history, file marks and events as a user's after the same changes", async () => {
   const [{ keyOwner }] = await aTeam(query);
   const team = await afterChanges({ team: keyOwner.kind === 'team' ? keyOwner.teamId : '' });
   const user = await afterChanges({ user: userIdOf(await aUser(query)) });

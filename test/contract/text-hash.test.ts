@@ -7,7 +7,7 @@ import { queries } from '../support/gateway.ts';
 const query = queries(withDatabase().url);
 
 describe('the hash of a text', () => {
-  it('is what the database has for it, whatever its length and letters', async () => {
+  it("equals the database's `hashtext`, for any length and letters", async () => {
     const arbitrary = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((text) => !text.includes('\0'));
     const lengths = Array.from({ length: 40 }, (_, length) => 'x'.repeat(length));
     const texts = [...lengths, ...fc.sample(arbitrary, { numRuns: 500, seed: 7 })].filter((text) =>

@@ -39,7 +39,7 @@ const message = () => ({
   memory: { hold: () => true, holdUnfinished: () => true },
 });
 
-describe('an upstream that offers HTTP/2 as well', () => {
+describe('an upstream that also offers HTTP/2', () => {
   const own = selfSigned();
   const trusted = getCACertificates();
   const spoken: string[] = [];
@@ -63,7 +63,7 @@ describe('an upstream that offers HTTP/2 as well', () => {
     server?.close();
   });
 
-  it('is spoken to in HTTP/1.1, over a connection for each request', async () => {
+  it('is used over HTTP/1.1', async () => {
     spoken.length = 0;
     const pool = new ConnectionPool(new URL(url), timeouts);
     await Promise.all([1, 2, 3].map(() => answered(pool)));
@@ -71,7 +71,7 @@ describe('an upstream that offers HTTP/2 as well', () => {
     await pool.close();
   });
 
-  it('is so as an MCP server, and as its token service', async () => {
+  it('is used over HTTP/1.1 as an MCP server and as its token service', async () => {
     spoken.length = 0;
     const config = mcpServer('files', url, {
       mode: 'oauth_client_credentials',
@@ -87,11 +87,11 @@ describe('an upstream that offers HTTP/2 as well', () => {
   });
 });
 
-describe('an MCP server that a reload takes away', () => {
-  it('is let go of when nothing is under way there', async () => {
+describe('the connections to an MCP server that a reload removes', () => {
+  it('are closed once nothing is in progress there', async () => {
     const sockets: Socket[] = [];
     const answers: ServerResponse[] = [];
-    // It keeps connections for a minute, and says so.
+    // The server keeps idle connections open for a minute, and announces it.
     const server = createHttpServer({ keepAliveTimeout: 60_000 }, (_, res) => void answers.push(res));
     server.on('connection', (socket) => void sockets.push(socket));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -121,12 +121,12 @@ describe('an MCP server that a reload takes away', () => {
   });
 });
 
-describe('a connection that nobody uses', () => {
+describe('an idle connection', () => {
   const sockets: Socket[] = [];
   let server: Server;
   let pool: ConnectionPool;
   beforeAll(async () => {
-    // As uvicorn and gunicorn answer: they close after 5 seconds, and do not say so.
+    // As uvicorn and gunicorn do: they close idle connections after 5 seconds without announcing it.
     server = createServer((socket) => {
       sockets.push(socket);
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'));
@@ -139,7 +139,7 @@ describe('a connection that nobody uses', () => {
     server?.close();
   });
 
-  it('is closed before most servers close it, where they do not say when', async () => {
+  it('is closed before most servers would close it, if the server announces no timeout', async () => {
     await answered(pool);
     const { ms, allMs } = await timed(() => new Promise((resolve) => sockets[0]?.once('close', resolve)));
     expect(allMs).toBeGreaterThan(3000);

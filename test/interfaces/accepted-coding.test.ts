@@ -14,7 +14,7 @@ describe('a content coding', () => {
     ['*, br;q=0', 'br', false],
     ['xgzip', 'gzip', false],
     ['', 'gzip', false],
-  ])('is accepted as the header says: %p, %s: %p', (header, coding, accepted) => {
+  ])('is accepted according to the header: %p, %s: %p', (header, coding, accepted) => {
     expect(acceptsCoding(header, coding)).toBe(accepted);
   });
 });

@@ -7,10 +7,10 @@ import { type OpenRoutesPorts, openRoutes } from '../../interfaces/http/admin/op
 
 const doc = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'admin-api.md'), 'utf8');
 
-/** Ports that no route asks before it is called. */
+/** Ports that no route uses before it is called. */
 const none = {} as AdminRoutePorts & OpenRoutesPorts;
 
-/** As the page spells it: `GET /api/v1/…/{user_id}`. */
+/** In the form of the page: `GET /api/v1/…/{user_id}`. */
 const callOf = ({ method, path: pattern }: { readonly method: string; readonly path: string }): string =>
   `${method} ${pattern.replaceAll(/:(\w+)/g, '{$1}')}`;
 

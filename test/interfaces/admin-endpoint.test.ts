@@ -20,13 +20,13 @@ const gates = adminGates({ maxInFlight: 4, maxInFlightPerOwner: 2, maxBufferedBy
 
 const refused = (code: GatewayError['code']) => E.left({ code, message: code });
 
-/** The calls that reached the route, and what the next one does. */
+/** The calls that reached the route, and the route's next handler. */
 const calls: AdminCall[] = [];
 let handle: (call: AdminCall) => Promise<E.Either<GatewayError, Json>> = async () => E.right(null);
 class DatabaseAway extends Error {}
 let defect: unknown;
 
-/** What was told of calls that are over. */
+/** The reports of ended calls. */
 const told: EndedAdminCall[] = [];
 
 const person = (userId: string, role: 'user' | 'platform_admin') =>
@@ -104,7 +104,7 @@ async function ask(asked: Asked = {}) {
 const json = [['content-type', 'application/json']] as const;
 
 describe('an admin endpoint', () => {
-  it('answers 200 with data and meta, and nothing of it is cached', async () => {
+  it('answers 200 with `data` and `meta`, and with `cache-control: no-store`', async () => {
     handle = async () => E.right({ a: [1, null] });
     const answer = await ask({ method: 'GET' });
     expect(answer.status).toBe(200);
@@ -119,7 +119,7 @@ describe('an admin endpoint', () => {
     });
   });
 
-  it('hands the call over: who, parameters, query, body', async () => {
+  it('passes admin, path parameters, query and body to the route', async () => {
     await ask({ path: '/a%2Fb?days=7&days=8', headers: json, body: '{"n":1.50}' });
     expect(calls).toEqual([
       {
@@ -133,11 +133,17 @@ describe('an admin endpoint', () => {
   });
 
   it.each([
-    ['nobody', '', 401, 'session_required', 'authentication_error'],
-    ['two cookies', `${root}; gateway_session=${root}`, 401, 'session_required', 'authentication_error'],
-    ['a token of another shape', `${root}x`, 401, 'session_required', 'authentication_error'],
-    ['a user', user, 403, 'admin_required', 'permission_error'],
-  ])('%s is not admitted, and the body is not even looked at', async (_who, token, status, code, type) => {
+    ['a call without a session', '', 401, 'session_required', 'authentication_error'],
+    [
+      'a call with two session cookies',
+      `${root}; gateway_session=${root}`,
+      401,
+      'session_required',
+      'authentication_error',
+    ],
+    ['a malformed token', `${root}x`, 401, 'session_required', 'authentication_error'],
+    ['a user who is not an admin', user, 403, 'admin_required', 'permission_error'],
+  ])('rejects %s before it reads the body', async (_who, token, status, code, type) => {
     const answer = await ask({ token, body: '{"not": json', headers: json });
     expect(answer.status).toBe(status);
     expect(answer.json).toEqual({ error: { message: expect.any(String), type, param: null, code } });
@@ -145,7 +151,7 @@ describe('an admin endpoint', () => {
     expect(calls).toEqual([]);
   });
 
-  it('other cookies beside its own do not matter', async () => {
+  it('ignores other cookies', async () => {
     expect((await ask({ method: 'GET', token: `${root}; a=b; gateway_session_2=x; =;` })).status).toBe(200);
   });
 
@@ -204,7 +210,7 @@ describe('an admin endpoint', () => {
       'invalid_request',
       'content-encoding',
     ],
-  ])('a body with %s is refused', async (_what, asked, status, code, param) => {
+  ])('rejects a body: %s', async (_what, asked, status, code, param) => {
     const answer = await ask(asked);
     expect({ status: answer.status, error: answer.json['error'] }).toMatchObject({
       status,
@@ -217,17 +223,17 @@ describe('an admin endpoint', () => {
     ['without one', {}],
     ['with an empty one', { body: '' }],
     ['with an empty one in chunks', { body: '', framing: 'chunked', headers: json }],
-  ])('a state-changing call %s has no body', async (_how, asked) => {
+  ])('passes no body for a state-changing call %s', async (_how, asked) => {
     expect((await ask({ ...asked, method: 'DELETE' })).status).toBe(200);
     expect(calls[0]?.body).toBeUndefined();
   });
 
-  it('a path that no row can be called is 404', async () => {
+  it('answers 404 to a path with a NUL character', async () => {
     expect((await ask({ path: '/a%00b' })).json).toMatchObject({ error: { code: 'not_found' } });
     expect(calls).toEqual([]);
   });
 
-  it('the errors of a route are told with their headers', async () => {
+  it('answers an error of a route with its status, headers and parameter', async () => {
     handle = async () =>
       E.left({ code: 'conflict', message: 'There is one.', param: 'name', retryAfterSecs: 3 });
     const answer = await ask();
@@ -237,7 +243,7 @@ describe('an admin endpoint', () => {
     });
   });
 
-  it('a database that is away is 503 store_unavailable with Retry-After', async () => {
+  it('answers 503 `store_unavailable` with Retry-After while the database is unreachable', async () => {
     handle = async () => {
       throw new DatabaseAway('at 10.0.0.1');
     };
@@ -246,7 +252,7 @@ describe('an admin endpoint', () => {
     expect(answer.body).not.toContain('10.0.0.1');
   });
 
-  it('any other throw is a defect for the door to tell', async () => {
+  it('passes any other exception on as a defect', async () => {
     handle = async () => {
       throw new TypeError('inside');
     };
@@ -258,8 +264,12 @@ describe('an admin endpoint', () => {
 
   it.each<readonly [string, Asked, Partial<EndedAdminCall>]>([
     ['that worked', {}, { status: 200, errorCode: undefined, userId: 'id' }],
-    ['of nobody', { token: '' }, { status: 401, errorCode: 'session_required', userId: undefined }],
-    ['of a user', { token: user }, { status: 403, errorCode: 'admin_required', userId: 'plain' }],
+    ['without a session', { token: '' }, { status: 401, errorCode: 'session_required', userId: undefined }],
+    [
+      'of a user who is not an admin',
+      { token: user },
+      { status: 403, errorCode: 'admin_required', userId: 'plain' },
+    ],
     [
       'from another site',
       { headers: [['origin', 'https://evil.example.com']], site: 'cross-site' },
@@ -276,7 +286,7 @@ describe('an admin endpoint', () => {
       { status: 200, address: '203.0.113.7' },
     ],
   ])(
-    'tells of a call %s once: method, route pattern, status, user and address',
+    'reports a call %s once, with method, route pattern, status, user and address',
     async (_which, asked, tells) => {
       handle = async () => E.right(null);
       const { body: _body, ...answer } = await ask({ path: '/secret', ...asked });
@@ -299,7 +309,7 @@ describe('an admin endpoint', () => {
     },
   );
 
-  it('tells of a defect, and of a caller who left', async () => {
+  it('reports a call that a defect ended without an answer as `internal_error`', async () => {
     handle = async () => {
       throw new TypeError('inside');
     };
@@ -309,7 +319,7 @@ describe('an admin endpoint', () => {
     handle = async () => E.right(null);
   });
 
-  it('counts as in flight until its answer has left; a network that has its share is answered 503 overloaded', async () => {
+  it('counts a call as in flight until its answer is sent; a network at its share gets 503 `overloaded`', async () => {
     const held: (() => void)[] = [];
     handle = () => new Promise((resolve) => held.push(() => resolve(E.right(null))));
     const both = [ask(), ask()];

@@ -28,7 +28,7 @@ const paramOf = (read: E.Either<{ readonly param?: string }, unknown>) =>
   E.isLeft(read) ? read.left.param : 'nothing';
 
 describe('the query of an admin call', () => {
-  it('has its defaults', () => {
+  it('has defaults', () => {
     expect(read('')).toEqual(
       E.right({
         days: 30,
@@ -44,7 +44,7 @@ describe('the query of an admin call', () => {
     expect(E.isRight(readQuery(new URLSearchParams(), {}))).toBe(true);
   });
 
-  it('is read into values', () => {
+  it('is parsed into typed values', () => {
     const id = '019ABCDE-0000-7000-8000-000000000000';
     const query = `days=366&owner_kind=team&status=timeout&user_id=${id}&request_id=a%20%26&digest=${'A'.repeat(64)}&from=2026-01-31T23:59:59.5%2B01:00`;
     expect(read(query)).toEqual(
@@ -96,21 +96,21 @@ describe('the query of an admin call', () => {
     ['from=yesterday', 'from'],
     ['from=9999-12-31T23:59:59-14:00', 'from'],
     ['from=0000-01-01T00:00:00%2B14:00', 'from'],
-  ])('%s is 400 invalid_request naming the parameter', (query, param) => {
+  ])('%s is 400 `invalid_request` that names the parameter', (query, param) => {
     const fault = read(query);
     expect(fault).toMatchObject({ left: { code: 'invalid_request', param } });
   });
 
-  it('a name of any length is told in few words', () => {
+  it("has a short error message, however long a parameter's name is", () => {
     const fault = read(`${'n'.repeat(10_000)}=1`);
     expect(JSON.stringify(fault).length).toBeLessThan(600);
   });
 
-  it('an endpoint without parameters takes none', () => {
+  it('of an endpoint without parameters must be empty', () => {
     expect(paramOf(readQuery(new URLSearchParams('days=7'), {}))).toBe('days');
   });
 
-  it('every instant is read as it was written', () => {
+  it('keeps every instant exactly', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }),
@@ -125,7 +125,7 @@ describe('the query of an admin call', () => {
 describe('a page', () => {
   const page = (query: string) => readPage(new URLSearchParams(query), { status: nameParam });
 
-  it('begins at 1 and has 50 items', () => {
+  it('is page 1 with 50 items by default', () => {
     expect(readPage(new URLSearchParams(), {})).toEqual(E.right({ page: 1, pageSize: 50 }));
     expect(page('status=x')).toEqual(E.right({ page: 1, pageSize: 50, status: 'x' }));
   });
@@ -139,11 +139,11 @@ describe('a page', () => {
     ['page=501&page_size=200', 'page'],
     ['page=2001', 'page'],
     ['page=100001&page_size=1', 'page'],
-  ])('%s is 400 invalid_request', (query, param) => {
+  ])('%s is 400 `invalid_request`', (query, param) => {
     expect(paramOf(page(query))).toBe(param);
   });
 
-  it('page × page_size is at most 100,000, and every such page can be had', () => {
+  it('has page × page_size of at most 100,000, and every such page is allowed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 1, max: 300 }), (number, size) => {
         const read = page(`page=${number}&page_size=${size}`);

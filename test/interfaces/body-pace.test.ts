@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 
-describe('the pace of bodies', () => {
+describe('the minimum pace of request bodies', () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -9,7 +9,7 @@ describe('the pace of bodies', () => {
     jest.useRealTimers();
   });
 
-  it('is looked at by one timer for all of them, which stands still when none arrives', () => {
+  it('is checked by one timer for all bodies, which stops when no body is arriving', () => {
     const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
     expect(jest.getTimerCount()).toBe(0);
     const bodies = [arrivals(() => undefined), arrivals(() => undefined), arrivals(() => undefined)];
@@ -24,7 +24,7 @@ describe('the pace of bodies', () => {
     expect(stopped).toEqual(['late']);
   });
 
-  it('saves nothing up: whoever sent much has its first time again, and no more', () => {
+  it('does not accumulate time: after any number of bytes a silent body has its first time limit again', () => {
     const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
     const stopped: string[] = [];
     arrivals(() => void stopped.push('silent now')).received(1_000_000);
@@ -34,7 +34,7 @@ describe('the pace of bodies', () => {
     expect(stopped).toEqual(['silent now']);
   });
 
-  it('counts no time for which the process stood still', () => {
+  it('does not count time during which the process was blocked', () => {
     const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
     const stopped: string[] = [];
     arrivals(() => void stopped.push('late'));
@@ -48,7 +48,7 @@ describe('the pace of bodies', () => {
     clock.mockRestore();
   });
 
-  it('ends a body that is too slow once, and none that is over', () => {
+  it('stops a body that is too slow once, and does not stop a finished one', () => {
     const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
     const stopped: string[] = [];
     arrivals(() => void stopped.push('silent'));

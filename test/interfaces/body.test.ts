@@ -11,7 +11,7 @@ import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
 
-/** A body that arrives as the test says, and how many bytes are held for it. */
+/** A body that arrives as the test controls, and the number of bytes held for it. */
 function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}) {
   const req = Object.assign(new PassThrough(), { headers, complete: false });
   const state = { held: 0, stop: (): void => undefined, over: 0 };
@@ -35,14 +35,14 @@ function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}
 
 const tooSlow = invalidRequest('Too slow.');
 const gzip = { 'content-encoding': 'gzip' };
-/** Bytes that say nothing to a compression. */
+/** Bytes for a compression test. */
 const noise = Buffer.from(Array.from({ length: 60_000 }, (_, at) => (at * 7919 * (at % 251)) % 256));
 
-describe('a body that is read', () => {
+describe('a request body', () => {
   it.each([
     ['as it is', {}, noise],
     ['compressed', gzip, gzipSync(noise)],
-  ])('and is not waited for any longer holds nothing of what still comes: %s', async (_, headers, body) => {
+  ])('that was given up as too slow holds no further bytes that arrive: %s', async (_, headers, body) => {
     const { req, state, read } = arriving(headers);
     req.write(body.subarray(0, 1000));
     await turn();
@@ -56,30 +56,33 @@ describe('a body that is read', () => {
     req.end();
     for (let each = 0; each < 20; each += 1) await turn();
     expect([state.held, state.over > 0]).toEqual([held, true]);
-    // It is read and thrown away, so that the answer can leave.
+    // The rest is read and discarded, so that the answer can be sent.
     expect(req.readableEnded).toBe(true);
   });
 
   it.each([
     ['small', 10],
     ['large', maxEventLoopBodyBytes + 1],
-  ])('is refused where it is no UTF-8: a %s one', async (_, size) => {
+  ])('is rejected if it is not valid UTF-8: a %s one', async (_, size) => {
     const { req, read } = arriving({}, { maxBytes: size });
     req.end(Buffer.alloc(size, 0xff));
     expect(await read).toMatchObject(E.left({ code: 'invalid_request', param: 'body' }));
   });
 
   it.each<[string, Record<string, string>]>([
-    ['that says so', { 'content-length': '10' }],
-    ['that does not say', {}],
-  ])('may have as many bytes as the bound, and one more is too many: one %s', async (_, headers) => {
-    const [fits, over] = [10, 9].map((maxBytes) => arriving(headers, { maxBytes }));
-    for (const each of [fits, over]) each?.req.end('"12345678"');
-    expect(await fits?.read).toMatchObject(E.right({ text: '"12345678"' }));
-    expect(await over?.read).toMatchObject(E.left({ code: 'request_too_large' }));
-  });
+    ['with a content-length', { 'content-length': '10' }],
+    ['without a content-length', {}],
+  ])(
+    'can have as many bytes as the limit, and one more is `request_too_large`: one %s',
+    async (_, headers) => {
+      const [fits, over] = [10, 9].map((maxBytes) => arriving(headers, { maxBytes }));
+      for (const each of [fits, over]) each?.req.end('"12345678"');
+      expect(await fits?.read).toMatchObject(E.right({ text: '"12345678"' }));
+      expect(await over?.read).toMatchObject(E.left({ code: 'request_too_large' }));
+    },
+  );
 
-  it('has the bound as it arrives, too, though it were small enough when it is no longer compressed', async () => {
+  it('is limited in its compressed size, too, even if it is within the limit once decompressed', async () => {
     const random = randomBytes(10_000);
     const { req, read } = arriving(gzip, { maxBytes: random.length });
     req.end(gzipSync(random));
@@ -87,7 +90,7 @@ describe('a body that is read', () => {
   });
 
   it.each(['application/jsonl', 'text/json', 'multipart/form-data'])(
-    'is no JSON by its type: %s',
+    'with the content type %s is rejected',
     async (type) => {
       const { req, read } = arriving({ 'content-type': type });
       req.end('{}');
@@ -95,7 +98,7 @@ describe('a body that is read', () => {
     },
   );
 
-  it('of a caller who has left already is broken off', async () => {
+  it('of a caller who has already disconnected is reported as broken off', async () => {
     const req = Object.assign(new PassThrough(), { headers: {}, complete: false });
     req.destroy();
     await turn();
@@ -108,7 +111,7 @@ describe('a body that is read', () => {
     expect(await read).toMatchObject(E.left({ message: 'The request body broke off.' }));
   });
 
-  it('is whole where its connection closes behind its last byte, before that is no longer compressed', async () => {
+  it('is complete if the connection closes after its last byte, before it is decompressed', async () => {
     const { req, read } = arriving(gzip);
     req.end(gzipSync(JSON.stringify({ text: 'x'.repeat(100_000) })));
     const body = await read;

@@ -22,7 +22,7 @@ describe('the terms of a budget', () => {
     expect(read(rest)).toEqual(E.right(expect.objectContaining({ timezone: 'UTC' })));
   });
 
-  it('have any whole amount from 0 to 2^53 - 1, exactly', () => {
+  it('allow any whole amount from 0 to 2^53 - 1, exactly', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 9_007_199_254_740_991n), (amount) => {
         expect(read({ ...good, amount_10000: Number(amount) })).toEqual(
@@ -55,11 +55,11 @@ describe('the terms of a budget', () => {
     ['a null time zone', { ...good, timezone: null }, 'timezone'],
     ['a misspelt field', { ...good, ammount: 5 }, 'ammount'],
     ['a field of the prototype', { ...good, toString: 5 }, 'toString'],
-  ])('refused: %s, naming the field', (_, body, param) => {
+  ])('with %s are 400 `invalid_request` that names the field', (_, body, param) => {
     expect(read(body)).toEqual(E.left(expect.objectContaining({ code: 'invalid_request', param })));
   });
 
-  it('are refused in few words, however long a field is called', () => {
+  it('are rejected with a short message, however long a field name is', () => {
     const refused = read({ ...good, ['x'.repeat(1_000_000)]: 1 });
     expect(JSON.stringify(refused).length).toBeLessThan(1000);
   });

@@ -9,7 +9,7 @@ const cell = (text: string | number): string =>
 
 describe('a cell of a table as CSV', () => {
   it.each(['=1+1', '+1+1', '-1+1', '@sum(a1)', '＝1+1', '＋1', '－1', '＠a', '\t=1', '\r=1'])(
-    '%j is no formula to a spreadsheet',
+    '%j is not a formula to a spreadsheet',
     (text) => {
       expect(cell(text).replaceAll('"', '')).toBe(`'${text}`);
     },
@@ -19,7 +19,7 @@ describe('a cell of a table as CSV', () => {
     expect(cell(text)).toBe(`"${text.replaceAll('"', '""')}"`);
   });
 
-  it.each(['-1', '-1.5', '12', 'plain', 'a=b'])('%j stays as it is', (text) => {
+  it.each(['-1', '-1.5', '12', 'plain', 'a=b'])('%j stays unchanged', (text) => {
     expect(cell(text)).toBe(text);
   });
 });

@@ -32,12 +32,12 @@ const someLabels: fc.Arbitrary<UpstreamLabels> = fc.record(
   { requiredKeys: [] },
 );
 
-describe('headers that clients act on', () => {
+describe('error headers for clients', () => {
   it.each(codes)('%s: `x-gateway-error` names it', (code) => {
     expect(errorHeaders({ code, message: 'm' })['x-gateway-error']).toBe(code);
   });
 
-  it('of every error of an upstream name the gateway’s own code, whatever the upstream calls it', () => {
+  it("name the gateway's code for every upstream error, whatever the upstream's labels are", () => {
     fc.assert(
       fc.property(fc.integer({ min: 400, max: 599 }), someLabels, (status, labels) => {
         const error = ofUpstream(status, labels);
@@ -54,7 +54,7 @@ describe('headers that clients act on', () => {
   });
 
   const final = new Set([400, 401, 403, 404, 405, 409, 413, 415]);
-  it('`x-should-retry: false` stands on exactly what the same request cannot get past', () => {
+  it('have `x-should-retry: false` exactly for errors that the same request cannot get past', () => {
     for (const code of codes.filter((each) => each !== 'upstream_error'))
       expect([code, errorHeaders({ code, message: 'm' })['x-should-retry']]).toEqual([
         code,
@@ -67,7 +67,7 @@ describe('headers that clients act on', () => {
       ]);
   });
 
-  it('tell when a budget opens again, and to wait for it only where the error says so', () => {
+  it('give the time when a budget resets, and `retry-after` only if the error has one', () => {
     const budgetResetsAt = '2026-11-22T00:00:00.000Z';
     const error: GatewayError = { code: 'budget_exceeded', message: 'm', budgetResetsAt };
     expect(errorHeaders(error)).toEqual({
@@ -79,14 +79,14 @@ describe('headers that clients act on', () => {
   });
 });
 
-describe('the envelopes', () => {
-  it('a spent budget is `insufficient_quota`, and its code stays', () => {
+describe('the error envelopes', () => {
+  it('have the type `insufficient_quota` and the code `budget_exceeded` for a spent budget', () => {
     const error: GatewayError = { code: 'budget_exceeded', message: 'm' };
     expect(openAiError(error).error).toMatchObject({ type: 'insufficient_quota', code: 'budget_exceeded' });
     expect(typeIn(messagesError(error, 'r'))).toBe('rate_limit_error');
   });
 
-  it('of the messages API keep the type of an upstream that speaks it, and the gateway’s code', () => {
+  it("of the messages API keep the type of a messages upstream, with the gateway's code", () => {
     const error = ofUpstream(503, { messagesType: 'overloaded_error', code: 'c' });
     expect(messagesError(error, 'r')['error']).toEqual({
       type: 'overloaded_error',
@@ -96,7 +96,7 @@ describe('the envelopes', () => {
     expect(typeIn(messagesError(ofUpstream(429, { code: 'c' }), 'r'))).toBe('rate_limit_error');
   });
 
-  it('in streams never say `overloaded_error`, which agents repeat at a price, unless the gateway ends', () => {
+  it('in messages streams have `overloaded_error`, which agents retry, only when the gateway shuts down', () => {
     fc.assert(
       fc.property(fc.oneof(aLabel, fc.constant('overloaded_error')), (messagesType) => {
         const told = typeIn(messagesErrorInStream(ofUpstream(502, { messagesType }), 'r'));
@@ -115,7 +115,7 @@ describe('a responses stream that a budget blocks', () => {
   type Context = Parameters<typeof responsesFormat.writer>[0];
   const blocked: GatewayError = { code: 'budget_exceeded', message: 'Used up.' };
 
-  it('ends with `error` and then `response.failed`, also when nothing was begun', () => {
+  it('ends with `error` and then `response.failed`, also if no event came before', () => {
     const spelling = responsesFormat.writer({} as Context);
     const frames = String(spelling({ kind: 'failed', error: blocked }))
       .trimEnd()
@@ -129,7 +129,7 @@ describe('a responses stream that a budget blocks', () => {
     });
   });
 
-  it('goes on from the last number that an event had, whatever came without one', () => {
+  it('continues from the last sequence number, also after events without one', () => {
     const spelling = responsesFormat.writer({} as Context);
     for (const chunk of [{ sequence_number: 4 }, {}])
       spelling({ kind: 'chunk', chunk, name: undefined, wire: undefined, terminal: false });
@@ -139,24 +139,27 @@ describe('a responses stream that a budget blocks', () => {
     ]);
   });
 
-  it.each(codes.filter((code) => code !== 'budget_exceeded'))('%s is the `error` event alone', (code) => {
-    const spelling = responsesFormat.writer({} as Context);
-    expect(String(spelling({ kind: 'failed', error: { code, message: 'm' } }))).not.toContain(
-      'response.failed',
-    );
-  });
+  it.each(codes.filter((code) => code !== 'budget_exceeded'))(
+    'that fails with %s ends with the `error` event alone',
+    (code) => {
+      const spelling = responsesFormat.writer({} as Context);
+      expect(String(spelling({ kind: 'failed', error: { code, message: 'm' } }))).not.toContain(
+        'response.failed',
+      );
+    },
+  );
 });
 
 describe('docs/errors.md', () => {
   const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8');
 
-  it.each(codes)('tells the status and the type of %s', (code) => {
+  it.each(codes)('lists the status and the type of %s', (code) => {
     const status = code === 'upstream_error' ? 'see below' : String(statusOf[code]);
     const type = typeIn(openAiError({ code, message: 'm' })) as string;
     expect(page).toContain(`| \`${code}\` | ${status} | \`${type}\``);
   });
 
-  it('tells of no other code', () => {
+  it('lists no other code', () => {
     const told = [...page.matchAll(/^\| `([a-z_]+)` \| (?:\d{3}|see below) \|/gm)].map(([, code]) => code);
     expect(new Set(told)).toEqual(new Set(codes));
     expect(told).toHaveLength(codes.length);

@@ -54,7 +54,10 @@ afterAll(() => {
   server.close();
 });
 
-/** The head of a login and half of its body; what comes back, and whether the connection has ended. */
+/**
+ * Sends the head of a login and half of its body; returns what was received, and whether the connection has
+ * ended.
+ */
 function halfALogin(address: string) {
   const socket = rawSocket(url);
   sockets.push(socket);
@@ -80,7 +83,7 @@ const wholeLogin = (address: string) =>
   });
 
 describe('half-sent logins', () => {
-  it('take nothing from logins that are sent whole, nor from calls with a session, and are ended', async () => {
+  it('do not delay complete logins and calls with a session, and are ended', async () => {
     const waiting = halfALogin('203.0.113.1');
     await eventually(() => (bodies.waiting() === 1 ? true : undefined));
     const flood = Array.from({ length: 40 }, (_, n) => halfALogin(`198.51.${n % 2}.${n}`));
@@ -89,7 +92,7 @@ describe('half-sent logins', () => {
     );
     expect(bodies.waiting()).toBe(places);
     expect(gates.calls.inFlight()).toBe(0);
-    // The network with one place keeps it; those of the others leave that came first.
+    // The network with one place keeps it; those of the other networks that came first are ended.
     expect(waiting.text).toBe('');
     expect(flood.slice(0, 41 - places).every(({ text }) => text.includes('overloaded'))).toBe(true);
     for (const address of ['203.0.113.2', '198.51.0.1', '198.51.100.7'])
@@ -101,7 +104,7 @@ describe('half-sent logins', () => {
     expect([bodies.waiting(), gates.logins.inFlight()]).toEqual([0, 0]);
   });
 
-  it('a login whose caller leaves in the middle of its body holds nothing', async () => {
+  it('hold nothing after the caller has disconnected', async () => {
     halfALogin('203.0.113.1');
     await eventually(() => (bodies.waiting() === 1 ? true : undefined));
     sockets.at(-1)?.destroy();
@@ -109,14 +112,17 @@ describe('half-sent logins', () => {
     await sleep(0);
   });
 
-  it.each(['length', 'chunked'] as const)('a login of more than 8 KiB is refused (%s)', async (framing) => {
-    const answer = await rawExchange(url, {
-      path: '/login',
-      headers: [['content-type', 'application/json']],
-      body: `{"email":"a@example.com","password":"${'x'.repeat(8 * 1024)}"}`,
-      framing,
-    });
-    expect([answer.status, answer.headers['connection']]).toEqual([413, 'close']);
-    expect(answer.body).toContain('larger than 8192 bytes');
-  });
+  it.each(['length', 'chunked'] as const)(
+    'with more than 8 KiB are rejected with 413 (%s)',
+    async (framing) => {
+      const answer = await rawExchange(url, {
+        path: '/login',
+        headers: [['content-type', 'application/json']],
+        body: `{"email":"a@example.com","password":"${'x'.repeat(8 * 1024)}"}`,
+        framing,
+      });
+      expect([answer.status, answer.headers['connection']]).toEqual([413, 'close']);
+      expect(answer.body).toContain('larger than 8192 bytes');
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { adminCommand } from '../../interfaces/cli/admin.ts';
 import { askHidden } from '../../interfaces/cli/hidden-input.ts';
 import * as E from 'fp-ts/lib/Either.js';
 
-/** A keyboard on which this is typed. */
+/** A keyboard on which these keys are typed. */
 function typed(keys: string): PassThrough {
   const keyboard = new PassThrough();
   keyboard.write(keys);
@@ -27,14 +27,14 @@ describe('a prompt without echo', () => {
     expect(said[0]).toBe('Password: ');
   });
 
-  it('ends with the input', async () => {
+  it('returns nothing if the input ends early', async () => {
     const keyboard = new PassThrough();
     keyboard.end('first');
     expect(await askHidden(keyboard, () => undefined, ['a', 'b', 'c'])).toBeUndefined();
   });
 });
 
-describe('gateway admin create on a terminal', () => {
+describe('`gateway admin create` on a terminal', () => {
   const create = (keys: string) => {
     const made: object[] = [];
     const quiet = { out: () => undefined, err: () => undefined };
@@ -52,13 +52,13 @@ describe('gateway admin create on a terminal', () => {
     return { made, run: () => run(['create', '--email', 'a@example.com']) };
   };
 
-  it('asks twice', async () => {
+  it('asks for the password twice', async () => {
     const { made, run } = create('correct horse\rcorrect horse\r');
     expect(await run()).toBe(0);
     expect(made).toEqual([{ email: 'a@example.com', password: 'correct horse' }]);
   });
 
-  it('makes nobody when the two differ, or when none is given', async () => {
+  it('creates nobody if the two passwords differ, or if none is given', async () => {
     for (const keys of ['correct horse\rcorrect house\r', '\u0003']) {
       const { made, run } = create(keys);
       await expect(run()).rejects.toThrow(/password/);

@@ -4,9 +4,9 @@ import type { Json } from '../../domain/shared/json.ts';
 import { type AdminData, JsonText, serialisedData } from '../../interfaces/http/json-text.ts';
 import { aJson, exactJsonText } from '../support/arbitraries/json-text.ts';
 
-describe('what an admin endpoint gives back', () => {
-  it('is printed as JSON.stringify prints it, with every stored text as it is stored', () => {
-    /** Texts that look like what stands for a text meanwhile. */
+describe('the data of an admin answer', () => {
+  it('is serialised as by JSON.stringify, with every stored JSON text unchanged', () => {
+    /** Texts that look like the placeholder of a stored text. */
     const aTrap = fc.constantFrom('"\\/0"', '\\/0', '"\\/1"', '\\"\\/0\\"').map((text): Json => text);
     const aText = fc.oneof(
       exactJsonText,
@@ -23,7 +23,7 @@ describe('what an admin endpoint gives back', () => {
       fc.oneof(leaf, fc.array(leaf, { maxLength: 4 })),
       { noNullPrototype: true },
     );
-    /** Member for member, in plain words. */
+    /** The expected text, member by member. */
     const text = (data: AdminData): string => {
       if (data instanceof JsonText) return data.text;
       return Array.isArray(data) ? `[${data.map(text).join(',')}]` : JSON.stringify(data);

@@ -16,7 +16,7 @@ const aDoor = (handle: ListenerTerms['handle']) =>
     tls: undefined,
   });
 
-/** What comes back over one connection; each request is sent when that before it is answered. */
+/** Everything received over one connection; each request is sent after the one before it is answered. */
 async function overOne(handle: ListenerTerms['handle'], ...requests: readonly string[]): Promise<string> {
   const door = aDoor(handle);
   await door.open(true);
@@ -34,14 +34,14 @@ async function overOne(handle: ListenerTerms['handle'], ...requests: readonly st
 
 const aRequest = 'POST / HTTP/1.1\r\nhost: a\r\n';
 
-it('answers any number of requests of a connection that come one after the other', async () => {
+it('answers any number of consecutive requests of a connection', async () => {
   const requests = Array.from({ length: 40 }, () => `${aRequest}content-length: 0\r\n\r\n`);
   const last = `${aRequest}content-length: 0\r\nconnection: close\r\n\r\n`;
   const answers = await overOne(async (_, res) => res.end('x'), ...requests, last);
   expect(answers.split('HTTP/1.1 200')).toHaveLength(42);
 });
 
-it('asks for no body behind a refusal, though what is there of it is read', async () => {
+it('does not ask for the body of a request that it has already rejected', async () => {
   const refuse: ListenerTerms['handle'] = async (req, res) => {
     res.writeHead(401).write('no');
     req.resume();
@@ -51,7 +51,7 @@ it('asks for no body behind a refusal, though what is there of it is read', asyn
   expect(await overOne(refuse, awaiting)).not.toContain('100 Continue');
 });
 
-it('bounds the time of headers, and leaves bodies to their pace: a large one over a slow line takes its time', async () => {
+it('limits the time of headers, and not that of bodies', async () => {
   const listen = jest.spyOn(NetServer.prototype, 'listen');
   const door = aDoor(async () => undefined);
   await door.open(true);
@@ -62,7 +62,7 @@ it('bounds the time of headers, and leaves bodies to their pace: a large one ove
   expect([server.headersTimeout, server.requestTimeout]).toEqual([60_000, 0]);
 });
 
-describe('an answer that is under way goes out, and the connection ends with it, where its request is followed', () => {
+describe('an answer in progress', () => {
   const late: ListenerTerms['handle'] = async (_, res) => {
     res.write('first ');
     await sleep(50);
@@ -74,11 +74,11 @@ describe('an answer that is under way goes out, and the connection ends with it,
   };
   const whole = `${aRequest}content-length: 0\r\n\r\n`;
   it.each([
-    ['by what is no HTTP', `${whole}\u0001\r\n\r\n`],
+    ['by bytes that are not HTTP', `${whole}\u0001\r\n\r\n`],
     ['by too many headers', `${whole}${aRequest}${'a: b\r\n'.repeat(1100)}\r\n`],
-    ['by another one behind `Connection: close`', `${aRequest}connection: close\r\n\r\n${whole}`],
-    ['by another one that is', `${whole}${whole}\u0001`],
-  ])('%s', async (_, sent) => {
+    ['by another request after `Connection: close`', `${aRequest}connection: close\r\n\r\n${whole}`],
+    ['by another request and bytes that are not HTTP', `${whole}${whole}\u0001`],
+  ])('is sent completely, and the connection then closes, if its request is followed %s', async (_, sent) => {
     for (const handle of [late, notBegun]) {
       const answers = await overOne(handle, sent);
       const requests = sent.startsWith(whole + whole) ? 2 : 1;
@@ -90,7 +90,7 @@ describe('an answer that is under way goes out, and the connection ends with it,
     }
   });
 
-  it('without end, and nothing piles up meanwhile', async () => {
+  it('is sent completely if its request is followed by endless bytes, and no listeners accumulate', async () => {
     const flooded = Promise.withResolvers<void>();
     const listeners = Promise.withResolvers<number>();
     const door = aDoor(async (_, res) => {
@@ -108,7 +108,7 @@ describe('an answer that is under way goes out, and the connection ends with it,
     }
     flooded.resolve();
     expect(await text(socket)).toContain('last');
-    // Node's own, and one of the door's.
+    // One of Node's own, and one of this listener's.
     expect(await listeners.promise).toBe(2);
     await door.stop();
   });

@@ -10,7 +10,7 @@ const enter = (gate: ReturnType<typeof loadGate>, owner: string): Lease | undefi
   return undefined;
 };
 
-/** What happens at a gate: a request comes and holds bytes, or one of those in flight ends. */
+/** A request enters and holds bytes, or one of those in flight ends. */
 const anEvent = fc.oneof(
   fc.record({
     owner: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
@@ -20,7 +20,7 @@ const anEvent = fc.oneof(
 );
 
 describe('a load gate', () => {
-  it('never lets in more requests, of all or of one owner, and never holds more bytes, than it says', () => {
+  it('never admits more requests, in total or per owner, and never holds more bytes than its limits', () => {
     fc.assert(
       fc.property(fc.array(anEvent, { maxLength: 60 }), (events) => {
         const limits = { maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 };
@@ -52,7 +52,7 @@ describe('a load gate', () => {
     );
   });
 
-  it('lets in so many requests at once, whoever has sent them, and one more for each that ends', () => {
+  it('admits a limited number of requests at once, over all owners, and another one for each that ends', () => {
     const gate = loadGate({ maxInFlight: 3, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const [first] = ['a', 'b', 'c'].map((owner) => enter(gate, owner));
     expect(enter(gate, 'd')).toBeUndefined();
@@ -60,7 +60,7 @@ describe('a load gate', () => {
     expect([enter(gate, 'd'), enter(gate, 'e')]).toEqual([expect.anything(), undefined]);
   });
 
-  it('holds what is kept beyond the end of a request until it is let go, and no longer', () => {
+  it('counts bytes that are kept after the end of a request until they are released', () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 8, maxBufferedBytes: 200 });
     const roomFor = (bytes: number): boolean => {
       const other = enter(gate, 'b');
@@ -78,11 +78,11 @@ describe('a load gate', () => {
     expect(roomFor(51)).toBe(false);
     letGo[1]?.();
     expect(roomFor(200)).toBe(true);
-    // Its upstream may be read on for a while.
+    // Bytes of an upstream answer that is still being read.
     expect([lease?.holdUnfinished(500), roomFor(200)]).toEqual([true, true]);
   });
 
-  it('counts an owner’s requests also while payloads of earlier ones are kept that hold nothing', () => {
+  it("counts an owner's requests also while earlier ones keep payloads without bytes", () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const kept = [enter(gate, 'a'), enter(gate, 'a')].map((lease) => {
       const letGo = lease?.keep();
@@ -95,12 +95,12 @@ describe('a load gate', () => {
     expect(enter(gate, 'a')).toBeUndefined();
   });
 
-  it('keeps an owner’s share of the bytes for the others, whatever one owner sends', () => {
+  it('reserves a share of the bytes for other owners, whatever one owner sends', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 40 }), (pieces) => {
         const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
         const greedy = [enter(gate, 'greedy'), enter(gate, 'greedy')];
-        // Two requests that both hold something: from then on the last quarter is not theirs.
+        // Two requests that both hold bytes: from then on the last quarter is not available to their owner.
         for (const lease of greedy) lease?.hold(1);
         pieces.forEach((piece, n) => greedy[n % 2]?.hold(piece));
         expect(enter(gate, 'other')?.hold(50)).toBe(true);
@@ -108,7 +108,7 @@ describe('a load gate', () => {
     );
   });
 
-  it('lets an owner that is over its share go up to the last share, and always give back', () => {
+  it('lets an owner over its share hold bytes of unfinished requests up to the last share, and always release', () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const [one, two, other] = [enter(gate, 'a'), enter(gate, 'a'), enter(gate, 'b')];
     expect([one?.hold(100), two?.holdUnfinished(50), two?.hold(1)]).toEqual([true, true, false]);
@@ -116,7 +116,7 @@ describe('a load gate', () => {
     expect(two?.holdUnfinished(40)).toBe(true);
   });
 
-  it('knows what an owner holds while any of it is kept, though none of its requests is there', () => {
+  it("counts an owner's kept bytes even if none of its requests is in flight", () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const [one, two, other] = [enter(gate, 'a'), enter(gate, 'a'), enter(gate, 'b')];
     expect([one?.hold(60), other?.hold(90)]).toEqual([true, true]);
@@ -126,20 +126,20 @@ describe('a load gate', () => {
     expect(enter(gate, 'a')?.hold(1)).toBe(false);
   });
 
-  it('never refuses the only request of an owner for the owner’s share', () => {
+  it("never rejects an owner's only request because of the owner's share", () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const lease = enter(gate, 'a');
     for (let n = 0; n < 20; n += 1) expect(lease?.hold(10)).toBe(true);
     expect(lease?.hold(1)).toBe(false);
   });
 
-  it('without a share of its own an owner may have everything', () => {
+  it('lets an owner hold all bytes if there is no share per owner', () => {
     const gate = loadGate({ maxInFlight: 4, maxInFlightPerOwner: 4, maxBufferedBytes: 200 });
     for (let n = 0; n < 4; n += 1) expect(enter(gate, 'a')?.hold(50)).toBe(true);
   });
 });
 
-it('what is in flight are the requests of all gates, and no streams of MCP servers', () => {
+it('requests in flight are those of all gates, without streams of MCP servers', () => {
   const { models, mcp, admin, inFlight } = gatesOf({
     maxInFlight: 8,
     maxInFlightPerOwner: 2,

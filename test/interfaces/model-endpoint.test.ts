@@ -26,7 +26,7 @@ type Told =
   | { readonly kind: 'finished'; readonly request: FinishedRequest }
   | { readonly kind: 'over'; readonly status: number | undefined };
 
-/** Telemetry that is kept instead of exported. */
+/** Telemetry that is recorded instead of exported. */
 function toldTelemetry(): Telemetry & { readonly told: Told[] } {
   const told: Told[] = [];
   return {
@@ -93,8 +93,8 @@ const kinds = (told: readonly Told[]) => told.map(({ kind }) => kind);
 const finishedOf = (told: readonly Told[]) =>
   told.flatMap((each) => (each.kind === 'finished' ? [each.request] : []));
 
-describe('a path that serves models tells of each request', () => {
-  it('when it arrives, of its one outcome, and when nothing more is sent', async () => {
+describe('telemetry of each request to a model endpoint', () => {
+  it('reports its arrival, its one outcome, and the end of its answer', async () => {
     const { url, told } = await serving({});
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     expect((await post(url, { 'user-agent': 'agent/1', traceparent, tracestate: 'v=1' })).status).toBe(401);
@@ -116,8 +116,8 @@ describe('a path that serves models tells of each request', () => {
 
   it.each([
     ['as long as it took', 1500, 1500, 61_500],
-    ['no time where the clock was set back meanwhile', -60_000, 0, 0],
-  ])('also of one that nobody serves: %s', async (_, aheadMs, least, most) => {
+    ['0 if the clock was set back meanwhile', -60_000, 0, 0],
+  ])('reports the latency of a rejected request: %s', async (_, aheadMs, least, most) => {
     const clock = { now: () => Date.now() + aheadMs, newId: () => 'id' };
     const { url, told } = await serving({ clock });
     expect((await post(url)).status).toBe(401);
@@ -127,7 +127,7 @@ describe('a path that serves models tells of each request', () => {
     expect(request?.latencyMs).toBeLessThanOrEqual(most);
   });
 
-  it('without a credential that is the request id of one that no valid key came with', async () => {
+  it('redacts a request id that is a configured or presented credential, if no valid key was sent', async () => {
     const { url, told } = await serving({});
     const shown = 'a-key-of-somebody-else';
     const ids = ['mine', '"upstream-credential"', shown];
@@ -137,7 +137,7 @@ describe('a path that serves models tells of each request', () => {
     expect(finishedOf(told).map(({ requestId }) => requestId)).toEqual(['mine', '[REDACTED]', '[REDACTED]']);
   });
 
-  it('also of one that there is no room for', async () => {
+  it('reports a request for which there is no room as `overloaded`', async () => {
     const { url, told } = await serving({
       gate: loadGate({ maxInFlight: 0, maxInFlightPerOwner: 0, maxBufferedBytes: 1e6 }),
     });
@@ -147,7 +147,7 @@ describe('a path that serves models tells of each request', () => {
     expect(told[2]).toEqual({ kind: 'over', status: 503 });
   });
 
-  it('also of one that a defect ended before it had an outcome', async () => {
+  it('reports a request that a defect ended before it had an outcome as `internal_error`', async () => {
     const { url, told } = await serving({
       authenticate: async () => {
         throw new Error('a defect of the test');
@@ -162,11 +162,11 @@ describe('a path that serves models tells of each request', () => {
   it.each([
     ['zeros for a trace', `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`],
     ['zeros for a span', `00-${'1'.repeat(32)}-${'0'.repeat(16)}-01`],
-    ['a version that is none', `ff-${'1'.repeat(32)}-${'1'.repeat(16)}-01`],
-    ['more than version 00 has', `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01-more`],
+    ['an invalid version', `ff-${'1'.repeat(32)}-${'1'.repeat(16)}-01`],
+    ['more fields than version 00 has', `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01-more`],
     ['capitals', `00-${'A'.repeat(32)}-${'1'.repeat(16)}-01`],
     ['something else', 'anything'],
-  ])('a traceparent that is not valid is none: %s', async (_what, traceparent) => {
+  ])('ignores an invalid traceparent: %s', async (_what, traceparent) => {
     const { url, told } = await serving({});
     await post(url, { traceparent, tracestate: 'v=1' });
     await until(() => told.length === 3);
@@ -177,12 +177,12 @@ describe('a path that serves models tells of each request', () => {
   const member = (index: number) => `k${index}=v`;
   const list = (members: number) => Array.from({ length: members }, (_, index) => member(index)).join(',');
   it.each([
-    ['a key that digits begin', '1a@b=x'],
+    ['a key that begins with digits', '1a@b=x'],
     ['blanks and empty members', 'a=1 , ,b=2'],
     ['any character that a value may have', 'a=!"#$%&\'()*+-./09:;<>?@AZ[]^_`az{|}~ ~'],
     ['32 members', list(32)],
     ['512 characters', `a=${'x'.repeat(250)},b=${'x'.repeat(256)},`.padEnd(512, ',')],
-  ])('a tracestate is what the caller sent: %s', async (_what, tracestate) => {
+  ])('keeps a valid tracestate unchanged: %s', async (_what, tracestate) => {
     const { url, told } = await serving({});
     const traceparent = `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`;
     await post(url, { traceparent, tracestate });
@@ -195,7 +195,7 @@ describe('a path that serves models tells of each request', () => {
     ['no value', 'a=1,b'],
     ['an empty value', 'a='],
     ['a capital in a key', 'A=1'],
-    ['a sign that begins a key', '@a=1'],
+    ['a key that begins with a sign', '@a=1'],
     ['an equals sign in a value', 'a=b=c'],
     ['a control character', 'a=1\tb'],
     ['a character beyond ASCII', 'a=\u00e9'],
@@ -207,7 +207,7 @@ describe('a path that serves models tells of each request', () => {
     ['the secret of the caller', `a=${'2'.repeat(64)}`],
     ['the key of another caller', `a=gwk_${'3'.repeat(32)}.${'4'.repeat(64)}`],
     ['a credential of the configuration', 'a=1,b=x%22upstream-credential%22'],
-  ])('a tracestate is dropped that is malformed, or says what it must not: %s', async (_what, tracestate) => {
+  ])('drops a tracestate that is malformed or contains a credential: %s', async (_what, tracestate) => {
     const { url, told } = await serving({});
     const traceparent = `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`;
     const authorization = `Bearer gwk_${'1'.repeat(32)}.${'2'.repeat(64)}`;
@@ -216,7 +216,7 @@ describe('a path that serves models tells of each request', () => {
     expect(told[0]).toHaveProperty('arrival.traceContext', { traceparent });
   });
 
-  it('a traceparent of a later version, with more behind its flags, is one', async () => {
+  it('keeps a traceparent of a later version with additional fields', async () => {
     const { url, told } = await serving({});
     const traceparent = `01-${'1'.repeat(32)}-${'1'.repeat(16)}-01-more`;
     await post(url, { traceparent });
@@ -226,7 +226,7 @@ describe('a path that serves models tells of each request', () => {
 });
 
 describe('an error of an upstream', () => {
-  it('tells rate limits of its own in the place of an upstream’s that begin in the same way', async () => {
+  it('has rate limit headers of the gateway in place of upstream ones with the same prefix', async () => {
     const limit = {
       subject: { kind: 'api_key', id: 'k' },
       terms: { requests: 9, tokens: undefined, inFlight: undefined },
@@ -262,7 +262,7 @@ describe('an error of an upstream', () => {
   });
 });
 
-describe('a body', () => {
+describe('a request body', () => {
   const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
   /** 0.3 s, then 5,000 bytes a second. */
   const pace = bodyPace({ firstMs: 300, bytesPerSec: 5000, lookMs: 20 });
@@ -290,7 +290,7 @@ describe('a body', () => {
     return { ...door, gate, begin };
   }
 
-  it('that stops in the middle is told so and its connection closed, whatever came before', async () => {
+  it('that stops arriving is answered 400 and its connection closed, whatever came before', async () => {
     const { begin, gate } = await slowDoor();
     const [nothing, some] = [
       begin('a', 'content-length: 100\r\n\r\n'),
@@ -302,13 +302,13 @@ describe('a body', () => {
         /^HTTP\/1\.1 400 [^]*connection: close[^]*The request body arrived too slowly/i,
       );
       expect(heard.endedMs).toBeGreaterThan(290);
-      // What came before would give 12 s, were time saved up.
+      // The bytes received would allow 12 s if time were accumulated.
       expect(heard.endedMs).toBeLessThan(8000);
     }
     expect(gate.inFlight()).toBe(0);
   });
 
-  it('that nobody could read while this process stood still was not slow', async () => {
+  it('is not too slow if the process was blocked while it arrived', async () => {
     const { begin } = await slowDoor();
     const { socket, heard } = begin('a', 'content-length: 2\r\n\r\n');
     await sleep(100);
@@ -320,7 +320,7 @@ describe('a body', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 200/);
   });
 
-  it('that keeps the pace is served however long it takes, one that does not is ended', async () => {
+  it('that keeps the minimum pace is served however long it takes; a slower one gets 400', async () => {
     const { begin } = await slowDoor();
     const drip = async (user: string, bytes: number) => {
       const { socket, heard } = begin(user, 'content-length: 40000\r\n\r\n');
@@ -338,7 +338,7 @@ describe('a body', () => {
     });
   });
 
-  it('that is compressed is held as it comes out: where there is no room, no more of it comes out', async () => {
+  it('that decompresses beyond the free buffer gets 503, and nothing of it stays held', async () => {
     const { url, gate, told } = await slowDoor({ bodyMaxBytes: 1e9, pace: bodyPace() });
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const sent = (body: Buffer) =>
@@ -349,12 +349,12 @@ describe('a body', () => {
       });
     expect((await sent(bomb)).status).toBe(503);
     expect(finishedOf(told)).toEqual([]);
-    // Nothing of it is held any longer.
+    // No bytes of the first body are held any longer.
     expect((await sent(gzipSync(Buffer.alloc(990_000)))).status).toBe(200);
     await until(() => gate.inFlight() === 0);
   });
 
-  it('that is compressed has the pace of what arrives, whatever comes out of it', async () => {
+  it('that is compressed must keep the pace in compressed bytes', async () => {
     const { begin } = await slowDoor();
     const body = gzipSync(Buffer.alloc(900_000));
     const { socket, heard } = begin('a', `content-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`);
@@ -369,7 +369,7 @@ describe('a body', () => {
   it.each([
     ['small', 10],
     ['large', 2 * 1024 * 1024],
-  ])('that begins with a byte order mark is without it, wherever it was cut: a %s one', async (_, size) => {
+  ])('loses its byte order mark, wherever the chunks are split: a %s one', async (_, size) => {
     const texts: string[] = [];
     const { begin } = await slowDoor({
       pace: bodyPace(),
@@ -393,7 +393,7 @@ describe('a body', () => {
     expect(texts.map((each) => each === text)).toEqual([true, true, true]);
   });
 
-  it('that its owner has too many of is not read, and the other owners’ are', async () => {
+  it("over its owner's limit of requests is rejected with 429 unread; other owners are served", async () => {
     const { begin, url, told } = await slowDoor({ pace: bodyPace() });
     const half = 'content-length: 1000\r\n\r\n{"model":';
     const all = Array.from({ length: 12 }, () => begin('a', half));

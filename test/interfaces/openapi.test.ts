@@ -14,7 +14,7 @@ import {
   typesMark,
 } from '../support/openapi/description.ts';
 
-/** The bodies that an operation describes, with where each stands. */
+/** The bodies that an operation describes, each with its position. */
 const bodies = operations.flatMap(({ method, path, operation }) => [
   ...Object.entries(operation.requestBody?.content ?? {}).map(
     ([, media]) => [`${method} ${path}, request`, media] as const,
@@ -31,14 +31,14 @@ const examplesOf = ({ example, examples = {} }: MediaType): readonly unknown[] =
   ...Object.values(examples).map(({ $ref }) => components['examples']?.[$ref.split('/').at(-1) ?? '']?.value),
 ];
 
-describe('the description of the API', () => {
-  it('is kept beside the documentation, with the types of clients (npm run openapi)', () => {
+describe('the OpenAPI description', () => {
+  it('equals the file in the documentation and the client types (npm run openapi)', () => {
     expect(readFileSync(descriptionFile, 'utf8')).toBe(described);
     expect(readFileSync(typesFile, 'utf8').endsWith(typesMark)).toBe(true);
   });
 
   it('passes a strict linter', async () => {
-    // Its rule knows no redirects; the next test has it in its place.
+    // This rule does not accept redirects; the next test checks them instead.
     const rules = { 'operation-2xx-response': 'off' } as const;
     const config = await createConfig({ extends: ['recommended-strict'], rules });
     const problems = await lintFromString({ source: JSON.stringify(description), config });
@@ -47,7 +47,7 @@ describe('the description of the API', () => {
     );
   });
 
-  it('has a success of each operation: an answer, or where a browser is sent on', () => {
+  it('has a success answer or a redirect for each operation', () => {
     const others = operations.filter(
       ({ operation }) => !Object.keys(operation.responses).some((status) => status.startsWith('2')),
     );
@@ -57,18 +57,18 @@ describe('the description of the API', () => {
     ]);
   });
 
-  it.each(bodies)('has examples of its own that its schemas allow: %s', (_where, media) => {
+  it.each(bodies)('has examples that its schemas allow: %s', (_where, media) => {
     const found = examplesOf(media);
     for (const example of found) expect(schemaFaults(media.schema, example)).toEqual([]);
     if (media.schema['type'] !== 'string') expect(found).not.toEqual([]);
   });
 
-  it('names each operation once', () => {
+  it('has a unique id for each operation', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('has an example of every error code, but of the one that no described call has', () => {
+  it('has an example of every error code, except `method_not_allowed`', () => {
     const shown = Object.keys(components['examples'] ?? {});
     const missing = Object.keys(statusOf).filter(
       (code) => !shown.some((name) => name.endsWith(`Error_${code}`)),
@@ -76,7 +76,7 @@ describe('the description of the API', () => {
     expect(missing).toEqual(['method_not_allowed']);
   });
 
-  it('closes what the gateway itself writes: an answer of the admin API has no other members', () => {
+  it('has no open objects in answers that the gateway itself writes', () => {
     const open: string[] = [];
     const walk = (schema: unknown, at: string): void => {
       if (typeof schema !== 'object' || schema === null) return;

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cutOff } from '../../interfaces/http/cut-off.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
 
-/** A request whose connection the test closes, and what its pipeline was told of the caller. */
+/** A request whose connection the test closes, and the reasons for which it was reported lost. */
 function opened(cut: Parameters<typeof openContext>[4]) {
   const res = Object.assign(new EventEmitter(), { writableFinished: false });
   const req = { headers: {} } as IncomingMessage;
@@ -14,7 +14,7 @@ function opened(cut: Parameters<typeof openContext>[4]) {
   return { res, link, told, close: () => res.emit('close') };
 }
 
-/** An end of the grace that can be asked who waits for it. */
+/** The end of the grace period, with the callbacks that wait for it. */
 function watchedCut() {
   const waiting = new Set<() => void>();
   const whenCut = (callback: () => void) => {
@@ -24,24 +24,27 @@ function watchedCut() {
   return { waiting, whenCut };
 }
 
-describe('the caller’s connection', () => {
-  it.each([true, false])('is not waited for at the end of the grace when it is over (whole: %s)', (whole) => {
-    const cut = watchedCut();
-    const { res, close } = opened(cut);
-    expect(cut.waiting.size).toBe(1);
-    res.writableFinished = whole;
-    close();
-    expect(cut.waiting.size).toBe(0);
-  });
+describe('the connection of a caller', () => {
+  it.each([true, false])(
+    'does not wait for the end of the grace period once it has closed (whole: %s)',
+    (whole) => {
+      const cut = watchedCut();
+      const { res, close } = opened(cut);
+      expect(cut.waiting.size).toBe(1);
+      res.writableFinished = whole;
+      close();
+      expect(cut.waiting.size).toBe(0);
+    },
+  );
 
-  it('that ends behind the whole answer has lost nothing', () => {
+  it('that closes after the whole answer is not lost', () => {
     const { res, link, told, close } = opened(cutOff());
     res.writableFinished = true;
     close();
     expect([link.gone(), link.lost(), told]).toEqual([false, undefined, []]);
   });
 
-  it('that ends before is gone, and why is told once, also to who asks later', () => {
+  it('that closes before the whole answer is reported lost as `client_closed`, also to later listeners', () => {
     const cut = cutOff();
     const { link, told, close } = opened(cut);
     close();
@@ -54,7 +57,7 @@ describe('the caller’s connection', () => {
     ]);
   });
 
-  it('that is cut off by the gateway is still there, and no caller’s who left', () => {
+  it('that the gateway cuts off is not gone, and is lost to the shutdown, also once it has closed', () => {
     const cut = cutOff();
     const { link, told, close } = opened(cut);
     cut.now();

@@ -9,11 +9,11 @@ import {
 
 type Json = Record<string, unknown>;
 
-/** What arrived on the socket; `ended` is how the body ended. */
+/** What was received on the socket; `ended` is how the body ended. */
 export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The body as the parser handed it over, one element per HTTP chunk or packet. */
+  /** The body as received, one element per HTTP chunk or packet. */
   readonly pieces: readonly Buffer[];
   readonly text: string;
   readonly ended: 'clean' | 'broken' | 'no head';
@@ -80,7 +80,7 @@ export const eventually = async (holds: () => boolean): Promise<void> => {
   expect(holds()).toBe(true);
 };
 
-/** A simulated upstream of the suite's own, asked for chat completions over sockets. */
+/** A simulated upstream for the suite, called for chat completions over sockets. */
 export function simulatedChatScene() {
   let server: SimulatedUpstream;
   let lastSeen: SeenRequest | undefined;
@@ -121,7 +121,7 @@ export function simulatedChatScene() {
   const streamed = (query = '', more: Json = {}): Promise<Received> =>
     send({ model: `simulated?${query}`, messages: hello, stream: true, ...more });
 
-  /** Sends a request, waits until `until` says so (on each piece of body), then leaves. */
+  /** Sends a request, and disconnects when `until` returns true (called for each piece of the body). */
   function leave(query: string, until: (bytes: number) => boolean, base = server): Promise<number> {
     return new Promise((resolve) => {
       let bytes = 0;
@@ -145,7 +145,7 @@ export function simulatedChatScene() {
     streamed,
     leave,
     upstream: () => server,
-    /** The last request that it was sent. */
+    /** The last request that the upstream received. */
     seen: () => lastSeen,
   };
 }

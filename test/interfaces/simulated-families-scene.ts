@@ -12,7 +12,7 @@ export interface Received {
   readonly ended: 'clean' | 'broken' | 'no head';
 }
 
-/** One server-sent event; `lines` are its lines as they came. */
+/** One server-sent event; `lines` are its lines as received. */
 interface Event {
   readonly name: string | undefined;
   readonly data: string;
@@ -22,7 +22,7 @@ interface Event {
 export const hello = 'Hello out there, how are you today?';
 export const echoed = `This is a simulated answer; no model was asked. You said: "${hello}".`;
 
-/** An ordinary request of each family; `said` is what the caller says. */
+/** An ordinary request of each family; `said` is the text of the caller. */
 export const bodies = {
   responses: (said: string): Json => ({ input: said }),
   messages: (said: string): Json => ({ max_tokens: 100, messages: [{ role: 'user', content: said }] }),
@@ -49,7 +49,7 @@ export const dataOf = (text: string, type: string): readonly Json[] =>
   eventsOf(text)
     .filter(({ data }) => data.startsWith(`{"type":"${type}"`))
     .map(({ data }) => JSON.parse(data) as Json);
-/** An event's name without its repetitions: `a, b, b, c` becomes `a, b, c`. */
+/** The event types without repetitions: `a, b, b, c` becomes `a, b, c`. */
 export const shapeOf = (text: string): readonly unknown[] =>
   typesOf(text).filter((type, index, all) => type !== all[index - 1]);
 
@@ -80,7 +80,7 @@ interface Message extends Json {
 export const messageOf = (received: Received): Message => jsonOf(received) as Message;
 export const blockDeltas = (text: string): readonly Json[] =>
   dataOf(text, 'content_block_delta').map(({ delta }) => delta as Json);
-/** All deltas' members of one name, joined: their text, their thoughts or their arguments. */
+/** One member of all deltas, joined: text, thinking or arguments. */
 export const joinedDeltas = (text: string, member: string): string =>
   blockDeltas(text)
     .map((delta) => (delta[member] ?? '') as string)
@@ -111,7 +111,7 @@ export const toolsFor = {
   ],
 };
 
-/** A simulated upstream of the suite's own, asked over sockets. */
+/** A simulated upstream for the suite, called over sockets. */
 export function simulatedFamiliesScene() {
   let server: SimulatedUpstream;
   beforeAll(async () => {

@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 
 let upstream: SimulatedUpstream;
-/** The base URL of the Anthropic clients, which add the version themselves. */
+/** The base URL for Anthropic clients, which add the version themselves. */
 let origin: string;
 beforeAll(async () => {
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
@@ -33,7 +33,7 @@ const city = {
 };
 const inCity = { city: 'simulated city' };
 
-/** What a call throws. */
+/** The error that a call throws. */
 const thrownBy = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => undefined,
@@ -89,7 +89,7 @@ describe('the openai client', () => {
     expect(await thrownBy(refused)).toBeInstanceOf(RateLimitError);
   });
 
-  it('gets embeddings in its own encoding, the same as in plain numbers', async () => {
+  it("gets embeddings in the client's encoding, equal to those in plain numbers", async () => {
     const request = { model: 'simulated', input: ['Hello.', 'Goodbye.'], dimensions: 5 };
     const { data, usage } = await client().embeddings.create(request);
     const plain = await client().embeddings.create({ ...request, encoding_format: 'float' });
@@ -113,7 +113,7 @@ describe.each([
     expect(await stream.finalMessage()).toMatchObject({ content: whole.content, usage: whole.usage });
   });
 
-  it('gets thoughts with their signature', async () => {
+  it('gets thinking with its signature', async () => {
     const thinking = { type: 'enabled' as const, budget_tokens: 1024 };
     const stream = client().messages.stream({ model: 'simulated', ...hello, thinking });
     expect((await stream.finalMessage()).content).toEqual([
@@ -190,7 +190,7 @@ describe.each(['responses', 'chat', 'messages'])('the AI SDK on %s', (family) =>
     expect(whole.usage.outputTokenDetails.reasoningTokens).toBeGreaterThan(0);
   });
 
-  it('runs two tools and goes on, whole and streamed', async () => {
+  it('runs two tools and continues, whole and streamed', async () => {
     const request = {
       model: model('simulated-parallel-tools'),
       prompt: 'Hello.',

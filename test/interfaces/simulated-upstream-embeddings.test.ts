@@ -16,7 +16,7 @@ describe('embeddings', () => {
     return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index));
   };
 
-  it('are a list with vectors of length one, and count the tokens of the input', async () => {
+  it('are a list of unit vectors with the token count of the input', async () => {
     const received = await send('embeddings', {
       model: 'text-embedding-3-small',
       input: ['Hello.', 'Goodbye.'],
@@ -35,7 +35,7 @@ describe('embeddings', () => {
     }
   });
 
-  it('are always the same for the same text, alone or in a list, and in either encoding', () =>
+  it('are the same for the same text, alone or in a list, and in either encoding', () =>
     fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }),
@@ -50,7 +50,7 @@ describe('embeddings', () => {
       { numRuns: 40 },
     ));
 
-  it('differ from text to text', async () => {
+  it('differ for different texts', async () => {
     const { data } = await embed({ input: ['a', 'b', 'A', 'a '] });
     expect(new Set(data.map(({ embedding }) => String(embedding))).size).toBe(4);
   });
@@ -59,7 +59,7 @@ describe('embeddings', () => {
     ['tokens', [1, 2, 3], 1, 3],
     ['lists of tokens', [[1, 2], [3]], 2, 3],
     ['a text', hello, 1, 9],
-  ])('take %s', async (_, input, vectors, tokens) => {
+  ])('accept %s', async (_, input, vectors, tokens) => {
     const { data, usage } = await embed({ input });
     expect(data.map(({ index }) => index)).toEqual([...Array(vectors).keys()]);
     expect(usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
@@ -81,18 +81,18 @@ describe('embeddings', () => {
     ['too many dimensions', { dimensions: 4097 }, 'dimensions'],
     ['dimensions that are no whole number', { dimensions: 1.5 }, 'dimensions'],
     ['another encoding', { encoding_format: 'hex' }, 'encoding_format'],
-  ])('are refused for %s', async (_, change, param) => {
+  ])('are rejected for %s', async (_, change, param) => {
     const received = await send('embeddings', { model: 'm', input: 'a', ...change });
     expect(received.status).toBe(400);
     expect(errorOf(received)).toMatchObject({ type: 'invalid_request_error', param });
   });
 
-  it('a null parameter counts as none', async () => {
+  it('treat a null parameter as absent', async () => {
     const { data } = await embed({ dimensions: null, encoding_format: null });
     expect(data[0]?.embedding).toHaveLength(8);
   });
 
-  it('usage comes as directives say, or not at all', async () => {
+  it('have the usage that directives set, or none', async () => {
     expect(await embed({}, 'usage=none')).not.toHaveProperty('usage');
     expect((await embed({}, 'prompt-tokens=7')).usage).toEqual({ prompt_tokens: 7, total_tokens: 7 });
     expect((await whole('embeddings', 'prompt-tokens=1e300&total-tokens=-1')).text).toContain(
@@ -100,7 +100,7 @@ describe('embeddings', () => {
     );
   });
 
-  it('status, garbage, break, eof and html work as everywhere', async () => {
+  it('support status, garbage, break, eof and html', async () => {
     expect((await whole('embeddings', 'status=429')).status).toBe(429);
     const { text } = await whole('embeddings', 'garbage');
     expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);

@@ -29,11 +29,11 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
   const finish = family === 'responses' ? 'response.completed' : 'message_delta';
   const count = (text: string, type: string): number => typesOf(text).filter((name) => name === type).length;
 
-  it.each([0, 1, 7])('chunks=%i gives that many content deltas', async (chunks) => {
+  it.each([0, 1, 7])('chunks=%i produces that many content deltas', async (chunks) => {
     expect(count((await streamed(family, `chunks=${chunks}`)).text, content)).toBe(chunks);
   });
 
-  it('write-bytes, comments, crlf and gzip leave the events as they are', async () => {
+  it('write-bytes, comments, crlf and gzip do not change the events', async () => {
     const sent = async (query: string): Promise<string> => {
       const model = { model: 'simulated?chunks=3&chunk-bytes=9' };
       const { bytes } = await send(
@@ -54,12 +54,12 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
     expect((await sent('comments')).match(/^: /gm)).toHaveLength(eventsOf(plain).length);
   });
 
-  it('no-event-lines leaves out the names', async () => {
+  it('no-event-lines omits the event names', async () => {
     const events = eventsOf((await streamed(family, 'no-event-lines')).text);
     expect(events.every(({ lines }) => lines.length === 1 && lines[0]?.startsWith('data: '))).toBe(true);
   });
 
-  it('data-first puts each payload before its own name', async () => {
+  it('data-first puts each payload before its event name', async () => {
     const { text } = await streamed(family, 'data-first');
     const events = eventsOf(text);
     expect(events.every(({ lines }) => lines[0]?.startsWith('data: ') && lines.length === 2)).toBe(true);
@@ -73,7 +73,7 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
     expect(count(text, finish)).toBe(0);
   });
 
-  it.each(['break', 'eof'])('%s=role, finish and end are behind those frames', async (fault) => {
+  it.each(['break', 'eof'])('%s=role, finish and end stop the stream after those frames', async (fault) => {
     expect(typesOf((await streamed(family, `${fault}=role`)).text)).toEqual([start]);
     expect(typesOf((await streamed(family, `${fault}=finish`)).text).at(-1)).toBe(finish);
     const { text, ended } = await streamed(family, `${fault}=end`);
@@ -90,7 +90,7 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
     expect(full[at]?.name).toBe({ 0: start, 2: content, finish }[frame]);
   });
 
-  it.each([0, 2])('error-at=%i is an error event after that many deltas, and the end', async (at) => {
+  it.each([0, 2])('error-at=%i sends an error event after that many deltas, and ends', async (at) => {
     const { text, ended } = await streamed(family, `error-at=${at}&message=no`);
     expect(ended).toBe('clean');
     expect(count(text, content)).toBe(at);
@@ -101,7 +101,7 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
       expect(JSON.parse(last?.data ?? '')).toMatchObject({ sequence_number: eventsOf(text).length - 1 });
   });
 
-  it('garbage=2 and foreign=2 are frames after two deltas that do not belong there', async () => {
+  it('garbage=2 and foreign=2 insert a wrong frame after two deltas', async () => {
     const full = typesOf((await streamed(family)).text);
     const place = full.indexOf(content) + 2;
     const bad = eventsOf((await streamed(family, 'garbage=2')).text);
@@ -112,7 +112,7 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
     expect(typesOf(text).toSpliced(place, 1)).toEqual(full);
   });
 
-  it('hang holds the stream open behind everything, until the client leaves', async () => {
+  it('hang keeps the stream open at its end, until the client disconnects', async () => {
     const before = upstream().aborted();
     const received: Buffer[] = [];
     const body = JSON.stringify({ model: 'simulated?hang', ...bodies[family](hello), stream: true });
@@ -137,24 +137,21 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
     expect(count(text, type)).toBe(2);
   });
 
-  it.each(['json-error', 'html', 'empty', 'content-type=text/plain'])(
-    '%s works as everywhere',
-    async (query) => {
-      const received = await streamed(family, query);
-      expect(received.status).toBe(200);
-      const types = {
-        'json-error': 'application/json',
-        html: 'text/html; charset=utf-8',
-        empty: 'text/event-stream; charset=utf-8',
-        'content-type=text/plain': 'text/plain',
-      };
-      expect(received.headers['content-type']).toBe(types[query as keyof typeof types]);
-      if (query === 'json-error') expect(errorOf(received)['message']).toContain('inside a 200');
-      if (query === 'empty') expect(received.text).toBe('');
-    },
-  );
+  it.each(['json-error', 'html', 'empty', 'content-type=text/plain'])('%s is supported', async (query) => {
+    const received = await streamed(family, query);
+    expect(received.status).toBe(200);
+    const types = {
+      'json-error': 'application/json',
+      html: 'text/html; charset=utf-8',
+      empty: 'text/event-stream; charset=utf-8',
+      'content-type=text/plain': 'text/plain',
+    };
+    expect(received.headers['content-type']).toBe(types[query as keyof typeof types]);
+    if (query === 'json-error') expect(errorOf(received)['message']).toContain('inside a 200');
+    if (query === 'empty') expect(received.text).toBe('');
+  });
 
-  it('latency-ms and chunk-delay-ms take that long', async () => {
+  it('latency-ms and chunk-delay-ms delay the stream', async () => {
     const started = Date.now();
     await streamed(family, 'latency-ms=60&chunks=3&chunk-delay-ms=30');
     expect(Date.now() - started).toBeGreaterThanOrEqual(145);
@@ -164,13 +161,13 @@ describe.each(streaming)('directives in a stream of %s', (family) => {
 describe.each(['responses', 'messages', 'embeddings'] as const)(
   'directives in a whole answer of %s',
   (family) => {
-    it('digits and id come back to the letter', async () => {
+    it('digits and id are returned exactly', async () => {
       const { text } = await whole(family, 'digits&id=mine');
       expect(text).toContain('"digits":[9007199254740993,0.10]');
       expect(text.includes('"id":"mine"')).toBe(family !== 'embeddings');
     });
 
-    it('foreign and garbage stand in the place of the answer, eof and cut halve it', async () => {
+    it('foreign and garbage replace the answer; eof and cut send half of it', async () => {
       expect(jsonOf(await whole(family, 'foreign'))).not.toHaveProperty('usage');
       for (const query of ['garbage', 'eof', 'cut']) {
         const { text, ended } = await whole(family, query);
@@ -191,14 +188,14 @@ describe.each(['responses', 'messages', 'embeddings'] as const)(
       }
     });
 
-    it.each(['', '{', '[]', 'null'])('the body %p: 400', async (body) => {
+    it.each(['', '{', '[]', 'null'])('the body %p is a 400', async (body) => {
       expect((await send(family, body)).status).toBe(400);
     });
   },
 );
 
-describe('counts that directives dictate', () => {
-  it('a response names them in its own words', async () => {
+describe('token counts that directives set', () => {
+  it('are named as the responses API names them', async () => {
     const query = 'prompt-tokens=30&completion-tokens=4&reasoning-tokens=2&cached-tokens=10&total-tokens=99';
     const usage = {
       input_tokens: 30,
@@ -211,7 +208,7 @@ describe('counts that directives dictate', () => {
     expect(endOf((await streamed('responses', query)).text).usage).toEqual(usage);
   });
 
-  it('a message counts cached tokens apart, and has no total', async () => {
+  it('have cached tokens apart and no total in a message', async () => {
     const query = 'prompt-tokens=30&completion-tokens=4&reasoning-tokens=2&cached-tokens=10&total-tokens=99';
     const usage = {
       input_tokens: 30,
@@ -224,7 +221,7 @@ describe('counts that directives dictate', () => {
     expect(dataOf((await streamed('messages', query)).text, 'message_delta')[0]?.['usage']).toEqual(usage);
   });
 
-  it('what was written to a cache is told in a chat completion only when asked for', async () => {
+  it('include cache writes in all families if a directive sets them', async () => {
     const query = 'cached-tokens=10&cache-write-tokens=20';
     expect(jsonOf(await whole('chat/completions', query))['usage']).toMatchObject({
       prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 },
@@ -238,14 +235,14 @@ describe('counts that directives dictate', () => {
     });
   });
 
-  it('a chat completion has cached tokens only when asked for', async () => {
+  it('include cached tokens in a chat completion only if a directive sets them', async () => {
     const usageOf = async (query: string): Promise<unknown> =>
       jsonOf(await whole('chat/completions', query))['usage'];
     expect(await usageOf('cached-tokens=10')).toMatchObject({ prompt_tokens_details: { cached_tokens: 10 } });
     expect(await usageOf('')).not.toHaveProperty('prompt_tokens_details');
   });
 
-  it.each(['-1', '1.5', '1e300', '"12"', 'null'])('prompt-tokens=%s goes out to the letter', async (raw) => {
+  it.each(['-1', '1.5', '1e300', '"12"', 'null'])('prompt-tokens=%s is sent exactly', async (raw) => {
     const query = `prompt-tokens=${encodeURIComponent(raw)}`;
     for (const family of streaming) {
       expect((await whole(family, query)).text).toContain(`"input_tokens":${raw},`);
@@ -253,7 +250,7 @@ describe('counts that directives dictate', () => {
     }
   });
 
-  it('an empty count is left out, and usage=none leaves out all of a message', async () => {
+  it('omit an empty count, and usage=none omits all usage of a message', async () => {
     expect(responseOf(await whole('responses', 'completion-tokens=&total-tokens=')).usage).not.toHaveProperty(
       'output_tokens',
     );
@@ -289,15 +286,15 @@ describe('an answer that must follow a schema', () => {
       { ...message, max_tokens: 9, output_config: { format: { type: 'json_schema', schema } } },
       (received: Received) => (messageOf(received).content as { text: string }[])[0]?.text,
     ],
-  ] as const)('%s: an object with every member', async (family, body, textOf) => {
+  ] as const)('in %s is an object with every member', async (family, body, textOf) => {
     const received = await send(family, { model: 'simulated-fast', ...body });
     expect(JSON.parse(textOf(received) ?? '')).toEqual({ city: 'simulated city', degrees: 1 });
   });
 });
 
-describe('tool calls of every family', () => {
+describe('tool calls in every family', () => {
   type ToolFamily = keyof typeof toolsFor;
-  /** A tool named `name` with the given schema, as the family spells it. */
+  /** A tool named `name` with the given schema, in the format of the family. */
   const spelled = (family: ToolFamily, name: string, schema: Json): Json => {
     if (family === 'messages') return { name, input_schema: schema };
     return family === 'responses'
@@ -335,7 +332,7 @@ describe('tool calls of every family', () => {
   );
 
   it.each(Object.keys(toolsFor) as readonly ToolFamily[])(
-    '%s: tool-name and tool-arguments say what is called',
+    '%s: tool-name and tool-arguments select the call',
     async (family) => {
       const input = { command: 'echo "hi"' };
       const query = `tools&tool-name=time&tool-arguments=${encodeURIComponent(JSON.stringify(input))}`;
@@ -344,7 +341,7 @@ describe('tool calls of every family', () => {
     },
   );
 
-  it('arguments keep to the limits of their schema', async () => {
+  it('have arguments within the limits of their schema', async () => {
     const schema = {
       type: 'object',
       properties: {
@@ -385,7 +382,7 @@ describe('tool calls of every family', () => {
     });
   });
 
-  it('arguments are never deeper or longer than their bounds, whatever the schema', async () => {
+  it('have arguments of limited depth and length, whatever the schema', async () => {
     let schema: Json = { type: 'string' };
     for (let depth = 0; depth < 12; depth += 1) schema = { type: 'array', minItems: 4, items: schema };
     const tools = [spelled('messages', 't', { type: 'object', properties: { a: schema }, required: ['a'] })];
@@ -396,15 +393,15 @@ describe('tool calls of every family', () => {
   });
 });
 
-describe('bounds', () => {
-  it('a text that would be repeated whole is refused, streamed or not', async () => {
+describe('limits', () => {
+  it('reject a text that would be too long, streamed or not', async () => {
     const query = 'chunks=1000&chunk-bytes=1000000';
     expect((await streamed('responses', query)).status).toBe(400);
     expect((await whole('responses', query)).status).toBe(400);
     expect((await whole('messages', query)).status).toBe(400);
   });
 
-  it('a quoted text is short and never half a character', async () => {
+  it('keep a quoted text short, without half a character', async () => {
     const said = `${'long '.repeat(79)}tale🙂${' more'.repeat(1000)}`;
     const text = String(outputText(responseOf(await whole('responses', '', { input: said }))));
     expect(text.length).toBeLessThan(500);

@@ -33,7 +33,7 @@ describe('errors', () => {
     }
   });
 
-  it('retry-after goes along, and redirections lead somewhere', async () => {
+  it('retry-after sets the header, and a redirect status has a location', async () => {
     expect((await whole('status=429&retry-after=3')).headers['retry-after']).toBe('3');
     expect((await whole('status=307')).headers.location).toBe('/v1/redirected');
   });
@@ -61,8 +61,8 @@ describe('errors', () => {
   });
 });
 
-describe('bodies that are not what was asked for', () => {
-  it('html is a page under status 200, or under another', async () => {
+describe('bodies that were not requested', () => {
+  it('html is a page with status 200, or with another status', async () => {
     const received = await streamed('html');
     expect(received).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
     expect(received.text).toMatch(/^<!doctype html>/);
@@ -101,12 +101,12 @@ describe('bodies that are not what was asked for', () => {
     expect(isDone(text.replaceAll('\r\n', '\n'))).toBe(true);
   });
 
-  it('comments come before every frame', async () => {
+  it('comments precede every frame', async () => {
     const { text } = await streamed('comments');
     expect(text.match(/^: simulated comment$/gm)).toHaveLength(dataOf(text).length);
   });
 
-  it('garbage=N is a malformed frame after N deltas, and the stream goes on', async () => {
+  it('garbage=N inserts a malformed frame after N deltas, and the stream continues', async () => {
     const { text } = await streamed('garbage=2');
     const bad = dataOf(text).findIndex((data) => data !== '[DONE]' && !data.endsWith('}'));
     expect(bad).toBe(3);
@@ -116,15 +116,18 @@ describe('bodies that are not what was asked for', () => {
     expect(ended).toBe('clean');
   });
 
-  it.each([1, 65536, 300000])('long-line=%i writes one line of that length without an end', async (bytes) => {
-    const { text, ended } = await streamed(`long-line=${bytes}`);
-    expect(text.slice(text.lastIndexOf('\n') + 1)).toBe(`data: {"simulated":"${'x'.repeat(bytes)}`);
-    expect(ended).toBe('clean');
-    expect((await whole(`long-line=${bytes}`)).text).toBe(`{"simulated":"${'x'.repeat(bytes)}`);
-  });
+  it.each([1, 65536, 300000])(
+    'long-line=%i writes one line of that length that does not end',
+    async (bytes) => {
+      const { text, ended } = await streamed(`long-line=${bytes}`);
+      expect(text.slice(text.lastIndexOf('\n') + 1)).toBe(`data: {"simulated":"${'x'.repeat(bytes)}`);
+      expect(ended).toBe('clean');
+      expect((await whole(`long-line=${bytes}`)).text).toBe(`{"simulated":"${'x'.repeat(bytes)}`);
+    },
+  );
 });
 
-describe('streams that end badly', () => {
+describe('streams that end wrongly', () => {
   it('break=0 closes the socket before the head', async () => {
     expect((await streamed('break=0')).ended).toBe('no head');
     expect((await whole('break')).ended).toBe('no head');
@@ -137,7 +140,7 @@ describe('streams that end badly', () => {
     expect(text.endsWith('\n\n')).toBe(true);
   });
 
-  it('a place beyond the last of a given number of deltas means the last', async () => {
+  it('a position after the last of a given number of deltas means the last', async () => {
     expect(contentOf((await streamed('chunks=2&break=9')).text)).toHaveLength(2);
   });
 
@@ -172,7 +175,7 @@ describe('streams that end badly', () => {
     expect(text).not.toMatch(/DONE|"stop"/);
   });
 
-  it('no-done and no-finish leave out just that', async () => {
+  it('no-done and no-finish omit only that', async () => {
     const { text: undone } = await streamed('no-done');
     expect(chunksOf(undone).at(-1)?.choices[0]?.finish_reason).toBe('stop');
     expect(isDone(undone)).toBe(false);
@@ -182,13 +185,13 @@ describe('streams that end badly', () => {
     expect(completionOf(await whole('no-finish')).choices[0]?.finish_reason).toBeNull();
   });
 
-  it.each(['break=1', 'cut'])('%s gives half of a whole answer', async (query) => {
+  it.each(['break=1', 'cut'])('%s sends half of a whole answer', async (query) => {
     const { text, ended } = await whole(query);
     expect(ended).toBe('broken');
     expect(text).toMatch(/^\{"id"/);
   });
 
-  it('eof gives half of a whole answer and a clean end', async () => {
+  it('eof sends half of a whole answer with a clean end', async () => {
     const { text, ended } = await whole('eof');
     expect(ended).toBe('clean');
     expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
@@ -201,7 +204,7 @@ describe('streams that end badly', () => {
     expect(chunksOf(text).at(-1)?.choices[0]?.delta.tool_calls?.[0]?.function.name).toBe('f');
   });
 
-  it('a break that was asked for is not the client leaving', async () => {
+  it('a break by directive is not counted as a client disconnect', async () => {
     const before = upstream().aborted();
     await streamed('break=1');
     await streamed('cut=1');
@@ -210,14 +213,14 @@ describe('streams that end badly', () => {
   });
 });
 
-describe('silence and clients that leave', () => {
+describe('silence and client disconnects', () => {
   it.each([
     ['hang=headers', ''],
     ['hang=0', 'HTTP/1.1 200'],
     ['hang=1', '"content":"This is '],
     ['hang=finish&usage=last', '"finish_reason":"stop"'],
     ['hang&usage=last', '"total_tokens":36'],
-  ])('%s sends what comes before it and then nothing, until the client leaves', async (query, last) => {
+  ])('%s sends what precedes it and then nothing, until the client disconnects', async (query, last) => {
     const before = upstream().aborted();
     const received: Buffer[] = [];
     const body = JSON.stringify({ model: `simulated?${query}`, messages: hello, stream: true });
@@ -244,14 +247,14 @@ describe('silence and clients that leave', () => {
     ['chunks=1000000', 100_000],
     ['chunks=1000000&chunk-bytes=10000&gzip', 1000],
     ['long-line=1000000000', 1_000_000],
-  ])('%s: everything is cancelled when the client leaves', async (query, bytes) => {
+  ])('%s: everything is cancelled when the client disconnects', async (query, bytes) => {
     const before = upstream().aborted();
     await leave(query, (received) => received > bytes);
     await eventually(() => upstream().inFlight() === 0);
     expect(upstream().aborted()).toBe(before + 1);
   });
 
-  it('latency-ms=60000: everything is cancelled when the client leaves before the head', async () => {
+  it('latency-ms=60000: everything is cancelled when the client disconnects before the head', async () => {
     const before = upstream().aborted();
     const body = JSON.stringify({ model: 'simulated?latency-ms=60000', messages: hello });
     const url = `${upstream().url}/chat/completions`;
@@ -264,7 +267,7 @@ describe('silence and clients that leave', () => {
     expect(upstream().aborted()).toBe(before + 1);
   });
 
-  it('a client that leaves in the middle of its own body counts too', async () => {
+  it('a client that disconnects in the middle of its own body is counted, too', async () => {
     const before = upstream().aborted();
     const socket = connect(Number(new URL(upstream().url).port), '127.0.0.1');
     socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"model"');
@@ -274,7 +277,7 @@ describe('silence and clients that leave', () => {
     expect(upstream().aborted()).toBe(before + 1);
   });
 
-  it('a reader that does not read is not written to without end', async () => {
+  it('a client that does not read is not written to without limit', async () => {
     const before = process.memoryUsage().rss;
     const body = JSON.stringify({ model: 'simulated?long-line=1000000000', messages: hello, stream: true });
     const socket = connect(Number(new URL(upstream().url).port), '127.0.0.1');
@@ -303,7 +306,7 @@ describe('the server', () => {
     await expect(fetch(`${own.url}/models`)).rejects.toThrow();
   });
 
-  it('says so when the port is taken', async () => {
+  it('fails to start if the port is in use', async () => {
     const port = Number(new URL(upstream().url).port);
     await expect(startSimulatedUpstream({ port })).rejects.toThrow('EADDRINUSE');
   });

@@ -21,7 +21,7 @@ import {
 const { send, streamed, upstream, whole } = simulatedFamiliesScene();
 
 describe('a message', () => {
-  it('says that it is simulated and echoes the caller, whatever version is asked for', async () => {
+  it("states that it is simulated and echoes the caller's text, for any model name", async () => {
     const received = await send('messages', { model: 'claude-sonnet-4-5', ...bodies.messages(hello) });
     expect(received.status).toBe(200);
     expect(jsonOf(received)).toEqual({
@@ -68,7 +68,7 @@ describe('a message', () => {
     });
   });
 
-  it('streams always what the whole answer says, however it is cut', () =>
+  it('streams the same text as the whole answer, for any number of chunks', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(9), async (said, chunks) => {
         const query = chunks === 0 ? '' : `chunks=${chunks}`;
@@ -79,7 +79,7 @@ describe('a message', () => {
       { numRuns: 40 },
     ));
 
-  it('answers the last text of the user, past reminders and system messages', async () => {
+  it('answers the last text of the user, ignoring reminders and system messages', async () => {
     const messages = [
       {
         role: 'user',
@@ -137,7 +137,7 @@ describe('a message', () => {
     expect(dataOf(text, 'message_delta')[0]).toMatchObject({ delta: { stop_reason: 'tool_use' } });
   });
 
-  it('streams two calls as blocks one after the other, and no arguments as one empty piece', async () => {
+  it('streams two calls as consecutive blocks, and no arguments as one empty piece', async () => {
     const { text } = await streamed('messages', 'parallel-tools', { tools: toolsFor.messages });
     const indexes = eventsOf(text)
       .map(({ data }) => (JSON.parse(data) as Json)['index'])
@@ -164,7 +164,7 @@ describe('a message', () => {
   it.each([
     ['a directive', 'reasoning', {}],
     ['the caller', '', { thinking: { type: 'enabled', budget_tokens: 1024 } }],
-  ])('thinks before it answers when %s asks for that', async (_, query, more) => {
+  ])('thinks before it answers if %s requests it', async (_, query, more) => {
     const { content, usage } = messageOf(await whole('messages', query, more));
     expect(content).toMatchObject([
       {
@@ -185,7 +185,7 @@ describe('a message', () => {
     expect(joinedDeltas(text, 'thinking')).toBe(content[0]?.['thinking']);
   });
 
-  it('keeps thoughts to itself when the caller leaves them out, or a directive forbids them', async () => {
+  it('omits thinking text if the caller asks for that, and all thinking if a directive disables it', async () => {
     const thinking = { type: 'enabled', budget_tokens: 1024, display: 'omitted' };
     const { content } = messageOf(await whole('messages', '', { thinking }));
     expect(content[0]).toEqual({ type: 'thinking', thinking: '', signature: expect.any(String) });
@@ -200,7 +200,7 @@ describe('a message', () => {
     ['empty messages', { messages: [] }, 'messages'],
     ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
     ['max_tokens of 0', { max_tokens: 0 }, 'max_tokens'],
-  ])('is refused for %s, in its own envelope', async (_, change, param) => {
+  ])('is rejected for %s, in the messages envelope', async (_, change, param) => {
     const received = await send('messages', { model: 'm', ...bodies.messages(hello), ...change });
     expect(received.status).toBe(400);
     expect(jsonOf(received)).toEqual({
@@ -225,7 +225,7 @@ describe('a message', () => {
     expect(jsonOf(received)).toMatchObject({ type: 'error', error: { type, message: 'no' } });
   });
 
-  it('methods that it does not know, and bodies beyond the bound, are refused in its own envelope', async () => {
+  it('rejects unknown methods and bodies over the limit in the messages envelope', async () => {
     const got = await fetch(`${upstream().url}/messages?beta=true`);
     expect(got.status).toBe(405);
     expect(await got.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
@@ -234,7 +234,7 @@ describe('a message', () => {
     expect(jsonOf(large)).toMatchObject({ type: 'error', error: { type: 'request_too_large' } });
   });
 
-  it('no-finish and no-done leave out just that, and finish=T is the stop reason', async () => {
+  it('no-finish and no-done omit only that, and finish=T sets the stop reason', async () => {
     const { text: unfinished } = await streamed('messages', 'no-finish');
     expect(shapeOf(unfinished).slice(-2)).toEqual(['content_block_stop', 'message_stop']);
     const { text: undone } = await streamed('messages', 'no-done');

@@ -23,7 +23,7 @@ import {
 const { send, streamed, whole } = simulatedFamiliesScene();
 
 describe('a response', () => {
-  it('says that it is simulated, echoes the caller, and repeats the request', async () => {
+  it("states that it is simulated, echoes the caller's text, and repeats the request", async () => {
     const received = await send('responses', {
       model: 'gpt-5-mini',
       instructions: 'Be brief.',
@@ -104,7 +104,7 @@ describe('a response', () => {
     expect(events.every(({ lines }) => lines.length === 2 && lines[0]?.startsWith('event: '))).toBe(true);
   });
 
-  it('begins in progress, without output and usage, under the id it keeps', async () => {
+  it('begins in progress, without output and usage, with the id that it keeps', async () => {
     const { text } = await streamed('responses');
     const end = endOf(text);
     for (const type of ['response.created', 'response.in_progress']) {
@@ -118,7 +118,7 @@ describe('a response', () => {
     }
   });
 
-  it('says in every event what it says in the end, item by item', async () => {
+  it('has in its events the same items as at its end', async () => {
     const { text } = await streamed('responses');
     const end = endOf(text);
     expect(dataOf(text, 'response.output_item.done').map(({ item }) => item)).toEqual(end.output);
@@ -131,7 +131,7 @@ describe('a response', () => {
     });
   });
 
-  it('streams always what the whole answer says, however it is cut', () =>
+  it('streams the same text as the whole answer, for any number of chunks', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(9), async (input, chunks) => {
         const query = chunks === 0 ? '' : `chunks=${chunks}`;
@@ -196,7 +196,7 @@ describe('a response', () => {
     ['an empty input', { model: 'm', input: [] }, 'input'],
     ['input that is no text', { model: 'm', input: 7 }, 'input'],
     ['items that are no objects', { model: 'm', input: ['hello'] }, 'input'],
-  ])('is refused for %s', async (_, body, param) => {
+  ])('is rejected for %s', async (_, body, param) => {
     const received = await send('responses', body);
     expect(received.status).toBe(400);
     expect(errorOf(received)).toMatchObject({ type: 'invalid_request_error', param });
@@ -204,7 +204,7 @@ describe('a response', () => {
 });
 
 describe('items of a response', () => {
-  it('a function call comes with its arguments in pieces, and whole in the end', async () => {
+  it('a function call is streamed with its arguments in pieces, and complete at the end', async () => {
     const { text } = await streamed('responses', 'tools', { tools: toolsFor.responses });
     expect(shapeOf(text).slice(2)).toEqual([
       'response.output_item.added',
@@ -237,7 +237,7 @@ describe('items of a response', () => {
     expect(dataOf(text, 'response.output_item.done')[0]?.['item']).toEqual(call);
   });
 
-  it('two function calls are two items, one after the other', async () => {
+  it('two function calls are two consecutive items', async () => {
     const more = { tools: toolsFor.responses };
     const { text } = await streamed('responses', 'parallel-tools', more);
     const opened = dataOf(text, 'response.output_item.added').map(({ output_index: index }) => index);
@@ -257,7 +257,7 @@ describe('items of a response', () => {
     expect(responseOf(await whole('responses', '', more)).output).toMatchObject([{ name }]);
   });
 
-  it('a tool of a namespace is called with it', async () => {
+  it('a tool of a namespace is called with its namespace', async () => {
     const space = { type: 'namespace', name: 'mcp__files', tools: [{ type: 'function', name: 'read' }] };
     const { output } = responseOf(await whole('responses', 'tools', { tools: [space] }));
     expect(output).toMatchObject([{ type: 'function_call', name: 'read', namespace: 'mcp__files' }]);
@@ -294,14 +294,14 @@ describe('items of a response', () => {
     expect(details['reasoning_tokens']).toBeGreaterThan(0);
   });
 
-  it('reasoning is encrypted for callers who ask for that', async () => {
+  it('reasoning is encrypted for callers that request it', async () => {
     const more = { include: ['reasoning.encrypted_content'] };
     const { output } = responseOf(await whole('responses', 'reasoning', more));
     expect(output[0]).toHaveProperty('encrypted_content', expect.any(String));
   });
 });
 
-describe('how a response ends', () => {
+describe('the end of a response', () => {
   it.each([
     [
       'incomplete',
@@ -322,12 +322,12 @@ describe('how a response ends', () => {
     expect(responseOf(await whole('responses', `terminal=${terminal}&message=no`))).toMatchObject(response);
   });
 
-  it('items of a response that is not complete are not complete either', async () => {
+  it('an incomplete response has incomplete items', async () => {
     const { text } = await streamed('responses', 'terminal=incomplete');
     expect(endOf(text).output[0]).toMatchObject({ status: 'incomplete' });
   });
 
-  it('terminal=error-failed is an error event, and then the failure', async () => {
+  it('terminal=error-failed sends an error event, and then `response.failed`', async () => {
     const { text } = await streamed('responses', 'terminal=error-failed&message=no');
     expect(typesOf(text).slice(-2)).toEqual(['error', 'response.failed']);
     const [error, failed] = eventsOf(text).slice(-2);
@@ -340,26 +340,26 @@ describe('how a response ends', () => {
     expect(JSON.parse(failed?.data ?? '')).toMatchObject({ sequence_number: eventsOf(text).length - 1 });
   });
 
-  it('a failure has usage only when a directive asks for it', async () => {
+  it('a failed response has usage only if a directive requests it', async () => {
     expect(endOf((await streamed('responses', 'terminal=failed')).text).usage).toBeNull();
     expect(endOf((await streamed('responses', 'terminal=failed&usage=last')).text).usage).not.toBeNull();
     expect(endOf((await streamed('responses', 'usage=none')).text).usage).toBeNull();
   });
 
-  it('finish=T is a status that its event may contradict', async () => {
+  it('finish=T sets a status, which its event may contradict', async () => {
     const { text } = await streamed('responses', 'finish=failed');
     expect(typesOf(text).at(-1)).toBe('response.completed');
     expect(endOf(text).status).toBe('failed');
   });
 
-  it('no-finish leaves out the terminal event, and nothing else', async () => {
+  it('no-finish omits the terminal event, and nothing else', async () => {
     const { text, ended } = await streamed('responses', 'no-finish');
     expect(ended).toBe('clean');
     expect(typesOf(text).at(-1)).toBe('response.output_item.done');
     expect(responseOf(await whole('responses', 'no-finish')).status).toBe('in_progress');
   });
 
-  it('done appends a [DONE] that the real ones do not send', async () => {
+  it('done appends a `[DONE]` that real upstreams do not send', async () => {
     const { text } = await streamed('responses', 'done');
     expect(eventsOf(text).at(-1)).toEqual({ name: undefined, data: '[DONE]', lines: ['data: [DONE]'] });
     expect(typesOf(text).at(-2)).toBe('response.completed');

@@ -19,7 +19,7 @@ import {
 const { seen, send, streamed, upstream, whole } = simulatedChatScene();
 
 describe('an answer without directives', () => {
-  it('is a chat completion that says it is simulated and echoes the caller', async () => {
+  it("is a chat completion that states it is simulated and echoes the caller's text", async () => {
     const received = await send({ model: 'gpt-4o-mini', messages: hello });
     expect(received.status).toBe(200);
     expect(received.headers['content-type']).toBe('application/json');
@@ -57,7 +57,7 @@ describe('an answer without directives', () => {
     expect(received.pieces.length).toBe(chunks.length + 1);
   });
 
-  it('streams usage in a chunk without choices when the caller asks, and null usage before it', async () => {
+  it('streams usage in a chunk without choices if the caller requests it, and null usage before', async () => {
     const { text } = await send({
       model: 'f',
       messages: hello,
@@ -73,7 +73,7 @@ describe('an answer without directives', () => {
     expect(isDone(text)).toBe(true);
   });
 
-  it('is the same, but for its id, when the same bytes come again, and says the same with and without directives', async () => {
+  it('is the same for the same body except for its id, with and without directives', async () => {
     const body = {
       model: 'again',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'twice "é" 🙂' }] }],
@@ -90,14 +90,14 @@ describe('an answer without directives', () => {
     expect(contentOf(again)).toEqual(contentOf(text));
   });
 
-  it('quotes a long message only in part', async () => {
+  it('quotes only part of a long message', async () => {
     const said = `${'long '.repeat(79)}tale🙂${' more'.repeat(1000)}`;
     const { choices } = completionOf(await send({ model: 'f', messages: [{ role: 'user', content: said }] }));
     expect(choices[0]?.message.content?.length).toBeLessThan(500);
     expect(choices[0]?.message.content?.isWellFormed()).toBe(true);
   });
 
-  it('is understood by the official client, streamed and not', async () => {
+  it('is parsed by the official client, streamed and whole', async () => {
     const client = new OpenAI({ apiKey: 'none', baseURL: upstream().url });
     const messages = [{ role: 'user' as const, content: 'Hello.' }];
     const answer = await client.chat.completions.create({ model: 'simulated', messages });
@@ -117,7 +117,7 @@ describe('an answer without directives', () => {
   });
 });
 
-describe('where directives come from', () => {
+describe('sources of directives', () => {
   it('words of a simulated model name count, those of any other name do not', async () => {
     const reasoned = completionOf(await send({ model: 'simulated-reasoning', messages: hello }));
     expect(reasoned.choices[0]?.message.reasoning_content).toContain('simulated reasoning');
@@ -128,7 +128,7 @@ describe('where directives come from', () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(990);
   });
 
-  it('the header wins over the model name and the body over the header', async () => {
+  it('the header overrides the model name, and the body overrides the header', async () => {
     const model = 'sim?status=500&message=from+the%20model';
     expect((await send({ model, messages: hello })).status).toBe(500);
     expect(errorOf(await send({ model, messages: hello }))['message']).toBe('from the model');
@@ -140,7 +140,7 @@ describe('where directives come from', () => {
     expect(all.status).toBe(429);
   });
 
-  it('the body takes directives back with false and null, and may spell them with underscores', async () => {
+  it('the body removes directives with false and null, and may write them with underscores', async () => {
     const body = { model: 'sim?status=500&reasoning', messages: hello };
     const taken = completionOf(
       await send({ ...body, simulate: { status: null, reasoning: false, prompt_tokens: 7 } }),
@@ -171,13 +171,13 @@ describe('where directives come from', () => {
     'chunks=-1',
     'tools=perhaps',
     'content-type=',
-  ])('the value of %s is refused with a 400 that names the directive', async (query) => {
+  ])('the value of %s is rejected with a 400 that names the directive', async (query) => {
     const received = await whole(query);
     expect(received.status).toBe(400);
     expect(errorOf(received)['message']).toContain(`'${query.split('=')[0]}'`);
   });
 
-  it('a name that is no directive is always a 400', () =>
+  it('an unknown directive name is always a 400', () =>
     fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -198,17 +198,17 @@ describe('validation', () => {
     ['messages that are no objects', { model: 'm', messages: ['hello'] }, 'messages'],
     ['no model', { messages: hello }, 'model'],
     ['simulate that is no object', { model: 'm', messages: hello, simulate: 'status=500' }, 'simulate'],
-  ])('%s: 400', async (_, body, param) => {
+  ])('%s is a 400', async (_, body, param) => {
     const received = await send(body);
     expect(received.status).toBe(400);
     expect(errorOf(received)).toMatchObject({ type: 'invalid_request_error', param });
   });
 
-  it.each(['', '{', '[]', 'null'])('the body %p: 400', async (body) => {
+  it.each(['', '{', '[]', 'null'])('the body %p is a 400', async (body) => {
     expect((await send(body)).status).toBe(400);
   });
 
-  it('unknown paths are 404, known ones with another method 405, any prefix will do', async () => {
+  it('unknown paths are 404, known ones with another method 405, and any path prefix works', async () => {
     const origin = new URL(upstream().url).origin;
     expect((await fetch(`${origin}/v1/elsewhere`)).status).toBe(404);
     expect((await fetch(`${origin}/v1/chat/completions`)).status).toBe(405);
@@ -217,15 +217,15 @@ describe('validation', () => {
     expect(await (await fetch(`${origin}/openai/models`)).json()).toMatchObject({ object: 'list' });
   });
 
-  it('a body beyond 64 MiB is refused with 413', async () => {
+  it('a body over 64 MiB is rejected with 413', async () => {
     const received = await send(' '.repeat(64 * 1024 * 1024 + 1));
     expect(received.status).toBe(413);
     expect((await whole()).status).toBe(200);
   });
 });
 
-describe('what was seen', () => {
-  it('onRequest gets method, path, headers and the body as it came', async () => {
+describe('recorded requests', () => {
+  it('onRequest gets method, path, headers and the body as received', async () => {
     const body = `{"model":"m" , "messages":[{"role":"user","content":"ü"}],"n":1.0}`;
     await fetch(`${upstream().url}/chat/completions?beta=true`, {
       method: 'POST',
@@ -238,22 +238,22 @@ describe('what was seen', () => {
 });
 
 describe('text and timing', () => {
-  it.each([0, 1, 7, 500])('chunks=%i gives that many content deltas', async (count) => {
+  it.each([0, 1, 7, 500])('chunks=%i produces that many content deltas', async (count) => {
     expect(contentOf((await streamed(`chunks=${count}`)).text)).toHaveLength(count);
   });
 
-  it('chunk-bytes gives every delta that many bytes, streamed or not', async () => {
+  it('chunk-bytes sets the size of every delta, streamed and whole', async () => {
     const deltas = contentOf((await streamed('chunks=3&chunk-bytes=100000')).text);
     expect(deltas.map((delta) => Buffer.byteLength(delta))).toEqual([100000, 100000, 100000]);
     const { choices } = completionOf(await whole('chunks=3&chunk-bytes=100000'));
     expect(choices[0]?.message.content).toBe(deltas.join(''));
   });
 
-  it('a whole answer beyond the bound is refused', async () => {
+  it('a whole answer over the size limit is rejected', async () => {
     expect((await whole('chunks=1000&chunk-bytes=1000000')).status).toBe(400);
   });
 
-  it('a stream always says what the whole answer says, however it is cut', () =>
+  it('a stream has the same text as the whole answer, for any number of chunks', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 500 }), fc.nat(9), async (said, chunks) => {
         const messages = [{ role: 'user', content: said }];
@@ -264,20 +264,20 @@ describe('text and timing', () => {
       { numRuns: 50 },
     ));
 
-  it('write-bytes cuts the stream anywhere without changing it', async () => {
+  it('write-bytes splits the stream anywhere without changing it', async () => {
     const { text } = await streamed('id=a');
     const cut = await streamed('id=a&write-bytes=50');
     expect(contentOf(cut.text)).toEqual(contentOf(text));
     expect(Math.max(...cut.pieces.map((piece) => piece.length))).toBeLessThanOrEqual(100);
   });
 
-  it('latency-ms and chunk-delay-ms take that long', async () => {
+  it('latency-ms and chunk-delay-ms delay the stream', async () => {
     const started = Date.now();
     await streamed('latency-ms=100&chunks=5&chunk-delay-ms=40');
     expect(Date.now() - started).toBeGreaterThanOrEqual(290);
   });
 
-  it('delays may be set for the whole server, and a directive overrides them', async () => {
+  it('delays can be set for the whole server, and a directive overrides them', async () => {
     const slow = await startSimulatedUpstream({ port: 0, latencyMs: 150, chunkDelayMs: 20 });
     const body = { model: 'simulated', messages: hello, stream: true };
     const started = Date.now();
@@ -291,7 +291,7 @@ describe('text and timing', () => {
     await slow.close();
   });
 
-  it('id, finish and digits appear in every chunk, the digits to the letter', async () => {
+  it('id, finish and digits appear in every chunk, the digits exactly', async () => {
     const { text } = await streamed('id=mine&finish=length&digits');
     expect(chunksOf(text).every((chunk) => chunk.id === 'mine')).toBe(true);
     expect(chunksOf(text).at(-1)?.choices[0]?.finish_reason).toBe('length');
@@ -304,7 +304,7 @@ describe('text and timing', () => {
 });
 
 describe('reasoning', () => {
-  it('comes before the content and is counted apart and within the completion', async () => {
+  it('comes before the content, and is counted separately and within the completion tokens', async () => {
     const { text } = await streamed('reasoning&usage=last');
     const kinds = chunksOf(text).flatMap(({ choices }) =>
       choices.flatMap(({ delta }) => Object.keys(delta).filter((key) => key !== 'role')),
@@ -382,7 +382,7 @@ describe('tool calls', () => {
     expect(chunksOf(received.text).at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
-  it('parallel-tools calls two, with different ids unless tool-id says otherwise', async () => {
+  it('parallel-tools calls two tools, with different ids unless tool-id sets one', async () => {
     const calls = callsOf(await send({ model: 'simulated-parallel-tools', messages: hello, tools }));
     expect(calls?.map((call) => call.function.name)).toEqual(['weather', 'time']);
     expect(new Set(calls?.map((call) => call.id)).size).toBe(2);
@@ -393,12 +393,12 @@ describe('tool calls', () => {
     ]);
   });
 
-  it('ids of tool calls differ from one answer to the next', async () => {
+  it('ids of tool calls differ between answers', async () => {
     const body = { model: 'm', messages: hello, tools, tool_choice: 'required' };
     expect(callsOf(await send(body))?.[0]?.id).not.toBe(callsOf(await send(body))?.[0]?.id);
   });
 
-  it('a tool result is quoted, even where a tool is demanded', async () => {
+  it('a tool result is quoted, even if a tool call is required', async () => {
     const messages = [...hello, { role: 'tool', tool_call_id: 'c', content: '21 degrees' }];
     const { choices } = completionOf(await whole('tools', { messages, tools, tool_choice: 'required' }));
     expect(choices[0]?.message.content).toContain('The tool returned: "21 degrees"');
@@ -408,7 +408,7 @@ describe('tool calls', () => {
 
 describe('usage', () => {
   it.each(['-1', '1.5', '1e300', '9007199254740993', '"12"', 'null'])(
-    'prompt-tokens=%s goes out to the letter',
+    'prompt-tokens=%s is sent exactly',
     async (raw) => {
       expect((await whole(`prompt-tokens=${encodeURIComponent(raw)}`)).text).toContain(
         `"prompt_tokens":${raw},`,
@@ -416,7 +416,7 @@ describe('usage', () => {
     },
   );
 
-  it('the total is the sum unless it is dictated; a count without text is left out', async () => {
+  it('the total is the sum unless a directive sets it; an empty count is omitted', async () => {
     expect((await whole('prompt-tokens=9007199254740993&completion-tokens=1')).text).toContain(
       '"total_tokens":9007199254740994',
     );
@@ -438,7 +438,7 @@ describe('usage', () => {
     ['finish', ['finish stop']],
     ['choices', ['choices stop']],
     ['last', ['last']],
-  ])('usage=%s is put where it says, streamed and not', async (place, expected) => {
+  ])('usage=%s sets where usage is sent, streamed and whole', async (place, expected) => {
     const chunks = chunksOf((await streamed(`usage=${place}`)).text);
     const found = chunks.flatMap((chunk) => [
       ...(chunk.usage
@@ -452,7 +452,7 @@ describe('usage', () => {
     expect(answer.choices[0]?.usage === undefined).toBe(place !== 'choices');
   });
 
-  it('usage=none holds back usage that the caller asked for', async () => {
+  it('usage=none omits usage that the caller requested', async () => {
     const { text } = await streamed('usage=none', { stream_options: { include_usage: true } });
     expect(text).not.toContain('"usage"');
   });

@@ -21,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-describe('a caller who takes its answers', () => {
-  it('is not hung up on while the next one on the connection is worked on', async () => {
+describe('a caller that reads its answers', () => {
+  it('is not disconnected while the next answer on the connection is being prepared', async () => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
     socket.write(request('/fast') + request('/slow', 'connection: close\r\n'));
@@ -31,26 +31,29 @@ describe('a caller who takes its answers', () => {
     expect(answers).toContain('/slow');
   });
 
-  it('whose answer waits for the one before has its time from when its turn comes', async () => {
+  it("has its time limit from when its answer's turn on the connection comes", async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
     const res = Object.assign(new EventEmitter(), { socket: null as typeof socket | null });
     const taken = untilFlushed(res as unknown as ServerResponse, 'finish');
     res.socket = socket;
     res.emit('socket');
     expect(socket.timeout).toBe(60_000);
-    // The server has set its own, between two answers.
+    // The server has set its own timeout between two answers.
     socket.timeout = 620_000;
     res.emit('finish');
     await taken;
     expect(socket.timeout).toBe(620_000);
   });
 
-  it.each([{ writableFinished: true }, { destroyed: true }])('is not waited for where it is %j', (over) => {
-    const res = Object.assign(new EventEmitter(), { socket: null, ...over });
-    expect(answerFlushed(res as unknown as ServerResponse)).toBeUndefined();
-  });
+  it.each([{ writableFinished: true }, { destroyed: true }])(
+    'is not waited for if its answer is %j',
+    (over) => {
+      const res = Object.assign(new EventEmitter(), { socket: null, ...over });
+      expect(answerFlushed(res as unknown as ServerResponse)).toBeUndefined();
+    },
+  );
 
-  it('leaves nobody behind who listens to its answer, however often there was no room', async () => {
+  it('leaves no listeners on its answer, however often the buffer was full', async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
     const res = Object.assign(new EventEmitter(), { socket }) as unknown as ServerResponse;
     for (let each = 0; each < 20; each += 1) {

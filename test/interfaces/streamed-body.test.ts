@@ -7,7 +7,7 @@ import { type Pieces, StreamedBody } from '../../interfaces/http/streamed-body.t
 
 let server: Server;
 let url: string;
-/** What the next request is answered with. */
+/** How the next request is answered. */
 let answer: (res: ServerResponse) => void;
 
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server?.close(resolve)));
 
-/** A caller who is there to the end. */
+/** A caller that never disconnects. */
 const stays = { gone: () => false };
 
 const streamed = (writes: readonly Pieces[]) => (res: ServerResponse) => {
@@ -26,7 +26,7 @@ const streamed = (writes: readonly Pieces[]) => (res: ServerResponse) => {
   body.end();
 };
 
-/** All that comes back for what is sent, to the end of the connection. */
+/** Everything that is received for what is sent, until the connection ends. */
 const exchanged = (sent: string): Promise<string> => {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.write(sent);
@@ -35,8 +35,8 @@ const exchanged = (sent: string): Promise<string> => {
 const asked = (version: string, headers = ''): string => `GET / HTTP/${version}\r\nhost: x\r\n${headers}\r\n`;
 const bodyOf = (exchange: string): string => exchange.slice(exchange.indexOf('\r\n\r\n') + 4);
 
-describe('a body that is written as it comes', () => {
-  it('arrives as it was written, whatever the pieces and however they are put together', async () => {
+describe('a streamed answer body', () => {
+  it('arrives as it was written, for any pieces and any grouping of writes', async () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }).map((each) => each.toWellFormed()),
       fc.string({ unit: 'grapheme', maxLength: 40 }).map((each) => Buffer.from(each.toWellFormed())),
@@ -51,27 +51,27 @@ describe('a body that is written as it comes', () => {
     );
   });
 
-  it('is one chunk for what is written together, and none for nothing', async () => {
+  it('has one chunk per write, and none for an empty write', async () => {
     answer = streamed([['a: 1\n', Buffer.from('b: é\n')], [], [''], ['c']]);
     const exchange = await exchanged(asked('1.1', 'connection: close\r\n'));
     expect(exchange.toLowerCase()).toContain('\r\ntransfer-encoding: chunked\r\n');
     expect(bodyOf(exchange)).toBe('b\r\na: 1\nb: é\n\r\n1\r\nc\r\n0\r\n\r\n');
   });
 
-  it('leaves its connection to the next request, which may be there already', async () => {
+  it('leaves its connection to the next request, which may already have arrived', async () => {
     answer = streamed([['one'], ['two']]);
     const twice = await exchanged(asked('1.1') + asked('1.1', 'connection: close\r\n'));
     expect(twice.match(/3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n/g)).toHaveLength(2);
   });
 
-  it('is not chunked for callers of HTTP/1.0', async () => {
+  it('is not chunked for HTTP/1.0 callers', async () => {
     answer = streamed([['one'], ['two']]);
     const exchange = await exchanged(asked('1.0'));
     expect(exchange.toLowerCase()).not.toContain('transfer-encoding');
     expect(bodyOf(exchange)).toBe('onetwo');
   });
 
-  it('that broke off has no last chunk: its caller knows', async () => {
+  it('that breaks off has no last chunk, so that its caller notices', async () => {
     answer = (res) => {
       new StreamedBody({ res, link: stays }, {}).write(['one']);
       setTimeout(() => res.destroy(), 50);
@@ -80,7 +80,7 @@ describe('a body that is written as it comes', () => {
     await expect(broken.text()).rejects.toThrow();
   });
 
-  it('says when its caller reads more slowly than it is written, and that there is room again', async () => {
+  it('reports when its caller reads more slowly than it is written, and when there is room again', async () => {
     const drained = new Promise<boolean>((resolve) => {
       answer = (res) => {
         const body = new StreamedBody({ res, link: stays }, {});

@@ -109,7 +109,7 @@ export const chatStreams: readonly Sample[] = [
       dataEvent(payload([{ index: 0, delta: {}, finish_reason: 'stop' }], { usage: usageOf(larger) })),
       done,
     ),
-    // What comes under one index is one call to chat callers.
+    // To chat callers, everything under one index is one call.
     callers: ['messages'],
   },
   streamed(

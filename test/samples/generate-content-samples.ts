@@ -19,11 +19,11 @@ const sample = (name: string, facts: Facts, contentType: string, body: Buffer): 
   facts,
 });
 
-/** Events end with CRLF, and nothing comes behind the last one. */
+/** Events end with CRLF, and nothing follows the last one. */
 const streamed = (name: string, facts: Facts, ...events: readonly object[]): Sample =>
   sample(name, facts, eventStreamType, bytesOf(...events.map((event) => dataEvent(event, '\r\n'))));
 
-/** The same without `alt=sse`: one array, an element a line. */
+/** The same without `alt=sse`: one array, with one element per line. */
 const inArray = (name: string, facts: Facts, ...events: readonly object[]): Sample =>
   sample(
     name,
@@ -61,7 +61,7 @@ const signature = 'bG9vbS10aG91Z2h0';
 const keeps = { chat_completions: [signature], messages: [signature] };
 const tideCall = { name: 'tide_at', args: { port: 'Brüel', hour: 6 } };
 const tide = { name: 'tide_at', input: { port: 'Brüel', hour: 6 } };
-/** Where the upstream gives a call no id, it is named after the answer. */
+/** A call without an id from the upstream is named after the answer. */
 const generatedCallId = 'call_1_0_0';
 
 /** Streams of generate-content events. */

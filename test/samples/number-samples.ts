@@ -62,7 +62,7 @@ export const embeddingsAnswers: readonly Sample<VectorFacts>[] = [
 const count = (upstream: UpstreamName, body: object): Sample<number> =>
   answer('count_tokens', upstream, 'a count of tokens', 4321, body);
 
-/** Counts of tokens, under the name that each upstream has for them. */
+/** Token counts, under the name that each upstream uses. */
 export const countAnswers: readonly Sample<number>[] = [
   count('platform A, messages', { input_tokens: 4321 }),
   count('platform A, generation', { totalTokens: 4321, cachedContentTokenCount: 0 }),

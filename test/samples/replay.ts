@@ -23,7 +23,7 @@ import { openContext } from '../../interfaces/http/request-context.ts';
 import type { CallerFamily, Sample } from './sample.ts';
 import { callTo, dialectFor, type Upstream, upstreams } from './upstreams.ts';
 
-/** What a caller gets, and what the gateway sees beside it. */
+/** What a caller receives, and what the gateway observes beside it. */
 export interface Replayed {
   readonly bytes: Buffer;
   readonly observation: Observation;
@@ -56,14 +56,14 @@ interface Way {
   readonly call: CallTerms;
 }
 
-/** The way of an answer from its upstream to a caller. */
+/** The path of an answer from its upstream to a caller. */
 function wayOf(sample: Sample<unknown>, caller: CallerFamily, stream: boolean): Way {
   const upstream = upstreams[sample.upstream];
   const path = families[caller].answerPath({ model: 'asked' }, upstream.resolved, 'row-1');
   return { path, upstream, call: callTo(upstream, path.speaks.family, stream) };
 }
 
-/** A streamed sample, in these pieces, as its caller gets it. */
+/** A streamed sample, split into these pieces, as its caller receives it. */
 export async function replayStream(
   sample: Sample<unknown>,
   caller: CallerFamily,
@@ -127,7 +127,10 @@ function* eventsOf(
   yield run.end({ kind: 'eof' });
 }
 
-/** A whole sample as its caller gets it; `inputs` is how many texts each exchange of an embeddings call carried. */
+/**
+ * A whole sample as its caller receives it; `inputs` is the number of texts in each exchange of an embeddings
+ * call.
+ */
 export function replayWhole(
   sample: Sample<unknown>,
   caller: CallerFamily,

@@ -20,7 +20,7 @@ const sample = (name: string, facts: Facts, contentType: string, body: Buffer): 
   facts,
 });
 
-/** Numbered as they come. */
+/** Numbered in the order of sending. */
 const streamed = (name: string, facts: Facts, ...events: readonly TypedEvent[]): Sample =>
   sample(
     name,

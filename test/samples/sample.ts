@@ -1,4 +1,4 @@
-/** An upstream that a sample came from as far as the gateway knows; `upstreams.ts` has them. */
+/** An upstream of samples, as the gateway distinguishes upstreams; they are listed in `upstreams.ts`. */
 export type UpstreamName =
   | 'compat'
   | 'platform A, generation'
@@ -9,10 +9,10 @@ export type UpstreamName =
   | 'platform B, invoke'
   | 'platform B, messages';
 
-/** The families that callers speak. */
+/** The API families of callers. */
 export type CallerFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddings' | 'count_tokens';
 
-/** How an answer ended, in chat's words; responses have words of their own. */
+/** How an answer ended, in the values of chat completions; the responses family has values of its own. */
 export type Finish =
   | 'stop'
   | 'length'
@@ -34,29 +34,29 @@ export interface UsageFacts {
   readonly total: number;
 }
 
-/** What a sample says, whoever asks. */
+/** The content of a sample, which is the same for every family. */
 export interface Facts {
   readonly text: string;
   /** Empty unless given. */
   readonly reasoning?: string;
   /** None unless given. */
   readonly calls?: readonly CallFacts[];
-  /** Undefined where the answer broke off before it was said. */
+  /** Undefined if the answer broke off before. */
   readonly finish?: Finish;
-  /** What the ledger counts; undefined where the upstream told none. */
+  /** What the ledger counts; undefined if the upstream reported none. */
   readonly usage?: UsageFacts;
-  /** What the caller is told of the failure; undefined where there is none. */
+  /** The error that the caller receives; undefined if there is none. */
   readonly error?: string;
-  /** What must be in the very bytes that a caller of this family gets, such as signatures. */
+  /** Text that the bytes for a caller of this family must contain, such as signatures. */
   readonly keeps?: Partial<Record<CallerFamily, readonly string[]>>;
 }
 
-/** An answer as an upstream sends it, with what it says. */
+/** An answer as an upstream sends it, with its meaning. */
 export interface Sample<F = Facts> {
   /** Ends the sentence `a caller of FAMILY gets …`. */
   readonly name: string;
   readonly upstream: UpstreamName;
-  /** Who can be answered with it. */
+  /** The families that can be answered with it. */
   readonly callers: readonly CallerFamily[];
   readonly contentType: string;
   readonly body: Buffer;
@@ -76,18 +76,18 @@ export const jsonType = 'application/json';
 export const dataEvent = (payload: object | string, newline = '\n'): string =>
   `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}${newline}${newline}`;
 
-/** A payload that says what it is. */
+/** A payload with its type. */
 export interface TypedEvent {
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
-/** An event under the name that its payload says. */
+/** An event named after the type of its payload. */
 export const namedEvent = (payload: TypedEvent): string => `event: ${payload.type}\n${dataEvent(payload)}`;
 
 export const bytesOf = (...pieces: readonly string[]): Buffer => Buffer.from(pieces.join(''));
 
 export const jsonBytes = (body: object): Buffer => Buffer.from(JSON.stringify(body, undefined, 2));
 
-/** What callers are told of a stream that ends before its answer does. */
+/** The error for callers when a stream ends before its answer. */
 export const cutShort = 'The upstream ended its stream before the answer was complete.';

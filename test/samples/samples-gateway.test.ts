@@ -13,7 +13,7 @@ import { upstreams } from './upstreams.ts';
 
 const chatStyle = 'compat';
 
-/** How the gateway reaches each upstream; undefined: its samples are replayed without a gateway alone. */
+/** How the gateway reaches each upstream; undefined: its samples are only replayed without a gateway. */
 const reached: Readonly<Record<UpstreamName, Omit<PlatformModel, 'id'> | typeof chatStyle | undefined>> = {
   compat: chatStyle,
   'platform A, generation': onPlatformA('google/gemini-2.5-pro', [
@@ -53,7 +53,7 @@ function config(upstreamUrl: string, key: string): ConfigFile {
   };
 }
 
-/** Where a chat-style upstream is asked; it does not know messages. */
+/** The path of a chat-style upstream; it does not support messages. */
 const chatStylePaths: Readonly<Partial<Record<CallerFamily, string>>> = {
   chat_completions: '/v1/chat/completions',
   messages: '/v1/chat/completions',
@@ -97,14 +97,14 @@ function expectTold(answer: Answer, { sample, caller }: Row, how: 'stream' | 'wh
 
 type Row = Replay<Sample>;
 
-/** One row of each upstream and caller: a few are enough, because all of them are replayed without a socket. */
+/** One row per upstream and caller: a few are enough, because all samples are replayed without a socket. */
 const firstOfEach = (rows: readonly Row[]): readonly Row[] =>
   rows.filter(
     ({ upstream, caller }, at) =>
       rows.findIndex((row) => row.upstream === upstream && row.caller === caller) === at,
   );
 
-/** Calls without an id of their own are named after the answer, whose name is another one here. */
+/** Calls without an id are named after the answer, which has another name here. */
 const named = ({ sample }: Row): boolean =>
   (sample.facts.calls ?? []).every(({ id }) => !id.startsWith('call_1_'));
 

@@ -11,10 +11,10 @@ import { answers, rowsOf, streams } from './samples.ts';
 import { expectedOf, objectIn, readers } from './told.ts';
 import { upstreams } from './upstreams.ts';
 
-/** A stream up to here is cut at each of its bytes; a longer one at places that are drawn. */
+/** A stream of up to this size is split at each of its bytes; a longer one at random positions. */
 const smallBytes = 1600;
 
-/** The same cuts in every run. */
+/** Makes the random splits the same in every run. */
 const seed = 20_260_101;
 
 const readersOf = (caller: CallerFamily) => {
@@ -83,7 +83,7 @@ describe('a streamed sample', () => {
   });
 });
 
-/** What came out is the same, and what was counted. */
+/** Output and usage are the same. */
 const same = (one: Replayed, other: Replayed): boolean =>
   one.bytes.equals(other.bytes) && JSON.stringify(one.observation) === JSON.stringify(other.observation);
 

@@ -10,12 +10,12 @@ import {
 import { outputText, readResponses } from '../recordings/received-responses.ts';
 import type { CallerFamily, CallFacts, Facts, UsageFacts } from './sample.ts';
 
-/** What a caller understands of an answer, read without any of the gateway's own code. */
+/** What a caller reads from an answer, parsed without any of the gateway's code. */
 export interface Told {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly CallFacts[];
-  /** In the caller's own words. */
+  /** In the caller's terms. */
   readonly finish: string | undefined;
   readonly usage: UsageFacts | undefined;
   readonly error: string | undefined;
@@ -40,7 +40,7 @@ const textAt = (value: unknown, key: string): string => {
 const countAt = (value: unknown, key: string): number => Number(memberOf(value, key) ?? 0);
 const optional = (text: string): string | undefined => (text === '' ? undefined : text);
 
-/** The JSON object that a text is. */
+/** Parses a text that is a JSON object. */
 export function objectIn(text: string | Buffer): Loose {
   const value: unknown = JSON.parse(text.toString());
   if (!isLoose(value)) throw new Error(`no object: ${text.toString()}`);
@@ -90,7 +90,7 @@ const chatWhole: Reader = (bytes, namespace) => {
   };
 };
 
-/** What stands beside the input is part of the prompt. */
+/** Cached tokens are counted beside the input tokens, and are part of the prompt. */
 function messagesUsage(usage: Loose): UsageFacts {
   const prompt =
     countAt(usage, 'input_tokens') +
@@ -153,7 +153,7 @@ const messagesWhole: Reader = (bytes) => {
 
 const finalStatuses: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed']);
 
-/** A response object says all of it. */
+/** A response object contains everything. */
 function responseTold(response: Loose): Told {
   const items = listOf(response['output']);
   const { usage, status, error } = response;
@@ -200,7 +200,7 @@ export const readers: Readonly<Record<GenerationFamily, Readers>> = {
   responses: { stream: responsesStream, whole: (bytes) => responseTold(objectIn(bytes)) },
 };
 
-/** Chat's words for the end of an answer in those of the messages family. */
+/** Maps finish reasons of chat to stop reasons of messages. */
 const stopReasons: Readonly<Record<string, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -208,10 +208,10 @@ const stopReasons: Readonly<Record<string, string>> = {
   content_filter: 'refusal',
 };
 
-/** A messages answer always has a usage; what is unknown is 0. */
+/** A messages answer always has usage; unknown counts are 0. */
 const nothingCounted: UsageFacts = { prompt: 0, completion: 0, total: 0 };
 
-/** What a caller of this family must understand of a sample. */
+/** What a caller of this family must read from a sample. */
 export const expectedOf = (facts: Facts, caller: CallerFamily): Told => ({
   text: facts.text,
   reasoning: facts.reasoning ?? '',

@@ -16,7 +16,7 @@ import type { UpstreamName } from './sample.ts';
 export interface Upstream {
   readonly connected: ConnectedProvider;
   readonly resolved: ResolvedRoute;
-  /** Of what chat has no word for, under `provider_metadata`. */
+  /** Values without a chat field, under `provider_metadata`. */
   readonly namespace: string;
 }
 
@@ -116,7 +116,7 @@ export const callTo = ({ resolved }: Upstream, family: ApiFamily, stream: boolea
   betas: [],
 });
 
-/** How the upstream speaks; a dialect that it must have. */
+/** The dialect of the upstream; throws if it has none. */
 export function dialectFor({ connected }: Upstream, call: CallTerms): Dialect | FanOutDialect {
   const reached = connected.speak(call);
   if (reached === undefined) throw new Error(`the upstream does not take ${call.family}`);

@@ -1,4 +1,4 @@
 import { randomBytes } from 'node:crypto';
 
-/** A key as a configuration takes it, and as a caller sends it. */
+/** A key in the form of configuration files and request headers. */
 export const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;

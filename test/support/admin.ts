@@ -8,18 +8,18 @@ import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
 export interface AdminAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** `data` of an answer that worked. */
+  /** `data` of a successful answer. */
   readonly data: unknown;
-  /** `error` of one that did not. */
+  /** `error` of a failed answer. */
   readonly error:
     | { readonly code?: unknown; readonly param?: unknown; readonly message?: unknown }
     | undefined;
   readonly meta: unknown;
-  /** The whole of it, as it came. */
+  /** The whole body as received. */
   readonly text: string;
 }
 
-/** A platform admin who is logged in: calls the admin API of a gateway as a browser on its own pages does. */
+/** A logged-in platform admin, who calls the admin API as a browser on the gateway's own pages does. */
 export type AdminClient = (
   method: string,
   path: string,
@@ -29,7 +29,10 @@ export type AdminClient = (
 
 export const account = { email: 'root@example.com', password: 'correct horse battery canary' };
 
-/** Makes the platform admin of a database, once for all its gateways, or gives somebody a password, as `admin create`. */
+/**
+ * Creates the platform admin of a database once for all its gateways, or sets a user's password, as `admin
+ * create` does.
+ */
 export async function makeAdmin(databaseUrl: string, credentials: Credentials = account): Promise<void> {
   const pool = await openPool(databaseUrl, 1);
   const made = await createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() })(credentials);
@@ -37,7 +40,7 @@ export async function makeAdmin(databaseUrl: string, credentials: Credentials = 
   if (E.isLeft(made)) throw new Error(made.left);
 }
 
-/** Logs that admin in. A body that is text is sent as it is. */
+/** Logs that admin in. A text body is sent unchanged. */
 export async function adminClient(url: string): Promise<AdminClient> {
   const login = await fetch(`${url}/api/v1/auth/login`, {
     method: 'POST',
@@ -70,7 +73,7 @@ export async function adminClient(url: string): Promise<AdminClient> {
   };
 }
 
-/** Makes that admin before the tests of a suite, and logs it in. */
+/** Creates that admin before the tests of a suite, and logs in. */
 export function withAdmin(databaseUrl: () => string, gateway: () => { readonly url: string }): AdminClient {
   let client: AdminClient;
   beforeAll(async () => {

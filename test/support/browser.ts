@@ -8,11 +8,11 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 const run = promisify(execFile);
 const buildScript = path.join(import.meta.dirname, '..', '..', 'interfaces', 'admin-page', 'build.ts');
 
-// The page draws with the processor in any case: without the graphics stack it does so once, not for a device that is
-// imitated too.
+// The page is drawn by the processor in any case: without the graphics stack only once, and not for an
+// emulated device, too.
 chromiumPackage.setGraphicsMode = false;
 
-/** A headless Chromium out of an npm package: nothing has to be installed on the machine. */
+/** A headless Chromium from an npm package: nothing has to be installed on the machine. */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await chromiumPackage.executablePath(),
@@ -21,9 +21,9 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** What the suites of the page need, made once for the whole run: the built page, and the browser unpacked. */
+/** What the suites of the page share, made once per run: the built page and the unpacked browser. */
 export async function preparePage(): Promise<void> {
-  // A process of its own, as for users: in one of tests the bundler takes React as it is for development.
+  // A process of its own, as for users: in a test process the bundler uses the development build of React.
   await run(process.execPath, [buildScript], { env: { PATH: process.env['PATH'] } });
   await chromiumPackage.executablePath();
 }

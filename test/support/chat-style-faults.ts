@@ -3,7 +3,7 @@ import { type Fault, objectsIn, wordsOf } from './platform-faults.ts';
 
 const roles: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool'];
 
-/** Why a host of the chat-completions API refuses a body; undefined: it takes it. */
+/** The reason why a host of the chat-completions API refuses a body; undefined if it accepts it. */
 export function chatFault(body: JsonObject, model: string): Fault {
   if (body['model'] !== model) return `The model '${wordsOf(body['model'])}' does not exist`;
   if (body['stream_options'] !== undefined && body['stream'] !== true)
@@ -20,7 +20,7 @@ export function chatFault(body: JsonObject, model: string): Fault {
   return waiting.size === 0 ? undefined : 'No tool output was found.';
 }
 
-/** What ids of items look like. */
+/** The format of item ids. */
 const itemIds: Readonly<Record<string, RegExp>> = {
   message: /^msg_[A-Za-z0-9_-]{1,60}$/,
   reasoning: /^rs_[A-Za-z0-9_-]{1,61}$/,
@@ -28,7 +28,7 @@ const itemIds: Readonly<Record<string, RegExp>> = {
   function_call_output: /^(?:fc|fco)_[A-Za-z0-9_-]{1,60}$/,
 };
 
-/** Why a host of the responses API refuses a body; undefined: it takes it. */
+/** The reason why a host of the responses API refuses a body; undefined if it accepts it. */
 export function responsesFault(body: JsonObject, model: string): Fault {
   if (body['model'] !== model) return `The model '${wordsOf(body['model'])}' does not exist`;
   const hosted = objectsIn(body['tools']).find(({ type }) => type !== 'function');

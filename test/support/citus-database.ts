@@ -14,17 +14,17 @@ const variable = 'GATEWAY_TEST_CITUS_URLS';
 const nodeUrls = (): readonly string[] =>
   (process.env[variable] ?? '').split(',').filter((url) => url !== '');
 
-/** The suites run on a Citus cluster. */
+/** Whether the suites run on a Citus cluster. */
 export const onCitus = (): boolean => nodeUrls().length > 0;
 
-/** How the rows of the suites' databases lie. */
+/** The distribution of the suites' databases. */
 export const testDistribution = () => (onCitus() ? 'citus' : 'none');
 
-/** The URLs of a suite's database, one for each node that has it. */
+/** The URLs of a suite's database, one per node that has it. */
 export const onEachNode = (url: string): readonly string[] =>
   onCitus() ? nodeUrls().map((node) => withDatabaseName(node, new URL(url).pathname.slice(1))) : [url];
 
-/** Where functions over the rows of an owner are called, for a suite that calls one by itself. */
+/** Where functions over the rows of an owner are called, for a suite that calls one directly. */
 export interface OwnersPlace {
   readonly url: string;
   readonly named: (name: string) => string;
@@ -62,7 +62,7 @@ async function placesWhere(url: string, which: string, values: unknown[]): Promi
   }));
 }
 
-/** Has a table of a test's own on every node, where there are several. */
+/** Copies a table of a test to every node, if there are several. */
 export async function onEveryNode(
   query: (text: string, values?: unknown[]) => Promise<unknown>,
   table: string,
@@ -70,13 +70,15 @@ export async function onEveryNode(
   if (onCitus()) await query('select create_reference_table($1)', [table]);
 }
 
-/** A clock that a test moves, as statements of a cluster take it: it reads a table wherever it is asked. */
+/**
+ * The declaration of a clock function that a test moves, as a cluster needs it: it reads a table on any node.
+ */
 export const clockKind = () =>
   onCitus() ? 'stable set citus.allow_nested_distributed_execution = on' : 'volatile';
 
 const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 
-/** A database of the cluster, distributed where it is not to be empty. */
+/** A database of the cluster, distributed unless it is to be empty. */
 export async function createCitusDatabase(name: string, empty: boolean) {
   const [coordinator = '', ...workers] = nodeUrls();
   for (const url of [coordinator, ...workers]) {
@@ -89,7 +91,7 @@ export async function createCitusDatabase(name: string, empty: boolean) {
     await admin.query('SELECT citus_set_coordinator_host($1, $2)', [hostname, port]);
     for (const worker of workers)
       await admin.query('SELECT citus_add_node($1, $2)', [new URL(worker).hostname, new URL(worker).port]);
-    // Fewer shards than in service: each suite makes its own.
+    // Fewer shards than in production, since each suite creates its own.
     await admin.query('SET citus.shard_count = 4');
     await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
   });

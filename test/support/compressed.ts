@@ -7,10 +7,10 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 
-/** At its best brotli takes seconds for what the others take no time for. */
+/** At its best quality brotli takes seconds for what the others compress at once. */
 const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** Each way to compress that is read: what it is called, its `content-encoding`, and how it is done. */
+/** Each supported compression: its name, its `content-encoding`, and the function that compresses. */
 export const compressions = [
   ['gzip', 'gzip', gzipSync],
   ['deflate', 'deflate', deflateSync],

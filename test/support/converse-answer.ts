@@ -12,7 +12,7 @@ import { eventFrame, exceptionFrame, frame, textHeader } from './event-stream-fr
 
 const textIn = ({ text }: JsonObject): string => (typeof text === 'string' ? text : '');
 
-/** What the model hears of a converse body. */
+/** What the simulation reads from a converse body. */
 export function converseConversation(body: JsonObject, model: string, stream: boolean): Conversation {
   const said = objectsIn(body['messages']).map(({ role, content }) => {
     const results = objectsIn(content).flatMap(({ toolResult }) =>
@@ -38,13 +38,13 @@ export function converseConversation(body: JsonObject, model: string, stream: bo
   };
 }
 
-/** A converse answer before it is written. */
+/** A converse answer before serialisation. */
 export interface ConversePlan extends Turn {
   readonly stopReason: string | undefined;
   readonly usage: JsonObject | undefined;
 }
 
-/** Decides what is answered: who asks the model to think gets its thoughts. */
+/** Decides the answer; a request with thinking enabled gets thinking. */
 export function planConverse(
   body: JsonObject,
   conversation: Conversation,
@@ -62,7 +62,7 @@ export function planConverse(
   };
 }
 
-/** Cached tokens stand beside the input tokens; the total has them. */
+/** Cached tokens are counted beside the input tokens; the total includes them. */
 function usageOf({ counts }: Turn, d: Directives): JsonObject {
   const input = Number(d['prompt-tokens'] ?? counts.prompt);
   const output = Number(d['completion-tokens'] ?? counts.completion);
@@ -120,7 +120,7 @@ function* callFrames(index: number, { id, name, ...call }: ToolCall): Generator<
     yield deltaOf('delta', index, { toolUse: { input } });
 }
 
-/** Only calls have a start; the usage comes after the stop. */
+/** Only tool calls have a start event; usage comes after the stop event. */
 function* converseFrames({
   reasoning,
   content,
@@ -149,7 +149,7 @@ function* converseFrames({
   yield told('usage', 'metadata', { metrics: { latencyMs: 12 }, ...(usage === undefined ? {} : { usage }) });
 }
 
-/** A frame whose payload is the beginning of a JSON text. */
+/** A frame whose payload is an incomplete JSON text. */
 const malformed = frame(
   [
     textHeader(':event-type', 'contentBlockDelta'),
@@ -166,7 +166,7 @@ const fellOver = (message: string): Buffer =>
     originalMessage: 'Internal.',
   });
 
-/** Sends the answer as binary frames, with the faults that the directives ask for at their places. */
+/** Sends the answer as binary frames, with the faults of the directives at their positions. */
 export async function streamConverse(call: Call, d: Directives, plan: ConversePlan): Promise<void> {
   const { response } = call;
   response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
@@ -186,10 +186,10 @@ async function paced({ response }: Call, d: Directives, { mark }: BinaryFrame): 
   return delayMs === 0 || pause(response, delayMs);
 }
 
-/** A place in a stream: the number of a delta, or the mark of a frame. */
+/** A position in a stream: the number of a delta, or the name of a frame. */
 type Place = number | FrameMark;
 
-/** False when nothing more can be sent. */
+/** False if nothing more can be sent. */
 async function sent(
   { response, breakOff }: Call,
   d: Directives,

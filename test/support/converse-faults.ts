@@ -6,7 +6,7 @@ const memberFault = (object: JsonObject, known: readonly string[], at: string): 
   return unknown === undefined ? undefined : `${at}${unknown}: extraneous key [${unknown}] is not permitted`;
 };
 
-/** Why the platform refuses a converse body; undefined: it takes it. */
+/** The reason why the platform refuses a converse body; undefined if it accepts it. */
 export const converseFault = (body: JsonObject): Fault =>
   memberFault(body, requestMembers, '#/') ??
   inferenceFault(body['inferenceConfig']) ??

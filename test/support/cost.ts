@@ -1,6 +1,6 @@
 /**
- * Milliseconds that some work keeps this thread's processor busy: the least of up to five tries, the first that is
- * within the bound. Neither a pause of the machine nor what else it does is of the work.
+ * Milliseconds for which some work keeps this thread's processor busy: the least of up to five tries, or the
+ * first that is within the bound. Pauses of the machine and its other work do not count.
  */
 export function costWithin(boundMs: number, work: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Where credentials warn, and conceal what they obtained; and what they said there. */
+/** The context of credentials, with a record of their warnings and of the secrets that they concealed. */
 export function recordedContext() {
   const warnings: string[] = [];
   const concealed: string[] = [];

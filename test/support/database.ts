@@ -14,18 +14,20 @@ import {
 /** A database that belongs to one suite. */
 export interface TestDatabase {
   readonly url: string;
-  /** Removes the database; connections to it that are still open are ended. */
+  /** Removes the database; open connections to it are ended. */
   readonly drop: () => Promise<void>;
 }
 
-/** Copying fails while a worker of PostgreSQL itself is in the template; it is out again within seconds. */
+/**
+ * Copying fails while a background worker of PostgreSQL is connected to the template, which lasts seconds.
+ */
 const COPY_TRIES = 100;
 const COPY_PAUSE_MS = 250;
 
-/** `object_in_use`: somebody is connected to the template. */
+/** `object_in_use`: another session is connected to the template. */
 const OBJECT_IN_USE = '55006';
 
-/** Makes a database with all migrations applied, or with `empty: true` one with nothing in it. */
+/** Creates a database with all migrations applied, or an empty one with `empty: true`. */
 export async function createDatabase(options: { readonly empty?: boolean } = {}): Promise<TestDatabase> {
   const name = `gateway_test_${randomBytes(8).toString('hex')}`;
   if (onCitus()) return createCitusDatabase(name, options.empty === true);
@@ -40,8 +42,9 @@ export async function createDatabase(options: { readonly empty?: boolean } = {})
 }
 
 /**
- * Gives the calling suite (a file or a `describe`) a database of its own with all migrations applied. `url` may be
- * called in hooks and tests. It stays until the run ends, so that nothing of the suite loses its connection before.
+ * Gives the calling suite (a file or a `describe`) a database of its own with all migrations applied. `url`
+ * may be called in hooks and tests. The database stays until the run ends, so that nothing in the suite loses
+ * its connection before.
  */
 export function withDatabase(): { readonly url: () => string } {
   let database: TestDatabase | undefined;
@@ -60,7 +63,7 @@ export function withDatabase(): { readonly url: () => string } {
 async function copyTemplate(adminUrl: string, name: string, template: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      // The other strategy writes each page into the server's log too.
+      // The other strategy also writes each page to the server's log.
       await connected(adminUrl, (admin) =>
         admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`),
       );

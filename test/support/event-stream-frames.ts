@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** A header as it is on the wire: the number of its type, and the bytes of its value, length and all. */
+/** A header on the wire: the number of its type, and the bytes of its value with their length. */
 export interface WireHeader {
   readonly name: Buffer;
   readonly type: number;
@@ -43,7 +43,7 @@ const word = (value: number): Buffer => {
   return bytes;
 };
 
-/** A frame of the binary event stream, with its checksums; the lengths may be told wrongly. */
+/** A frame of the binary event stream, with checksums; the lengths can be set wrongly. */
 export function rawFrame(
   headers: Buffer,
   payload: Buffer,
@@ -61,7 +61,7 @@ export function rawFrame(
 export const frame = (headers: readonly WireHeader[], payload: Buffer): Buffer =>
   rawFrame(headerBytes(headers), payload);
 
-/** An event as the platform sends it. */
+/** An event of the platform. */
 export const eventFrame = (type: string, payload: object): Buffer =>
   frame(
     [
@@ -72,7 +72,7 @@ export const eventFrame = (type: string, payload: object): Buffer =>
     Buffer.from(JSON.stringify(payload)),
   );
 
-/** An exception that the service models. */
+/** A modelled exception of the service. */
 export const exceptionFrame = (type: string, payload: object): Buffer =>
   frame(
     [
@@ -83,7 +83,7 @@ export const exceptionFrame = (type: string, payload: object): Buffer =>
     Buffer.from(JSON.stringify(payload)),
   );
 
-/** An error that no model tells of. */
+/** An error without a model. */
 export const errorFrame = (code: string, message: string): Buffer =>
   frame(
     [

@@ -36,7 +36,10 @@ export const resolvedRoute = ({
 
 const usage = { promptTokens: 10, completionTokens: 20, totalTokens: 30 };
 
-/** A priced success of a chat completion, 10 tokens in and 20 out for 0.0000135 USD, but for what is given. */
+/**
+ * A priced success of a chat completion, with 10 tokens in and 20 out for 0.0000135 USD, except for what is
+ * given.
+ */
 export const finished = (over: Partial<FinishedRequest> = {}): FinishedRequest => ({
   requestId: 'request-1',
   requestLogId: '01900000-0000-7000-8000-000000000001',

@@ -2,13 +2,15 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems hand out to who asks for any, and to connections that go out (Linux: from 32768 on). */
+/**
+ * Below the ports that systems assign automatically and use for outgoing connections (Linux: from 32768 on).
+ */
 const ports = [20_000, 32_768] as const;
 const maxTries = 100;
 
 /**
- * A port of 127.0.0.1 that nobody listens on, for who must know it before it is listened on. Until then nobody else is
- * given it by chance: other suites are under way, and a program takes a second to begin.
+ * A port of 127.0.0.1 without a listener, for callers that must know it before something listens there. No
+ * other suite gets it by chance meanwhile: suites run in parallel, and a program takes a second to start.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < maxTries; tries += 1) {
@@ -23,7 +25,7 @@ async function isFree(port: number): Promise<boolean> {
   try {
     await once(server, 'listening');
   } catch {
-    // Somebody listens there.
+    // Another process listens there.
     return false;
   }
   server.close();

@@ -20,7 +20,7 @@ import { watchAnswers } from './openapi/watch-answers.ts';
 
 export { aKey } from './a-key.ts';
 
-/** A configuration as the YAML file would have it. */
+/** A configuration, with the members of the YAML file. */
 export type ConfigFile = Record<string, unknown>;
 
 export interface LogLine {
@@ -29,7 +29,7 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A log that is kept instead of written. */
+/** A log that is recorded instead of written. */
 export function memoryLog(): Log & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const add = (level: LogLine['level']) => (fields: object, message: string) =>
@@ -37,7 +37,7 @@ export function memoryLog(): Log & { readonly lines: LogLine[] } {
   return { lines, info: add('info'), warn: add('warn'), error: add('error'), flush: async () => undefined };
 }
 
-/** What a million tokens of `fast` cost, in USD. */
+/** The price of a million tokens of `fast`, in USD. */
 export const pricedAt = (input: string, output: string) => ({
   overrides: [
     {
@@ -83,19 +83,19 @@ export function basicConfig(
 export interface TestGateway {
   /** Such as `http://127.0.0.1:1234`. */
   readonly url: string;
-  /** Where the admin API is: the same without `server.admin_bind`. */
+  /** Base URL of the admin API: the same as `url` without `server.admin_bind`. */
   readonly adminUrl: string;
   readonly log: ReturnType<typeof memoryLog>;
   /** Reconciles another configuration, as SIGHUP does. */
   readonly take: (config: ConfigFile) => Promise<void>;
-  /** The same of a text. */
+  /** The same with a text. */
   readonly reload: (text: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * A whole gateway in this process: real sockets, real PostgreSQL, the configuration seeded. `environment`: what its
- * placeholders stand for. When it stops, all of its answers were as the API is described.
+ * A whole gateway in this process: real sockets, real PostgreSQL, the configuration seeded. `environment` has
+ * the values of its placeholders. When it stops, all its answers are checked against the API's description.
  */
 export async function startGateway(
   config: ConfigFile,
@@ -116,7 +116,7 @@ export async function startGateway(
   const database = { url: databaseUrl, distribution, migrations, stop: async () => undefined };
   const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
   const { url, adminUrl } = service;
-  // The description is of one listener with all paths; of two each answers 404 for those of the other.
+  // The description is of one listener with all paths; with two, each answers 404 to paths of the other.
   const answers = adminUrl === url ? watchAnswers(Number(new URL(url).port)) : undefined;
   const reload = async (text: string): Promise<void> => {
     await writeFile(file, text);
@@ -138,7 +138,7 @@ export async function startGateway(
   };
 }
 
-/** As the database of the suites is. */
+/** As in the database of the suites. */
 export const onDatabase = (config: ConfigFile): ConfigFile =>
   onCitus() ? { ...config, database: { ...Object(config['database']), distribution: 'citus' } } : config;
 
@@ -160,21 +160,21 @@ process.once('exit', () => {
 export interface GatewayProcess {
   readonly child: ChildProcess;
   readonly url: string;
-  /** Everything it printed so far. */
+  /** Everything printed so far. */
   readonly output: () => string;
-  /** When all of its processes are gone. */
+  /** Resolves when all its processes have ended. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** SIGKILL to all of its processes, the supervisor first so that it replaces none. */
+  /** Sends SIGKILL to all its processes, to the supervisor first so that it replaces none. */
   readonly kill: () => void;
 }
 
-/** Another copy of the product, and what its configuration's placeholders stand for. */
+/** Another copy of the product, and the values of its configuration's placeholders. */
 export interface OtherCopy {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The same as a process of its own (`gateway serve`), for kills, signals and several replicas. */
+/** The same in a process of its own (`gateway serve`), for kills, signals and several replicas. */
 export async function spawnGateway(
   config: ConfigFile,
   databaseUrl: string,
@@ -226,12 +226,12 @@ function endAtOnce(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // ESRCH: it has ended by itself
+    // ESRCH: the process has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-/** Runs one command line of the gateway to its end. */
+/** Runs one command line of the gateway until it ends. */
 export function runGateway(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

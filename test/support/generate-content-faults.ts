@@ -8,7 +8,7 @@ const memberFault = (object: JsonObject, known: readonly string[], at: string): 
     : `Invalid JSON payload received. Unknown name "${unknown}"${at === '' ? '' : ` at '${at}'`}: Cannot find field.`;
 };
 
-/** Why the platform refuses a generate-content body; undefined: it takes it. */
+/** The reason why the platform refuses a generate-content body; undefined if it accepts it. */
 export const generateContentFault = (body: JsonObject, model: string): Fault =>
   memberFault(body, requestMembers, '') ??
   systemFault(body['systemInstruction']) ??
@@ -56,7 +56,7 @@ function contentsFault(contents: readonly JsonObject[]): Fault {
   });
 }
 
-/** What each kind of part holds, and who may say it. */
+/** The members of each kind of part, and the roles that can send it. */
 const kinds: Readonly<
   Record<string, { readonly by: readonly string[]; readonly members: readonly string[] }>
 > = {
@@ -92,7 +92,7 @@ const named = (content: JsonObject | undefined, kind: string): readonly string[]
     return isJsonObject(value) ? [wordsOf(value['name'])] : [];
   });
 
-/** Calls and results stand in turns that follow each other, in the same number and order. */
+/** Calls and results must be in consecutive turns, in the same number and order. */
 function callsFault(contents: readonly JsonObject[], model: string): Fault {
   return firstFault(contents, (content, index) => {
     const calls = named(content, 'functionCall');

@@ -1,11 +1,17 @@
-/** The number that a command was given in this place behind its name, the first is 1; what is none above 0 ends it. */
+/**
+ * The number at this position after the command's name, beginning with 1; a value that is not above 0 ends
+ * the command.
+ */
 export function givenNumber(place: number, otherwise: number): number {
   const given = process.argv[place + 1];
   const number = given === undefined ? otherwise : Number(given);
   return number > 0 ? number : refused(`${given}: a number above 0, or nothing for ${otherwise}`);
 }
 
-/** The numbers of these options; what is none above 0 ends the command, for nothing would be tried, and nothing fail. */
+/**
+ * The numbers of these options; a value that is not above 0 ends the command, since a run with it would test
+ * nothing.
+ */
 export function numbersOf<Name extends string>(
   values: Readonly<Record<Name, string>>,
   ...names: readonly Name[]

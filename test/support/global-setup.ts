@@ -17,10 +17,10 @@ import {
 } from './test-server.ts';
 import { startSweeper } from './swept-folder.ts';
 
-/** What the set-up started and the tear-down ends; the two run in one process, before and after the suites. */
+/** What the set-up started and the tear-down ends; both run in one process, before and after the suites. */
 export interface TestRun {
   readonly folder: string;
-  /** Undefined when the run uses a server that was given. */
+  /** Undefined if the run uses a given server. */
   readonly server: EmbeddedPostgres | undefined;
   readonly sweeper: ChildProcess;
 }
@@ -38,7 +38,7 @@ const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 // oxlint-disable-next-line import/no-default-export -- jest calls the default export
 export default async function setUp(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-test-'));
-  // Started first: from here on a run that is killed leaves nothing behind.
+  // Started first: from here on nothing is left behind if the run is killed.
   const sweeper = startSweeper(folder);
   const given = process.env['GATEWAY_TEST_DATABASE_URL'];
   const server =
@@ -46,7 +46,7 @@ export default async function setUp(): Promise<void> {
       ? await startEmbeddedPostgres({
           dataDir: path.join(folder, 'server'),
           testing: true,
-          // Each suite leaves a database behind, and every one of them would be looked after until the end.
+          // Autovacuum would otherwise process the databases that the suites leave until the end of the run.
           settings: { autovacuum: 'off', full_page_writes: 'off' },
         })
       : undefined;
@@ -63,7 +63,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
     await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE} TEMPLATE template0`);
   });
   await migrate(withDatabaseName(adminUrl, TEMPLATE_DATABASE), migrations);
-  // PostgreSQL copies no database that somebody is connected to.
+  // PostgreSQL does not copy a database with open connections.
   await connected(adminUrl, (admin) =>
     admin.query(`ALTER DATABASE ${TEMPLATE_DATABASE} WITH ALLOW_CONNECTIONS false`),
   );

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { TestRun } from './global-setup.ts';
 import { ADMIN_URL_VARIABLE, TEMPLATE_DATABASE, connected } from './test-server.ts';
 
-/** Ends what the set-up of the run started; on a server that was given it removes the template. */
+/** Ends what the set-up of the run started; on a given server it removes the run's databases. */
 // oxlint-disable-next-line import/no-default-export -- jest calls the default export
 export default async function tearDown(): Promise<void> {
   const run: TestRun | undefined = globalThis.gatewayTestRun;
@@ -17,7 +17,7 @@ export default async function tearDown(): Promise<void> {
   await swept;
 }
 
-/** What the run made on a server that was given: the suites' databases and their template. */
+/** Databases of the run on a given server: those of the suites, and their template. */
 async function removeDatabases(): Promise<void> {
   const adminUrl = process.env[ADMIN_URL_VARIABLE];
   if (adminUrl === undefined) return;

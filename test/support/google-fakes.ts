@@ -7,27 +7,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What the fakes do from now on; members that are set to undefined go back to normal. */
+/** The behaviour of the fakes from now on; members that are set to undefined return to normal. */
 export interface Mood {
   /** Milliseconds before an answer. */
   readonly delayMs?: number;
-  /** Answered instead of a token. */
+  /** Sent instead of a token. */
   readonly refusal?: { readonly status: number; readonly body: string };
-  /** Connections are broken off without an answer, or get none. */
+  /** Connections are closed without an answer, or get none. */
   readonly silence?: 'breaks' | 'hangs';
-  /** Seconds that tokens live; 3600 unless given. */
+  /** Lifetime of tokens in seconds; 3600 by default. */
   readonly lifetimeSecs?: number;
-  /** Without the header that says that it is the metadata server. */
+  /** Omits the header by which clients recognise the metadata server. */
   readonly noFlavor?: boolean;
 }
 
-/** A request for a token as it came in. */
+/** A received token request. */
 export interface TokenRequest {
   readonly from: 'metadata' | 'assertion';
   readonly kind: 'access' | 'identity';
-  /** `scope`, or the audience that the ID token is for. */
+  /** `scope`, or the audience of the ID token. */
   readonly for: string | null;
-  /** The assertion's claims. */
+  /** The claims of the assertion. */
   readonly claims?: Claims;
 }
 
@@ -36,18 +36,18 @@ export interface GoogleFakes {
   readonly metadataHost: string;
   readonly tokenUri: string;
   readonly requests: TokenRequest[];
-  /** What came in and was not what a real service takes. */
+  /** Requests that a real service would reject. */
   readonly faults: string[];
-  /** Tokens that were handed out. */
+  /** Tokens that were issued. */
   readonly tokens: string[];
   mood: Mood;
   /** Writes the file of the service account. */
   readonly writeAccount: (path: string, over?: object) => Promise<void>;
-  /** Gives the account another key; the one before counts no more. */
+  /** Replaces the account's key; the earlier one becomes invalid. */
   readonly rotateKey: () => void;
   /** The account's key. */
   readonly privateKey: () => string;
-  /** The claims of an ID token that these fakes made and that has not ended; undefined for any other text. */
+  /** The claims of an unexpired ID token of these fakes; undefined for any other text. */
   readonly claimsOf: (idToken: string) => Claims | undefined;
   readonly close: () => Promise<void>;
 }
@@ -66,7 +66,7 @@ const newKey = (): { readonly privateKey: string; readonly publicKey: string } =
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
 
-/** A metadata server and a token endpoint. They are strict: what a real one would turn away, they turn away. */
+/** A metadata server and a token endpoint, which reject what the real ones would reject. */
 export async function startGoogleFakes(): Promise<GoogleFakes> {
   const issuer = generateKeyPairSync('rsa', { modulusLength: 2048 });
   let account = newKey();
@@ -212,7 +212,7 @@ function seen(url: URL, form: URLSearchParams): TokenRequest {
   };
 }
 
-/** The claims of a good assertion, or what is wrong with it. */
+/** The claims of a valid assertion, or its fault. */
 function assertionClaims(form: URLSearchParams, publicKey: string, tokenUri: string): Claims | string {
   const assertion = form.get('assertion') ?? '';
   const [head = '', body = '', signature = ''] = assertion.split('.');

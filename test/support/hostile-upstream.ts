@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { randomFrom } from './seeded.ts';
 
-/** What an upstream on bare sockets makes of one request. */
+/** How an upstream on bare sockets answers one request. */
 interface Asked {
   readonly socket: Socket;
   readonly random: () => number;
@@ -24,7 +24,7 @@ const inChunks = (asked: Asked, trailers = ''): Buffer =>
 const untilItEnds = (asked: Asked, version: string): Buffer =>
   Buffer.concat([head(asked, 'connection: close\r\n', version), asked.payload]);
 const either = (asked: Asked): Buffer => (asked.random() < 0.5 ? ofLength(asked) : inChunks(asked));
-/** Less than half of a message: nothing in it says that the answer is whole. */
+/** Less than half of a message: nothing in it shows that the answer is complete. */
 const aPart = (asked: Asked): Buffer => {
   const message = either(asked);
   return message.subarray(0, Math.floor((asked.random() * message.length) / 2));
@@ -77,7 +77,7 @@ export const hostileActs = Object.keys(acts);
 
 const between = (text: string, from: string): string => text.split(from)[1]?.split('\r\n')[0] ?? '';
 
-/** Does with each request what its header `x-act` says, with the payload, chances and id that its headers give. */
+/** Answers each request as its header `x-act` says, with the payload, probabilities and id in its headers. */
 export async function startHostileUpstream(payloads: { readonly whole: string; readonly stream: string }) {
   const heard: string[] = [];
   const sockets = new Set<Socket>();

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { oidcClient } from './oidc-client.ts';
 
-/** What the provider says of a person. */
+/** The provider's claims about a person. */
 export interface Account {
   readonly email?: string;
   readonly email_verified?: boolean;
@@ -13,19 +13,19 @@ export interface Account {
   readonly groups?: readonly string[] | string;
 }
 
-/** A real OpenID provider on a socket. Nobody has to type anything: whoever comes is `signsIn`. */
+/** A real OpenID provider on a socket. Nothing has to be typed: each visitor signs in as `signsIn`. */
 export interface TestProvider {
   readonly issuer: string;
   readonly accounts: Map<string, Account>;
-  /** The next account that signs in; undefined: the person says no. */
+  /** The next account that signs in; undefined: the person declines. */
   signsIn: string | undefined;
-  /** Seconds by which its clock is ahead of ours, as the times of ID tokens tell. They last for 60 s. */
+  /** Seconds by which its clock is ahead of the gateway's, in the times of ID tokens, which last 60 s. */
   clockAheadSecs: number;
-  /** Seconds that a code lasts. */
+  /** Lifetime of a code in seconds. */
   codeSecs: number;
-  /** Answers in its place: true when it did. */
+  /** Answers instead of the provider: returns true if it did. */
   insteadOf: (req: IncomingMessage, res: ServerResponse) => boolean;
-  /** Paths that were asked for. */
+  /** Paths that were requested. */
   readonly asked: string[];
   readonly stop: () => Promise<void>;
 }
@@ -121,7 +121,7 @@ export async function startProvider(
   return test;
 }
 
-/** Signs the ID token of an answer anew, with other times. */
+/** Signs the ID token of an answer again, with other times. */
 function moveTimes(res: ServerResponse, bySecs: number): void {
   const end = res.end.bind(res);
   res.end = (body?: unknown) => {

@@ -18,27 +18,27 @@ import {
 } from '../contract/ledger-bench.ts';
 import { askTogether, endOf, limitedAsk } from '../contract/limits-bench.ts';
 
-/** One ledger, its owners and its clock, whatever it is made of. */
+/** One ledger, its owners and its clock, for any implementation. */
 export interface LedgerWorld {
   readonly ledger: () => Ledger;
   /** The same with `accounting.after_block: close_window`. */
   readonly closing: () => Ledger;
-  /** A ledger that has lost its database and has a journal; the second one's journal takes nothing. */
+  /** A ledger that has lost its database and has a journal; the second one's journal accepts nothing. */
   readonly lost: () => Promise<readonly [Ledger, Ledger]>;
   readonly aUser: (budget?: BudgetTerms) => Promise<Caller>;
-  /** A team, and a service account of it. */
+  /** A team and one of its service accounts. */
   readonly aTeam: (budget?: BudgetTerms) => Promise<readonly [Caller, Caller]>;
   readonly setUserBudget: (user: Caller, budget: BudgetTerms | undefined) => Promise<void>;
-  /** A rate limit of a key of its own. */
+  /** A rate limit of a new key. */
   readonly aLimit: (terms: Partial<LimitTerms>) => Promise<RateLimit>;
-  /** The database's clock stands. */
+  /** Stops the database's clock at this time. */
   readonly standAt: (at: string) => Promise<void>;
 }
 
 const later = new Date('2028-03-01T00:00:00Z');
 const bare = { charge: undefined, logged: undefined, release: undefined, deferrableTo: undefined };
 
-/** What every `Ledger` does, in the sentences of its port. */
+/** The behaviour of every `Ledger`, in the sentences of its port. */
 export function describeLedger(
   name: string,
   { ledger, closing, lost, aUser, aTeam, setUserBudget, aLimit, standAt }: LedgerWorld,

@@ -1,10 +1,10 @@
-/** What callers under load need to know of an API family. */
+/** What clients under load need to know about an API family. */
 export interface LoadFamily {
   readonly path: string;
   readonly body: (asked: FamilyAsk) => object;
-  /** All of a stream is there, its terminal event too. */
+  /** Whether a stream is complete, including its terminal event. */
   readonly isDone: (text: string) => boolean;
-  /** The text of an answer, whole or as much as is there of a stream; undefined: the family has none. */
+  /** The text of an answer, whole or as far as a stream has come; undefined if the family has none. */
   readonly said: (text: string, stream: boolean) => string | undefined;
 }
 
@@ -20,7 +20,7 @@ interface Json {
 
 const streamed = ({ stream }: FamilyAsk): object => (stream ? { stream } : {});
 
-/** The data of a stream's frames, whole ones alone. */
+/** The data of a stream's complete frames. */
 const frames = (text: string): readonly Json[] =>
   text
     .split('\n\n')
@@ -28,7 +28,7 @@ const frames = (text: string): readonly Json[] =>
     .flatMap((frame) => /^data: (\{.*)$/m.exec(frame)?.[1] ?? [])
     .map((data) => JSON.parse(data) as Json);
 
-/** Texts at places of a JSON value that may not be there. */
+/** Texts at paths of a JSON value that may be missing. */
 const texts = (values: readonly unknown[]): string =>
   values.filter((value) => typeof value === 'string').join('');
 

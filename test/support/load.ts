@@ -1,11 +1,11 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { type LoadFamilyName, loadFamilies } from './load-families.ts';
 
-/** A request as a caller under load sends it: a chat completion, unless it is of another family. */
+/** A request of a client under load: a chat completion by default. */
 export interface LoadRequest {
   readonly requestId: string;
   readonly family?: LoadFamilyName;
-  /** `fast` unless given. */
+  /** `fast` by default. */
   readonly model?: string;
   readonly key: string;
   readonly stream: boolean;
@@ -15,9 +15,9 @@ export interface LoadRequest {
 }
 
 /**
- * What the caller got. `complete`: a whole JSON answer, or a stream up to its terminal event. `refused`: an error instead
- * of an answer. `failed`: a stream that ended with an error chunk. `cut`: the connection broke before any of these.
- * `hung`: nothing of it within the time that the caller has.
+ * The result for the client. `complete`: a whole JSON answer, or a stream up to its terminal event.
+ * `refused`: an error instead of an answer. `failed`: a stream that ended with an error chunk. `cut`: the
+ * connection broke before any of these. `hung`: none of these within the client's time limit.
  */
 export type Fate = 'complete' | 'refused' | 'failed' | 'cut' | 'hung';
 
@@ -25,22 +25,22 @@ export interface LoadOutcome {
   readonly requestId: string;
   readonly fate: Fate;
   readonly status: number | undefined;
-  /** `error.code` of the error that it got. */
+  /** `error.code` of the received error. */
   readonly code: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** The body, as far as it came. */
+  /** The body as far as it was received. */
   readonly text: string;
   readonly milliseconds: number;
 }
 
 export interface Callers {
   readonly send: (url: string, request: LoadRequest) => Promise<LoadOutcome>;
-  /** Resolves with the first byte of the answer's body; the outcome follows. */
+  /** Resolves with the first byte of the answer's body; the outcome follows later. */
   readonly open: (url: string, request: LoadRequest) => Promise<{ readonly outcome: Promise<LoadOutcome> }>;
   readonly close: () => void;
 }
 
-/** Callers with connections that they keep; each waits for its answer at most `patienceMs`. */
+/** Clients with kept-alive connections; each waits for its answer at most `patienceMs`. */
 export function callers(patienceMs = 30_000): Callers {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   return {
@@ -95,7 +95,8 @@ function send(
       response.on('data', (chunk: string) => {
         text += chunk;
         onFirstByte();
-        // Whoever has read the terminal event holds a complete answer, whatever comes of the connection.
+        // A client that has read the terminal event has a complete answer, whatever happens to the
+        // connection.
         if (asked.stream && response.statusCode === 200 && familyOf(asked).isDone(text)) end('complete');
       });
       response.on('end', () => end(fateOf(asked, response, text)));
@@ -129,7 +130,7 @@ interface ErrorBody {
   readonly code?: string;
 }
 
-/** Of a whole error, or of the last frame of a stream. */
+/** The code of a whole error, or of the last frame of a stream. */
 function errorCode(text: string): string | undefined {
   const [, last = text] = /(?:^|\n)data: ?(.*)$/.exec(text.trimEnd()) ?? [];
   try {

@@ -1,6 +1,6 @@
 import Sequencer from '@jest/test-sequencer';
 
-/** Suites that take longest: one that began last would leave the other worker idle meanwhile. */
+/** The suites that take longest: if one of them began last, the other worker would be idle meanwhile. */
 const long = [
   'infrastructure/growth-requests',
   'e2e/commands',
@@ -43,7 +43,7 @@ const place = (path) => {
   return found === -1 ? long.length : found;
 };
 
-/** Jest knows how long suites take from the run before, which a fresh checkout has none of. */
+/** Jest orders suites by their times in the run before, which a fresh checkout does not have. */
 export default class LongSuitesFirst extends Sequencer {
   sort(tests) {
     return super.sort(tests).toSorted((left, right) => place(left.path) - place(right.path));

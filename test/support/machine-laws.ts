@@ -4,21 +4,21 @@ import * as fc from 'fast-check';
 import type { Ending, Sealed } from '../../domain/shared/stream-machine.ts';
 import { byteByByte, chunkingsOf, someBytes } from './arbitraries/bytes.ts';
 
-/** A machine that reads bytes, and what the laws need to know of it. */
+/** A machine that reads bytes, and what the laws need to know about it. */
 export interface LawSubject<Output> {
   readonly machine: Sealed<Buffer, Output>;
-  /** Streams that make the machine work: well-formed ones, and ones that are almost so. */
+  /** Streams that exercise the machine: well-formed ones, and nearly well-formed ones. */
   readonly streams: fc.Arbitrary<Buffer>;
-  /** Outputs after which nothing may come. */
+  /** Outputs after which no other may come. */
   readonly isTerminal: (output: Output) => boolean;
-  /** A piece that never completes anything, and all that comes of feeding it for longer than any bound. */
+  /** A piece that never completes anything, and the whole output for more of it than any limit. */
   readonly endless: { readonly piece: Buffer; readonly pushes: number; readonly outputs: readonly Output[] };
 }
 
 const endings: readonly Ending[] = [{ kind: 'eof' }, { kind: 'fault', reason: 'The connection broke.' }];
 const anEnding = fc.constantFrom(...endings);
 
-/** All that a fresh run puts out for these inputs and this ending. */
+/** The whole output of a new run for these inputs and this end. */
 export function outputsOf<I, O>(
   machine: Sealed<I, O>,
   inputs: readonly I[],
@@ -28,7 +28,7 @@ export function outputsOf<I, O>(
   return [...inputs.flatMap((input) => run.push(input)), ...run.end(ending)];
 }
 
-/** The laws that any sealed machine obeys, whatever it is for. */
+/** The laws that every sealed machine obeys. */
 export function describeMachineLaws<Output>(name: string, subject: LawSubject<Output>): void {
   const { machine, isTerminal, endless } = subject;
   const streams = fc.oneof({ arbitrary: subject.streams, weight: 4 }, { arbitrary: someBytes, weight: 1 });

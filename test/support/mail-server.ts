@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** A mail as its recipient reads it. */
+/** A mail as its recipient sees it. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -15,15 +15,15 @@ export interface ReceivedMail {
 
 export interface MailServer {
   readonly port: number;
-  /** Everything that it took, in order. */
+  /** Every accepted mail, in order. */
   readonly mails: ReceivedMail[];
   readonly close: () => Promise<void>;
 }
 
-/** What becomes of a mail that has arrived in full: it is in `mails` already, the answer is not yet on its way. */
+/** Called when a mail has arrived completely: it is in `mails` already, and the answer is not sent yet. */
 export type OnMail = (mail: ReceivedMail) => void | Promise<void>;
 
-/** A real SMTP server. Unless told otherwise it wants neither TLS nor a login. */
+/** A real SMTP server. By default it requires neither TLS nor a login. */
 export async function startMailServer(
   options: SMTPServerOptions = {},
   onMail: OnMail = () => undefined,
@@ -43,12 +43,12 @@ export async function startMailServer(
         await onMail(mail);
         done();
       };
-      // A sender that leaves in the middle of a mail has sent none.
+      // A sender that disconnects in the middle of a mail has sent none.
       take().catch((error: unknown) => server.emit('error', error));
     },
     ...options,
   });
-  // Callers that leave in the middle are what some tests are about.
+  // Some tests disconnect in the middle.
   server.on('error', () => undefined);
   const port = await new Promise<number>((resolve) => {
     const listening = server.listen(0, '127.0.0.1', () => {
@@ -117,7 +117,7 @@ const bytesOfQuoted = (text: string): Buffer =>
       ),
   );
 
-/** RFC 2047; the blanks between two encoded words are not part of the text. */
+/** RFC 2047; white space between two encoded words is not part of the text. */
 const decodedWords = (text: string): string =>
   text
     .replaceAll(/(\?=)\s+(?==\?)/g, '$1')

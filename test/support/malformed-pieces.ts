@@ -2,10 +2,12 @@ import type { Json, JsonObject } from '../../domain/shared/json.ts';
 
 type Named<A> = readonly (readonly [name: string, piece: A])[];
 
-/** Values that are no text, and say something. */
+/** Non-empty values that are not text. */
 const noTexts: readonly Json[] = [7, true, ['x'], { text: 'x' }];
 
-/** Those that are none either where a number is read as its digits, and an object as a block. */
+/**
+ * Values that are not text either in fields where a number is read as its digits and an object as a block.
+ */
 const noWords: readonly Json[] = [true, ['x']];
 
 const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTexts): Named<JsonObject> =>
@@ -14,7 +16,7 @@ const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTe
     return [JSON.stringify(piece), piece];
   });
 
-/** What a chat message or delta cannot hold. */
+/** Invalid members of a chat message or delta. */
 export const malformedInChat: Named<JsonObject> = [
   ...named((content) => ({ content }), noWords),
   ...named((text) => ({ content: [{ type: 'text', text }] })),
@@ -46,7 +48,7 @@ export const failedFinishes: readonly (readonly [finish: string])[] = [
   ['cancelled'],
 ];
 
-/** What is empty says nothing, whatever its type. */
+/** Empty values mean nothing, whatever their type. */
 export const emptyInChat: Named<JsonObject> = [
   ...named((content) => ({ content }), ['', [], null, [null]]),
   ...named((reasoning) => ({ reasoning }), ['', [], null]),
@@ -54,7 +56,7 @@ export const emptyInChat: Named<JsonObject> = [
   ...named((function_call) => ({ function_call }), ['', [], null]),
 ];
 
-/** Content blocks that a message cannot hold. */
+/** Invalid content blocks of a message. */
 export const malformedBlocks: Named<Json> = [
   ['no object', 'x'],
   ...named((text) => ({ type: 'text', text })),
@@ -66,7 +68,7 @@ export const malformedBlocks: Named<Json> = [
   ...named((name) => ({ type: 'tool_use', id: 'a', name, input: {} })),
 ];
 
-/** Events that a messages stream cannot hold. */
+/** Invalid events of a messages stream. */
 export const malformedEvents: Named<JsonObject & { readonly type: string }> = [
   { type: 'message_start', message: 'x' },
   ...malformedBlocks.map(([, block]) => ({ type: 'message_start', message: { content: [block] } })),
@@ -87,7 +89,7 @@ export const malformedEvents: Named<JsonObject & { readonly type: string }> = [
   { type: 'message_delta', delta: 'x' },
 ].map((event) => [JSON.stringify(event), event] as const);
 
-/** Candidates that generate-content cannot hold. */
+/** Invalid candidates of generate-content. */
 export const malformedCandidates: Named<Json> = [
   ['no list', 'x'],
   ['no candidate', ['x']],

@@ -20,7 +20,7 @@ import {
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { freePort } from './free-port.ts';
 
-/** A server that is there, with its MCP endpoint. */
+/** A running server, with its MCP endpoint. */
 export interface RunningServer {
   readonly url: string;
   readonly stop: () => Promise<void>;
@@ -28,7 +28,7 @@ export interface RunningServer {
 
 const packages = createRequire(import.meta.url);
 
-/** The file that a published server begins with. */
+/** The file that starts a published server. */
 const entryOf = (name: string): string =>
   path.join(path.dirname(packages.resolve(`${name}/package.json`)), 'dist', 'index.js');
 
@@ -48,7 +48,7 @@ export async function listening(
   };
 }
 
-/** `@modelcontextprotocol/server-everything`, which speaks Streamable HTTP itself. */
+/** `@modelcontextprotocol/server-everything`, which serves Streamable HTTP itself. */
 export async function everythingServer(): Promise<RunningServer> {
   const port = await freePort();
   const child = spawn(
@@ -73,14 +73,14 @@ async function untilListening(port: number): Promise<void> {
 }
 
 async function ended(child: ChildProcess): Promise<void> {
-  // One that has ended by itself says so no second time.
+  // A process that has already ended emits no second event.
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.kill();
   await exited;
 }
 
-/** A published server that speaks over its standard streams, behind Streamable HTTP: a process for each session. */
+/** A published server that uses standard streams, behind Streamable HTTP, with one process per session. */
 export function stdioServer(name: string, args: readonly string[] = []): Promise<RunningServer> {
   return sessionServer(async (transport) => {
     const standardStreams = new StdioClientTransport({
@@ -101,7 +101,7 @@ export function stdioServer(name: string, args: readonly string[] = []): Promise
   });
 }
 
-/** A server of the official SDK in this process, one for each session. */
+/** A server of the official SDK in this process, one per session. */
 export const sdkServer = (make: () => McpServer): Promise<RunningServer> =>
   sessionServer(async (transport) => {
     const server = make();
@@ -109,7 +109,7 @@ export const sdkServer = (make: () => McpServer): Promise<RunningServer> =>
     return () => server.close();
   });
 
-/** What a session has sent, so that a stream can be resumed. */
+/** The events that a session has sent, so that a stream can be resumed. */
 function eventStore(): EventStore {
   const events: { readonly stream: string; readonly message: JSONRPCMessage }[] = [];
   return {

@@ -1,27 +1,29 @@
 import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 import { type Fault, firstFault, objectsIn, strangerIn, wordsOf } from './platform-faults.ts';
 
-/** What the hosts of the messages body differ in, as those who call them find out. */
+/** The differences between the hosts of the messages body, as clients see them. */
 export interface MessagesHost {
-  /** `anthropic_version` of the body; undefined: such a member is refused, and the body must name its model. */
+  /**
+   * `anthropic_version` of the body; undefined: such a member is refused, and the body must name its model.
+   */
   readonly version: string | undefined;
-  /** Whether the answer is asked for as a stream; undefined: there is no such member. */
+  /** Whether the body requests a stream; undefined: there is no such member. */
   readonly stream: boolean | undefined;
-  /** Betas that are asked for. */
+  /** Requested betas. */
   readonly betas: readonly string[];
 }
 
-/** What the simulation signs its thinking with. */
+/** The signature of the simulation's thinking. */
 export const simulatedSignature = 'c2ltdWxhdGVkIHNpZ25hdHVyZQ==';
 
-/** What the model sends where it shows none of its thinking. */
+/** The data that the model sends if it shows none of its thinking. */
 export const simulatedRedaction = 'cmVkYWN0ZWQ=';
 
 type Rule = (body: JsonObject, host: MessagesHost) => Fault;
 
 const extra = (field: string): string => `${field}: Extra inputs are not permitted`;
 
-/** Why the platform refuses a messages body; undefined: it takes it. */
+/** The reason why the platform refuses a messages body; undefined if it accepts it. */
 export const messagesBodyFault = (body: JsonObject, host: MessagesHost): Fault =>
   firstFault(rules, (rule) => rule(body, host));
 
@@ -133,7 +135,7 @@ const ownBlocks = {
   assistant: ['text', 'tool_use', 'thinking', 'redacted_thinking'],
 };
 
-/** What a block must have, and what it may have beside that. */
+/** Required and optional members of each block. */
 const shapes: Readonly<Record<string, readonly string[]>> = {
   text: ['text', 'citations'],
   image: ['source'],
@@ -153,7 +155,7 @@ function blockFault(block: JsonObject, path: string): Fault {
   return contentFault(type, block, path);
 }
 
-/** Where the id of a call is. */
+/** The member with the id of a call. */
 const idFields: Readonly<Record<string, string>> = { tool_use: 'id', tool_result: 'tool_use_id' };
 
 function contentFault(type: string, block: JsonObject, path: string): Fault {
@@ -176,7 +178,7 @@ const idsIn = (message: JsonObject | undefined, type: string, field: string): re
     .filter((block) => block['type'] === type)
     .map((block) => wordsOf(block[field]));
 
-/** Each call has its result in the next message, in front of all else, and no result is without its call. */
+/** Each call must have its result in the next message, before everything else, and each result its call. */
 const pairs: Rule = ({ messages }) => {
   const said = objectsIn(messages);
   const uses = said.map((message) => idsIn(message, 'tool_use', 'id'));
@@ -198,7 +200,7 @@ const pairs: Rule = ({ messages }) => {
   });
 };
 
-/** Who thinks by a manual budget must go on from the thinking that led to the last calls. */
+/** With a manual thinking budget, a request must include the thinking that led to the last calls. */
 const thoughts: Rule = ({ messages, thinking }) => {
   if (!isJsonObject(thinking) || thinking['type'] !== 'enabled') return undefined;
   const said = objectsIn(messages);

@@ -3,7 +3,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Which deltas a block takes, and what it begins as. */
+/** The deltas that each block accepts, and its initial content. */
 const blocks: Readonly<
   Record<string, { readonly delta: string; readonly field: string; readonly empty: Fields }>
 > = {
@@ -12,7 +12,7 @@ const blocks: Readonly<
   tool_use: { delta: 'input_json_delta', field: 'partial_json', empty: { input: {} } },
 };
 
-/** Why a message may end. */
+/** Allowed stop reasons. */
 export const stopReasons = [
   'end_turn',
   'max_tokens',
@@ -25,7 +25,7 @@ export const stopReasons = [
 ] as const;
 const counts = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'];
 
-/** Token counts that every client finds: there, and none of them null. */
+/** Token counts that clients require: present and not null. */
 const usageFault = (usage: unknown): string | undefined => {
   if (!isFields(usage)) return 'there is no usage';
   const missing = counts.find((count) => !Number.isSafeInteger(usage[count]) || Number(usage[count]) < 0);
@@ -33,8 +33,8 @@ const usageFault = (usage: unknown): string | undefined => {
 };
 
 /**
- * What is wrong with the events of a messages stream, as clients read them; undefined when nothing is. A stream ends
- * with `message_stop`, or with an `error` at any place.
+ * The fault of a messages stream's events, as clients read them; undefined if there is none. A stream ends
+ * with `message_stop`, or with an `error` at any position.
  */
 export function grammarFault(events: readonly unknown[]): string | undefined {
   const reader = new Reader();
@@ -45,7 +45,7 @@ export function grammarFault(events: readonly unknown[]): string | undefined {
   return reader.over ? undefined : 'the stream ends before message_stop';
 }
 
-/** A message as a stream begins it: named, and with nothing in it yet. */
+/** A message at the start of a stream: named, and still empty. */
 function messageFault(message: Fields): string | undefined {
   const { id, model, content, usage } = message;
   if (typeof id !== 'string' || id === '' || typeof model !== 'string')
@@ -53,7 +53,7 @@ function messageFault(message: Fields): string | undefined {
   for (const [field, value] of Object.entries(begins))
     if (message[field] !== value) return `a message that begins with another ${field}`;
   if (!Array.isArray(content) || content.length > 0) return 'a message that begins with content';
-  // Some clients add what both ends of the stream say of the output.
+  // Some clients add the output tokens of both ends of the stream.
   if (isFields(usage) && usage['output_tokens'] !== 0) return 'output tokens before there is output';
   return usageFault(usage);
 }

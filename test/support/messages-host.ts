@@ -18,13 +18,13 @@ import { type Arrival, callOf } from './platform-server.ts';
 /** How a platform serves the messages API. */
 export interface ServedMessages extends MessagesHost {
   readonly model: string;
-  /** How it words what is no answer. */
+  /** The platform's error format. */
   readonly dialect: Dialect;
-  /** Stands before each event of a stream. */
+  /** Text before each event of a stream. */
   readonly interleaved?: Frame;
 }
 
-/** Answers a messages body as the simulation does, once the platform has found nothing wrong with it. */
+/** Answers a messages body as the simulation does, after the platform has found no fault in it. */
 export async function serveMessages(arrival: Arrival, body: JsonObject, host: ServedMessages): Promise<void> {
   const call = callOf(arrival, host.dialect, { ...body, model: host.model });
   const fault = messagesBodyFault(body, host);

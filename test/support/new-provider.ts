@@ -11,13 +11,13 @@ export type Block =
   | { readonly kind: 'sh'; readonly command: string }
   | { readonly kind: 'yaml'; readonly text: string };
 
-/** What stands in the file once, and what is to stand there. */
+/** Text that occurs once in the file, and its replacement. */
 export interface Hunk {
   readonly before: string;
   readonly after: string;
 }
 
-/** The blocks of the page; one of a language that nothing is done with is a mistake of the page. */
+/** The blocks of the page; a block of an unknown language is a mistake in the page. */
 export async function pageBlocks(): Promise<readonly Block[]> {
   const page = await readFile(path.join(root, 'docs', 'adding-a-provider.md'), 'utf8');
   return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = '', text = '']) => {
@@ -44,7 +44,7 @@ const linesBut = (mark: '+' | '-', lines: readonly string[]): string =>
     .map((line) => line.slice(1))
     .join('\n');
 
-/** The product in a folder of its own, with the example that the page takes from the tests. */
+/** Copies the product to a folder, with the example that the page takes from the tests. */
 export async function copyProduct(folder: string): Promise<void> {
   const left = ['node_modules', 'test', 'bench', 'deploy', 'dist-docs'];
   for (const name of await readdir(root))
@@ -54,7 +54,7 @@ export async function copyProduct(folder: string): Promise<void> {
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
 }
 
-/** Does what the block says; a configuration is for later. */
+/** Carries out the block; a configuration is used later. */
 export async function follow(block: Block, folder: string): Promise<void> {
   if (block.kind === 'sh') {
     const { failed, printed } = await ended('sh', ['-ec', block.command], folder);
@@ -71,11 +71,11 @@ export async function follow(block: Block, folder: string): Promise<void> {
   await writeFile(file, text);
 }
 
-/** Takes a file back to what it is in the product. */
+/** Restores a file to its version in the product. */
 export const restore = (file: string, folder: string): Promise<void> =>
   cp(path.join(root, file), path.join(folder, file));
 
-/** The files in which the compiler finds errors, in the order of names. */
+/** The files in which the compiler finds errors, sorted by name. */
 export async function filesThatDoNotCompile(folder: string): Promise<readonly string[]> {
   const compiler = path.join(root, 'node_modules', '.bin', 'tsc');
   const args = ['-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', 'types.tsbuildinfo'];
@@ -84,7 +84,7 @@ export async function filesThatDoNotCompile(folder: string): Promise<readonly st
   return [...new Set(files)].sort();
 }
 
-/** Runs a command in the folder to its end. */
+/** Runs a command in the folder until it ends. */
 export const ended = (
   command: string,
   args: readonly string[],

@@ -29,9 +29,9 @@ export interface ReceivedSpan {
 
 export interface ReceivedPoint {
   readonly attributes: Attributes;
-  /** Of a histogram the sum. */
+  /** The sum for a histogram. */
   readonly value: number;
-  /** Of a histogram. */
+  /** For a histogram. */
   readonly count: number | undefined;
   readonly bucketCounts: readonly number[] | undefined;
 }
@@ -46,22 +46,25 @@ export interface ReceivedMetric {
   readonly resource: Attributes;
 }
 
-/** What a collector does with what it is sent. */
+/** How a collector answers. */
 export type Mood = 'takes' | 'takes it late' | 'refuses' | 'is busy' | 'is silent';
 
 const lateMs = 500;
 
-/** A collector that decodes OTLP over HTTP in JSON. Metrics are cumulative: the last export says it all. */
+/**
+ * A collector that decodes OTLP over HTTP in JSON. Metrics are cumulative: the last export contains
+ * everything.
+ */
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: () => readonly ReceivedSpan[];
-  /** As of the last export. */
+  /** According to the last export. */
   readonly metrics: () => ReadonlyMap<string, ReceivedMetric>;
   /** Requests so far, by path. */
   readonly requests: () => Readonly<Record<string, number>>;
   /** The headers of each request so far. */
   readonly headers: () => readonly IncomingHttpHeaders[];
-  /** Everything that came in, as text. */
+  /** Everything that was received, as text. */
   readonly text: () => string;
   readonly be: (mood: Mood) => void;
   readonly close: () => Promise<void>;
@@ -187,7 +190,7 @@ const shapeOf = ({ sum, gauge }: Wire): ReceivedMetric['shape'] => {
   return gauge === undefined ? 'histogram' : 'gauge';
 };
 
-/** Asks again until it is so. */
+/** Polls until the condition holds. */
 export async function until(so: () => boolean, withinMs = 20_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!so()) {

@@ -1,6 +1,6 @@
 const lookMs = 5;
 
-/** Does the work, and says by how many bytes the memory of this process was larger at the worst than before. */
+/** Does the work, and returns by how many bytes the memory of this process grew at most. */
 export async function peakGrowth<A>(
   work: () => Promise<A>,
 ): Promise<{ readonly result: A; readonly bytes: number }> {

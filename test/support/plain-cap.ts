@@ -10,19 +10,20 @@ import {
   type Written,
 } from '../../domain/text/written.ts';
 
-/** Bytes that suffice for the marker in place of any value. */
+/** Bytes that are enough for the marker in place of any value. */
 const floor = 64;
 
-/** Bytes below which items are not made shorter to keep more of them: enough to see what each one is. */
+/** Bytes below which items are not shortened to keep more of them: enough to recognise each item. */
 const enoughOfAnItem = 512;
 
-/** Bytes that a key may take in an object that is cut: names of fields stay below it. */
+/** Bytes that a key may take in a truncated object: field names are shorter. */
 const maxKeyBytes = 128;
 
 /**
- * Final byte cap: the JSON, printed tight, has at most `maxBytes` bytes of UTF-8. The largest members are cut first:
- * each level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members
- * for which there is no room are left out from the end, and a marker says how many.
+ * The final byte limit: the JSON, printed without white space, has at most `maxBytes` bytes of UTF-8. The
+ * largest members are truncated first: each level shares its bytes so that small members stay whole and large
+ * ones get equal parts. Items and members without room are dropped from the end, and a marker gives their
+ * number.
  */
 export function plainlyCapped(payload: Members, maxBytes: number): Written {
   if (size(payload) <= maxBytes) return payload;
@@ -32,7 +33,7 @@ export function plainlyCapped(payload: Members, maxBytes: number): Written {
 const size = (value: Written): number => Buffer.byteLength(printed(value, 'tight'));
 const memberSize = (key: string, value: number): number => size(key) + 2 + value;
 
-/** Too few bytes for any shape: what is left is valid JSON. */
+/** Too few bytes for any shape: the result is still valid JSON. */
 const preview = (maxBytes: number): Written => {
   if (maxBytes < 2) return new Digits('0');
   return maxBytes < 13 ? '' : '[TRUNCATED]';
@@ -47,7 +48,7 @@ function fit(value: Written, bytes: number): Written {
   return '[TRUNCATED number]';
 }
 
-/** Character by character, of the decoded text. */
+/** Truncates the decoded text, character by character. */
 function fitText(text: string, bytes: number): string {
   const room = bytes - 2 - truncationMarker(text.length).length;
   let end = 0;

@@ -23,18 +23,18 @@ import {
   startPlatformServer,
 } from './platform-server.ts';
 
-/** Where the fake platform's models are. */
+/** The base path of the fake platform's models. */
 export const projectA = { project_id: 'project-1', location: 'us-central1' };
 
-/** Platform A, speaking on a socket. */
+/** A fake platform A on a socket. */
 export interface PlatformA extends PlatformServer {
-  /** From now on every token counts as ended that was handed out so far. */
+  /** Makes all tokens issued so far count as expired. */
   readonly endTokens: () => void;
 }
 
 /**
- * A server that speaks platform A: it knows the tokens of the fakes alone, and takes a body only if it is what the
- * platform's models take. It answers as the simulated upstream does, and hears the same directives.
+ * A server that implements platform A: it accepts only tokens of the fakes, and a body only if the platform's
+ * models accept it. It answers as the simulated upstream does, and follows the same directives.
  */
 export async function startPlatformA({ tokens }: Pick<GoogleFakes, 'tokens'>): Promise<PlatformA> {
   const ended = new Set<string>();
@@ -83,7 +83,7 @@ const errorOf = (code: number, message: string): object => ({
   error: { code, message, status: statuses.get(code) ?? 'UNKNOWN' },
 });
 
-/** How the platform words errors that its own models have no envelope for. */
+/** The platform's format for errors of models without an envelope of their own. */
 const platformDialect: Dialect = {
   errorBody: ({ status, message }) => JSON.stringify(errorOf(status, message)),
   errorEvent: ({ status, message }) => ({ data: JSON.stringify(errorOf(status, message)) }),
@@ -93,7 +93,7 @@ const platformDialect: Dialect = {
   },
 };
 
-/** It repeats what it was sent, which real services have been seen to do. */
+/** Repeats the rejected token in its message, as real services have been seen to do. */
 const refuseToken = (arrival: Arrival, token: string): void =>
   sendJson(
     arrival,
@@ -118,7 +118,7 @@ function dispatch(arrival: Arrival): void | Promise<void> {
 
 type Serve = (arrival: Arrival, body: JsonObject, model: string) => void | Promise<void>;
 
-/** What each publisher's models can be asked for. */
+/** The methods that each publisher's models support. */
 const methods: Readonly<Record<string, Serve>> = {
   'anthropic:rawPredict': (arrival, body, model) => rawPredict(arrival, body, model, false),
   'anthropic:streamRawPredict': (arrival, body, model) => rawPredict(arrival, body, model, true),
@@ -143,7 +143,7 @@ const rawPredict = (arrival: Arrival, body: JsonObject, model: string, stream: b
 
 const textIn = ({ text }: JsonObject): string => (typeof text === 'string' ? text : '');
 
-/** What the model hears of a generate-content body. */
+/** What the simulation reads from a generate-content body. */
 function conversationIn(body: JsonObject, model: string, stream: boolean): Conversation {
   const said = objectsIn(body['contents']).map(({ role, parts }) => {
     const results = objectsIn(parts).flatMap(({ functionResponse }) =>
@@ -177,7 +177,7 @@ function conversationIn(body: JsonObject, model: string, stream: boolean): Conve
   };
 }
 
-/** A generate-content answer; thoughts are told to those who ask for them. */
+/** A generate-content answer; thoughts are included if the request asks for them. */
 interface Plan extends Turn {
   readonly usage: JsonObject;
   readonly head: JsonObject;
@@ -200,7 +200,7 @@ function planAnswer(body: JsonObject, conversation: Conversation, d: Directives,
   };
 }
 
-/** Thoughts are counted apart from the rest of the answer, cached tokens are among those of the prompt. */
+/** Thoughts are counted apart from the rest of the answer; cached tokens are part of the prompt tokens. */
 function usageOf({ counts, reasoning }: Turn, d: Directives): JsonObject {
   const told = (text: string | undefined, count: number): number =>
     text === undefined ? count : Number(text);
@@ -222,7 +222,7 @@ const thoughtParts = ({ reasoning }: Plan): readonly JsonObject[] =>
     ? []
     : Array.from({ length: reasoning.count }, (_, index) => ({ text: reasoning.at(index), thought: true }));
 
-/** The first of the calls carries the signature of the thoughts; there are no ids. */
+/** The first call has the signature of the thoughts; there are no ids. */
 const callParts = ({ toolCalls, reasoning }: Plan): readonly JsonObject[] =>
   toolCalls.map(({ name, arguments: text }, index) => ({
     functionCall: { name, args: JSON.parse(text) as unknown },
@@ -246,7 +246,7 @@ function wholeAnswer(plan: Plan): JsonObject {
   return answerOf(plan, [...thoughts, ...said], plan.finishReason);
 }
 
-/** Usage comes with every event, the counts of the answer only with the last one; there is no `[DONE]`. */
+/** Every event has usage, and only the last one the counts of the answer; there is no `[DONE]`. */
 function* frames(plan: Plan): Generator<Frame> {
   const { promptTokenCount, trafficType } = plan.usage;
   const early = { ...(promptTokenCount === undefined ? {} : { promptTokenCount }), trafficType };
@@ -281,7 +281,7 @@ async function generateContent(
   return deliver(call, { ...d, crlf: true }, { kind: 'stream', frames: frames(plan), deltaCount });
 }
 
-/** A text `xxx` has the vector `[3, 0.5]`, and costs two tokens. */
+/** The vector of a text `xxx` is `[3, 0.5]`, and costs two tokens. */
 function embeddings(arrival: Arrival, body: JsonObject, model: string, method: string): void {
   const isNewest = model === 'gemini-embedding-2';
   const vector = (text: unknown): readonly number[] => [wordsOf(text).length, 0.5];

@@ -30,14 +30,14 @@ import {
 } from './platform-server.ts';
 import { signatureFault, type Verifier } from './signature-verifier.ts';
 
-/** Somebody whose signatures the platform knows. */
+/** A client whose signatures the platform knows. */
 export interface KnownSigner {
   readonly accessKeyId: string;
   readonly secret: string;
   readonly token?: string;
 }
 
-/** Platform B, speaking on two sockets. */
+/** A fake platform B on two sockets. */
 export interface PlatformB {
   readonly runtime: PlatformServer;
   readonly endpointb: PlatformServer;
@@ -47,14 +47,14 @@ export interface PlatformB {
 /** What the fake's hosts know. */
 interface Known {
   readonly region: string;
-  /** Before `/chat/completions` and `/responses`. */
+  /** Path before `/chat/completions` and `/responses`. */
   readonly basePath: string;
   readonly signers: readonly KnownSigner[];
 }
 
 /**
- * Two servers that speak platform B: each verifies the signature of every request by itself, and takes a body only if
- * it is what the platform takes. They answer as the simulated upstream does, and hear the same directives.
+ * Two servers that implement platform B: each verifies the signature of every request itself, and accepts a
+ * body only if the platform does. They answer as the simulated upstream does, and follow the same directives.
  */
 export async function startPlatformB(known: Known): Promise<PlatformB> {
   const chat = simulatedChat();
@@ -100,7 +100,7 @@ const verifierOf = ({ region, signers }: Known, service: 'bedrock' | 'bedrock-ma
   region,
   service,
   secretOf: (id) => signers.find(({ accessKeyId }) => accessKeyId === id),
-  // The endpointb host's front never shows these to what verifies.
+  // The front of the endpointb host removes these headers before the signature is verified.
   ...(service === 'bedrock' ? {} : { drops: (header) => header.includes('_') }),
 });
 
@@ -108,7 +108,7 @@ const noMatch =
   'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key ' +
   'and signing method. Consult the service documentation for details.';
 
-/** What the platform says of each thing that can be wrong; where the signature is, it repeats what it was sent. */
+/** The platform's message for each fault; where the signature is reported, it repeats the request's text. */
 function refuseSignature(arrival: Arrival, fault: string): void {
   const { method, target, headers } = arrival;
   const canonical = `'${method}\n${target}\n\nx-amz-security-token:${wordsOf(headers['x-amz-security-token'])}'`;
@@ -120,7 +120,7 @@ function refuseSignature(arrival: Arrival, fault: string): void {
   sendJson(arrival, 403, { message }, { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/` });
 }
 
-/** What the fault begins with, and the error it is. */
+/** Maps the beginning of a fault to its error. */
 const refusals = [
   ['unknown', 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
   ['session token', 'ExpiredTokenException', 'The security token included in the request is expired'],
@@ -131,7 +131,7 @@ const refusals = [
 const unknownPath = (arrival: Arrival): void =>
   sendJson(arrival, 404, { message: 'UnknownOperationException' });
 
-/** How the runtime host words errors. */
+/** The error format of the runtime host. */
 const runtimeDialect: Dialect = {
   errorBody: ({ message }) => JSON.stringify({ message }),
   errorEvent: ({ message }) => ({ data: JSON.stringify({ message }) }),
@@ -152,7 +152,7 @@ async function converse(arrival: Arrival, body: JsonObject, model: string, strea
     : deliver(call, d, { kind: 'whole', json: wholeConverse(plan) });
 }
 
-/** Directives that put something else in the place of a stream. */
+/** Directives that replace a stream. */
 const isNoStream = (d: Directives): boolean =>
   d.status !== undefined ||
   d.hang === 'headers' ||
@@ -195,7 +195,7 @@ function chatStyle(
   return fault === undefined ? chat(call) : sendError(call, badRequest(fault, null));
 }
 
-/** The model that the chat-style hosts have. */
+/** The model of the chat-style hosts. */
 export const chatStyleModel = 'openai.gpt-oss-120b-1:0';
 
 async function responses(arrival: Arrival, body: JsonObject): Promise<void> {
@@ -216,7 +216,7 @@ async function responses(arrival: Arrival, body: JsonObject): Promise<void> {
   );
 }
 
-/** This host writes `data:` before `event:`, and the members of an event in the order of their names. */
+/** This host writes `data:` before `event:`, and the members of an event sorted by name. */
 function* sorted(frames: Iterable<Frame>): Generator<Frame> {
   for (const frame of frames) {
     const members = Object.entries(JSON.parse(frame.data) as JsonObject).toSorted(([a], [b]) =>

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 
-/** Why a platform refuses a body, in its own words; undefined: it takes it. */
+/** The reason why a platform refuses a body, in its own words; undefined if it accepts it. */
 export type Fault = string | undefined;
 
-/** The first fault that is found. */
+/** Returns the first fault found. */
 export function firstFault<A>(all: Iterable<A>, faultOf: (one: A, index: number) => Fault): Fault {
   let index = 0;
   for (const one of all) {
@@ -14,17 +14,17 @@ export function firstFault<A>(all: Iterable<A>, faultOf: (one: A, index: number)
   return undefined;
 }
 
-/** The objects of an array; none for what is no array. */
+/** The objects of an array; empty for anything else. */
 export const objectsIn = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
 
-/** An object, or an empty one for what is none. */
+/** An object, or an empty one for anything else. */
 export const recordIn = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** A text as it is, and whatever else as JSON. */
+/** A text unchanged, and anything else as JSON. */
 export const wordsOf = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
-/** The first member that nobody knows. */
+/** The first unknown member. */
 export const strangerIn = (object: JsonObject, known: readonly string[]): string | undefined =>
   Object.keys(object).find((name) => !known.includes(name));

@@ -5,42 +5,44 @@ import type { Call } from '../../tools/simulated-upstream/call.ts';
 import type { Dialect } from '../../tools/simulated-upstream/dialect.ts';
 import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 
-/** A request as it came in on the socket. */
+/** A request as received on the socket. */
 export interface Arrival {
   readonly method: string;
   /** Path and query, as written in the request line. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternately, as received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
   readonly response: ServerResponse;
-  /** The number of the request, from 1. */
+  /** The number of the request, beginning with 1. */
   readonly serial: number;
   /** Closes the socket on purpose: the request does not count as given up by the client. */
   readonly breakOff: () => void;
 }
 
-/** What was asked of a platform; the body is undefined where it is no JSON object. */
+/** A request to a platform; the body is undefined if it is not a JSON object. */
 export interface SeenCall {
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: JsonObject | undefined;
 }
 
-/** A fake platform that is listening. */
+/** A listening fake platform. */
 export interface PlatformServer {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly seen: SeenCall[];
-  /** Requests received and not yet answered to the end. */
+  /** Requests received and not yet answered completely. */
   readonly inFlight: () => number;
-  /** Requests whose client left before the end of the answer. */
+  /** Requests whose client disconnected before the end of the answer. */
   readonly aborted: () => number;
   readonly close: () => Promise<void>;
 }
 
-/** A server on a socket that hands every request over with its body; a defect of `serve` is a 500 that tells it. */
+/**
+ * A server that passes every request with its body to `serve`; an exception there is a 500 with its message.
+ */
 export async function startPlatformServer(
   serve: (arrival: Arrival) => void | Promise<void>,
 ): Promise<PlatformServer> {
@@ -99,7 +101,7 @@ export function objectIn(body: Buffer): JsonObject | undefined {
   }
 }
 
-/** The same request for one of the simulation's families, with the body that this family reads. */
+/** The same request for one of the simulation's families, with a body for that family. */
 export function callOf(arrival: Arrival, dialect: Dialect, body: JsonObject): Call {
   const bytes = Buffer.from(JSON.stringify(body));
   const { headers, response, serial, breakOff } = arrival;

@@ -1,7 +1,10 @@
 import type { Dispatcher } from 'undici';
 import type { ConnectionPool } from '../../infrastructure/providers/connection-pool.ts';
 
-/** A request of a pool; `begun` when the head of the answer is there, `answer` the whole body. */
+/**
+ * A request of a pool; `begun` resolves when the head of the answer has arrived, `answer` with the whole
+ * body.
+ */
 export function asked(
   pool: ConnectionPool,
   path = '/',

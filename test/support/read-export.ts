@@ -6,7 +6,7 @@ import type { S3Server } from './s3-server.ts';
 /** A cell as its table prints it; an instant in microseconds since the epoch. */
 export type ExportedRow = Readonly<Record<string, string | null>>;
 
-/** What a reader who goes by the manifest of a day finds; undefined: the day is not whole. */
+/** What a reader finds who follows the manifest of a day; undefined if the day is not complete. */
 export async function readExport(
   { objects }: Pick<S3Server, 'objects'>,
   prefix: string,
@@ -41,7 +41,7 @@ export interface ReadManifest {
 async function readParquet(object: Buffer, subject: ExportSubject): Promise<readonly ExportedRow[]> {
   const file = object.buffer.slice(object.byteOffset, object.byteOffset + object.length) as ArrayBuffer;
   const metadata = parquetMetadata(file);
-  // The reader makes numbers of decimals, which lose digits: their bytes are read instead.
+  // The reader converts decimals to numbers, which lose digits: their bytes are read instead.
   const schema = metadata.schema.map((each) => {
     const { converted_type: converted, logical_type: _, ...rest } = each;
     return converted === 'DECIMAL' ? rest : each;
@@ -71,7 +71,7 @@ function textOf(value: Cell): string | null {
   return String(value);
 }
 
-/** RFC 4180; what is not in quotes and empty is null. */
+/** RFC 4180; an empty unquoted cell is null. */
 function readCsv(object: Buffer): readonly ExportedRow[] {
   const text = gunzipSync(object).toString();
   const cells = /(?:"((?:[^"]|"")*)"|([^,\n]*))([,\n])/gy;

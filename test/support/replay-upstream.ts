@@ -2,12 +2,12 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How a body is cut into writes. Each write leaves as an HTTP chunk of its own. */
+/** How a body is split into writes. Each write is sent as a separate HTTP chunk. */
 export type Cuts =
   | { readonly kind: 'whole' }
   /** A write ends at each of these byte offsets. */
   | { readonly kind: 'at'; readonly offsets: readonly number[] }
-  /** Pieces of random sizes, the same ones for the same seed and length. */
+  /** Pieces of random sizes, the same for the same seed and length. */
   | { readonly kind: 'random'; readonly seed: number }
   | { readonly kind: 'bytes' };
 
@@ -22,27 +22,30 @@ export interface ReplayEnding {
 
 /** One answer, byte for byte. */
 export interface Replay {
-  /** 200 unless given. */
+  /** 200 by default. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Uint8Array | string;
-  /** `whole` unless given. */
+  /** `whole` by default. */
   readonly cuts?: Cuts;
-  /** Milliseconds between two writes; 0 unless given. */
+  /** Milliseconds between two writes; 0 by default. */
   readonly pauseMs?: number;
-  /** A clean end after the whole body unless given. */
+  /** A clean end after the whole body by default. */
   readonly ending?: ReplayEnding;
-  /** The body is written to the bare socket, status line and all; `status` and `headers` mean nothing then. */
+  /**
+   * The body is written to the bare socket, including its status line; `status` and `headers` are ignored
+   * then.
+   */
   readonly raw?: boolean;
 }
 
-/** A request as it came in. */
+/** A received request. */
 export interface ReplayRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** The JSON body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** The same as it came in. */
+  /** The body as received. */
   readonly text: string;
 }
 
@@ -50,7 +53,7 @@ export interface ReplayUpstream {
   /** Base URL, `http://127.0.0.1:PORT/v1`. */
   readonly url: string;
   readonly requests: () => readonly ReplayRequest[];
-  /** HTTP answers that the client gave up before they ended, and were not to be broken off anyway. */
+  /** HTTP answers that the client gave up before they ended, without those that were to be broken off. */
   readonly aborted: () => number;
   readonly close: () => Promise<void>;
 }
@@ -86,7 +89,7 @@ export async function startReplayUpstream(
   };
 }
 
-/** A reset throws away what is still under way, so the bytes before it get this long to arrive. */
+/** A reset discards data in transit, so the bytes before it get this long to arrive. */
 const beforeResetMs = 20;
 
 const ordinary: Required<Pick<Replay, 'cuts' | 'pauseMs' | 'ending' | 'raw'>> = {
@@ -105,7 +108,7 @@ async function play(response: ServerResponse, replay: Replay, breaks: () => void
   const out = raw ? socket : response;
   for (const piece of pieces(Buffer.from(body as Uint8Array).subarray(0, ending.after), cuts)) {
     if (!(await written(out, piece))) return;
-    // It keeps no process that has ended its suite.
+    // It does not keep a process alive whose suite has ended.
     if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
   }
   await finish(out, socket, ending);
@@ -124,7 +127,7 @@ async function finish(out: ServerResponse | Socket, socket: Socket, { kind }: Re
   socket.resetAndDestroy();
 }
 
-/** Writes one piece and gives the event loop a turn; false when the client has left. */
+/** Writes one piece and yields to the event loop; false if the client has disconnected. */
 function written(out: ServerResponse | Socket, piece: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     const gone = (): void => resolve(false);
@@ -160,7 +163,7 @@ function* cutsOf(length: number, cuts: Cuts): Generator<number> {
   }
 }
 
-/** Numbers in [0, 1), the same ones for the same seed. */
+/** Numbers in [0, 1), the same for the same seed. */
 export function randomNumbers(seed: number): () => number {
   let state = seed | 0;
   return () => {

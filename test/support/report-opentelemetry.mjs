@@ -1,4 +1,4 @@
-// Preloaded with `node --import`: says on standard error when a module of OpenTelemetry is asked for.
+// Preloaded with `node --import`: reports on standard error when a module of OpenTelemetry is loaded.
 import { registerHooks } from 'node:module';
 
 registerHooks({

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { signatureFault } from './signature-verifier.ts';
 
-/** A request whose signature was right. */
+/** A request with a valid signature. */
 interface S3Call {
   readonly method: string;
   readonly key: string;
@@ -12,18 +12,18 @@ interface S3Call {
 }
 
 export interface S3Server {
-  /** To be used with the bucket in the path. */
+  /** To be used with path-style addresses. */
   readonly url: string;
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** What is there now. */
+  /** The stored objects. */
   readonly objects: Map<string, Buffer>;
-  /** Each call that was signed rightly, in the order of its arrival: `PUT key`. */
+  /** Each correctly signed call, in order of arrival: `PUT key`. */
   readonly calls: string[];
   /**
-   * What happens instead of the next calls: a status; or a call that waits, and is then answered as usual. Undefined: as
-   * usual.
+   * Replaces the answers to the next calls: returns a status; or a promise that delays the call, which is
+   * then answered as usual. Undefined: as usual.
    */
   meets: (call: S3Call) => Promise<number | undefined> | number | undefined;
   readonly close: () => Promise<void>;
@@ -31,12 +31,12 @@ export interface S3Server {
 
 const region = 'eu-test-1';
 
-/** Keys of one page of a list. */
+/** Keys per page of a list. */
 const pageKeys = 2;
 
 /**
- * An object storage with one bucket that speaks S3's own protocol on a socket: signatures (version 4) are computed anew
- * from what came in, bodies held against the digest that was signed.
+ * An object storage with one bucket that implements S3's protocol on a socket: signatures (version 4) are
+ * recomputed from the received request, and bodies are compared with the signed digest.
  */
 export async function startS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
@@ -125,7 +125,7 @@ export async function startS3Server(): Promise<S3Server> {
   return Object.assign(s3, { url: `http://127.0.0.1:${port}` });
 }
 
-/** The `export` section of a configuration that writes there. */
+/** The `export` section of a configuration that writes to this storage. */
 export const exportTo = ({ url, accessKeyId }: S3Server, secret = '${EXPORT_SECRET}') => ({
   endpoint: url,
   region,

@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
 
 /**
- * The present schema as text for readers: what the numbered files come to, table by table. Functions are named with
- * their files, which hold their bodies. Nothing in it depends on the version of PostgreSQL, on the order in which
- * things were made, or on the day: of partitions only those are told that are always there.
+ * The present schema as text for readers: the result of the numbered migrations, table by table. Functions
+ * are listed with the files that contain their bodies. The text does not depend on the version of PostgreSQL,
+ * on the order of creation, or on the day: of partitions it lists only those that always exist.
  */
 export async function schemaDump(client: Client): Promise<string> {
   await client.query(
@@ -21,7 +21,7 @@ const head = `-- The schema as it is after all migrations, for readers: nothing 
 -- held to the migrations by test/infrastructure/schema-dump.test.ts. Functions are in \`functions/\`, or, where
 -- tables stand on them, in the numbered files.`;
 
-/** Columns and constraints stand side by side, in lines of at most so many characters. */
+/** Columns and constraints share lines of at most so many characters. */
 const maxChars = 240;
 const between = '\u{1}';
 
@@ -39,7 +39,7 @@ function filled(text: string): string {
   return lines.join('\n');
 }
 
-/** The comment of something as one of the text; null where there is none. */
+/** The comment of an object as a line of the text; null if there is none. */
 const commentOn = (what: string, comment: string): string => `'-- ' || ${what} || ': ' || ${comment}`;
 
 const columnLine = (column: string): string => `
@@ -55,7 +55,7 @@ const types = `
   where t.typnamespace = 'public'::regnamespace
   group by t.oid, t.typname order by t.typname collate "C"`;
 
-/** PostgreSQL 18 keeps \`not null\` as constraints, too: they stand behind their columns. */
+/** PostgreSQL 18 also stores `not null` as constraints: they are listed with their columns. */
 const tables = `
   select concat_ws(chr(10), made.line, made_of.lines || chr(10) || ')' || coalesce(made.kind, '') || ';', around.lines) as text
   from (

@@ -1,4 +1,4 @@
-/** Numbers from 0 to below 1 that follow from the seed alone (mulberry32). */
+/** Numbers from 0 to below 1 that are determined by the seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

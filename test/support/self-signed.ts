@@ -19,7 +19,7 @@ const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const commonName = (name: string): Buffer =>
   sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name)))));
 
-/** What `localhost` is reached by. */
+/** The names and addresses of `localhost`. */
 const loopback = [der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1]))];
 
 interface Pair {
@@ -30,7 +30,7 @@ interface Pair {
 const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 type Keys = ReturnType<typeof newKeys>;
 
-/** Of an authority: it may sign others. */
+/** For an authority: it may sign others. */
 const maySign = sequence(
   oid('551d13'),
   der(0x01, Buffer.from([0xff])),
@@ -39,7 +39,7 @@ const maySign = sequence(
 
 const namesOf = (names: readonly Buffer[]): Buffer => sequence(oid('551d11'), der(0x04, sequence(...names)));
 
-/** A certificate of `subject`, good for a day. */
+/** A certificate of `subject`, valid for a day. */
 function certificate(
   subject: string,
   keys: Keys,
@@ -70,21 +70,24 @@ function certificate(
 
 const dnsName = (name: string): Buffer => der(0x82, Buffer.from(name));
 
-/** A certificate of `localhost`, or of another name, that nobody has signed but its own key, good for a day. */
+/** A certificate of `localhost`, or of another name, that is self-signed and valid for a day. */
 export function selfSigned(otherName?: string): Pair {
   const keys = newKeys();
   const names = otherName === undefined ? loopback : [dnsName(otherName)];
   return certificate('localhost', keys, namesOf(names), { name: 'localhost', keys });
 }
 
-/** Another certificate of `localhost` for the same key, as one is renewed. */
+/** Another certificate of `localhost` for the same key, as after a renewal. */
 export function renewedFor(key: string): Pair {
   const privateKey = createPrivateKey(key);
   const keys = { privateKey, publicKey: createPublicKey(privateKey) };
   return certificate('localhost', keys, namesOf(loopback), { name: 'localhost', keys });
 }
 
-/** An authority, and a certificate that it has signed for a host: `localhost` with its addresses, or another name. */
+/**
+ * An authority, and a certificate that it has signed for a host: `localhost` with its addresses, or another
+ * name.
+ */
 export function signedByAuthority(otherName?: string): Pair & { readonly authority: string } {
   const issuer = { name: `Authority ${randomBytes(4).toString('hex')}`, keys: newKeys() };
   const { cert: authority } = certificate(issuer.name, issuer.keys, maySign, issuer);

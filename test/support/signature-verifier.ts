@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
 
-/** A request as it came in on the socket. */
+/** A request as received on the socket. */
 export interface SignedRequest {
   readonly method: string;
   /** Path and query, as written in the request line. */
   readonly target: string;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternately, as received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }
@@ -17,9 +17,9 @@ export interface Verifier {
   readonly secretOf: (
     accessKeyId: string,
   ) => { readonly secret: string; readonly token?: string } | undefined;
-  /** Whether the path is signed as it was sent; of most services it is encoded once more. */
+  /** Whether the path is signed as sent; most services encode it once more. */
   readonly pathAsSent?: boolean;
-  /** Headers that never reach the verifier. */
+  /** Headers that do not reach the verifier. */
   readonly drops?: (header: string) => boolean;
   readonly now?: number;
 }
@@ -27,7 +27,7 @@ export interface Verifier {
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 const hmac = (key: string | Buffer, data: string): Buffer => createHmac('sha256', key).update(data).digest();
 
-/** RFC 3986: everything but the unreserved characters, byte by byte. */
+/** RFC 3986: encodes everything except unreserved characters, byte by byte. */
 const escaped = (text: string): string =>
   [...Buffer.from(text)]
     .map((byte) =>
@@ -39,7 +39,7 @@ const escaped = (text: string): string =>
 
 export interface Canonical {
   readonly method: string;
-  /** As sent, that is encoded once; it is encoded again here, segment by segment, unless `pathAsSent`. */
+  /** As sent, which is encoded once; it is encoded again here, segment by segment, unless `pathAsSent`. */
   readonly path: string;
   readonly pathAsSent?: boolean;
   readonly query: string;
@@ -51,7 +51,7 @@ export interface Canonical {
   readonly scope: string;
 }
 
-/** Version 4 by the published description alone. */
+/** Version 4, implemented from the published description only. */
 export function signatureOf(secret: string, canonical: Canonical): string {
   const { method, path, query, payloadHash, date, scope, pathAsSent = false } = canonical;
   const headers = [...canonical.headers].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -92,7 +92,7 @@ function claimed({ rawHeaders }: SignedRequest, drops: (header: string) => boole
   return { headers, accessKeyId, scope, signed: names.split(';'), signature, date };
 }
 
-/** What is wrong with a request, or undefined when its signature proves it. */
+/** The fault of a request, or undefined if its signature is valid. */
 export function signatureFault(request: SignedRequest, verifier: Verifier): string | undefined {
   const claims = claimed(request, verifier.drops ?? (() => false));
   const known = verifier.secretOf(claims.accessKeyId);

@@ -7,7 +7,7 @@ import {
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { makeTestFolder } from './test-server.ts';
 
-/** A server with all migrations, and one that follows it by streaming replication. */
+/** A server with all migrations, and a standby that follows it by streaming replication. */
 export async function serverAndStandby(): Promise<{
   readonly primary: EmbeddedPostgres;
   readonly standby: EmbeddedPostgres;
@@ -18,7 +18,7 @@ export async function serverAndStandby(): Promise<{
   const first = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
   await migrate(first.url, path.join(import.meta.dirname, '..', '..', 'migrations'));
   await first.stop();
-  // With its owner, who is not root.
+  // Keeps the owner of the files, who is not root.
   execFileSync('cp', ['-a', own, copy]);
   const inCopy = (name: string): string => path.join(copy, 'cluster', name);
   execFileSync('cp', ['-a', inCopy('PG_VERSION'), inCopy('standby.signal')]);

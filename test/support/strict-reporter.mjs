@@ -1,4 +1,4 @@
-// Prints one plain closing line, and makes a skipped test a failed run where CI is set.
+// Prints one plain closing line, and fails a run with skipped tests if CI is set.
 export default class StrictReporter {
   #error;
 

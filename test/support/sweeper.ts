@@ -1,16 +1,15 @@
-// node sweeper.ts FOLDER
-// Waits until its standard input ends, which happens when the process that started it ends in whatever way, and then
-// removes what a test run has left: the PostgreSQL servers whose data is below FOLDER, FOLDER, and what lies beside
-// it with its name and something after it. After an orderly end it finds nothing.
-// It is a session of its own, so Ctrl-C does not reach it.
+// node sweeper.ts FOLDER. Waits until its standard input ends, which happens when the process that started it
+// ends in any way. Then it removes what a test run has left: the PostgreSQL servers with data below FOLDER,
+// FOLDER, and everything beside it whose name begins with its name. After an orderly end it finds nothing. It
+// runs in a session of its own, so Ctrl-C does not reach it.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPostmaster } from '../../infrastructure/embedded-postgres/postmaster.ts';
 
 /**
- * Processes that the run has started notice its end first, and start no more servers. One that was just starting may do so
- * late on a busy machine, and make its folder once more: so there are later looks.
+ * Processes of the run notice its end first, and start no more servers. One that was just starting may do so
+ * late on a busy machine, and create its folder again: therefore the sweep is repeated.
  */
 const LOOKS_MS = [500, 2000, 5000] as const;
 
@@ -35,7 +34,7 @@ function endAtOnce(pid: number): void {
   try {
     process.kill(pid, 'SIGQUIT');
   } catch (error) {
-    // ESRCH: it has just ended by itself
+    // ESRCH: the process has just ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -1,18 +1,18 @@
 import { performance } from 'node:perf_hooks';
 
 const lookMs = 20;
-/** The event loop comes late by so much only where the machine stands still, or where it is blocked. */
+/** The event loop is late by this much only if the machine pauses, or if the loop is blocked. */
 const pauseMs = 100;
 
 export interface Timed<A> {
   readonly value: A;
   readonly allMs: number;
-  /** What it took less the pauses of the machine: what a bound is held against. */
+  /** The time without the pauses of the machine, for comparison with a limit. */
   readonly ms: number;
   readonly longestPauseMs: number;
 }
 
-/** Does some work, and tells how long it took; the work may ask how long that is so far. */
+/** Does some work, and returns its time; the work can ask for the time so far. */
 export async function timed<A>(work: (soFarMs: () => number) => A | Promise<A>): Promise<Timed<A>> {
   const beganAt = performance.now();
   let seenAt = beganAt;
@@ -39,7 +39,7 @@ export async function timed<A>(work: (soFarMs: () => number) => A | Promise<A>):
   }
 }
 
-/** An attempt that fails while the machine pauses for so long is made again: the pause may be why. */
+/** Repeats an attempt that fails while the machine pauses for so long, since the pause may be the cause. */
 export async function undisturbed<A>(longestMs: number, attempt: () => Promise<A>): Promise<A> {
   for (let attempts = 1; ; attempts += 1) {
     const { value: tried, longestPauseMs } = await timed(() =>
@@ -53,7 +53,7 @@ export async function undisturbed<A>(longestMs: number, attempt: () => Promise<A
   }
 }
 
-/** Makes the attempt again until it took less than so long: what it saw had no time to grow old. */
+/** Repeats the attempt until it takes less than this time, so that what it observed is recent. */
 export async function promptly<A>(withinMs: number, attempt: () => Promise<A>): Promise<A> {
   for (let attempts = 1; ; attempts += 1) {
     const beganAt = performance.now();

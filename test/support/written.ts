@@ -2,7 +2,7 @@ import { readWritten } from '../../domain/payload/read-written.ts';
 import { Members, printed, type Written } from '../../domain/text/written.ts';
 import { type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
 
-/** A value as somebody wrote it. */
+/** A JSON value with its original text. */
 export const writtenText = (text: string): Written => {
   const read = readWritten(text, 10_000, true);
   if (read === undefined) throw new Error('this is no JSON');
@@ -18,10 +18,10 @@ export const membersOf = (value: JsonObject): Members => {
   return written;
 };
 
-/** What is written, with every digit. */
+/** The original text, with every digit. */
 export const jsonOf = (value: Written): Json => parseExact(printed(value, 'as it came'));
 
-/** A rule for what is written, applied to a value; the very same value when it changes nothing. */
+/** Applies a rule for original text to a value; returns the same value if nothing changes. */
 export const onJson =
   <Rest extends readonly unknown[], Left extends Written>(rule: (payload: Members, ...rest: Rest) => Left) =>
   (payload: JsonObject, ...rest: Rest): Left extends Members ? JsonObject : Json => {

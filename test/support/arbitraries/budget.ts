@@ -19,7 +19,7 @@ export const anInstant: fc.Arbitrary<Date> = fc.oneof(
     .map(([day, off]) => new Date(day * 86_400_000 + off)),
 );
 
-/** A budget of one dollar a day that blocks; a test spells only what it is about. */
+/** A hard budget of one dollar a day; a test sets only what it is about. */
 export const aBudget = (over: Partial<Budget> = {}): Budget => ({
   cadence: 'daily',
   amount: fromAmount10000(10_000n),

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 
-/** The bytes in pieces, cut at these places; a place may be named twice, which makes an empty piece. */
+/** Splits the bytes at these positions; a position given twice makes an empty piece. */
 export function cutAt(bytes: Buffer, places: readonly number[]): readonly Buffer[] {
   const edges = [0, ...places.toSorted((a, b) => a - b), bytes.length];
   return edges.slice(1).map((end, index) => bytes.subarray(edges[index], end));
 }
 
-/** The same bytes, cut anywhere: inside a UTF-8 character, inside CRLF, into nothing at all. */
+/** The same bytes, split anywhere: inside a UTF-8 character, inside CRLF, or into empty pieces. */
 export const chunkingsOf = (bytes: Buffer): fc.Arbitrary<readonly Buffer[]> =>
   fc.array(fc.nat({ max: bytes.length }), { maxLength: 16 }).map((places) => cutAt(bytes, places));
 

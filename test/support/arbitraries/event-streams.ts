@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** What event streams are made of, and what is almost that. */
+/** Fragments of event streams, valid and nearly valid. */
 const piece = fc.oneof(
   fc.constantFrom('\n', '\r', '\r\n', '\n\n', '\r\r', '\r\n\r\n', ':', ' ', '\uFEFF', '\0'),
   fc.constantFrom(
@@ -17,14 +17,14 @@ const piece = fc.oneof(
   fc.constantFrom('{"a":1}', '[DONE]', 'é', '\u2028', '😀', 'data: {"choices":[]}\n\n', 'data: [DONE]\n\n'),
 );
 
-/** Anything that a parser of event streams may trip over. */
+/** Text that is likely to break a parser of event streams. */
 export const eventStreamSoup: fc.Arbitrary<Buffer> = fc
   .array(piece, { maxLength: 24, size: 'max' })
   .map((pieces) => Buffer.from(pieces.join('')));
 
 export const aLineEnding = fc.constantFrom('\n', '\r\n', '\r');
 
-/** A value that fits on one line of a stream; it may hold anything but a line break. */
+/** A value on one line of a stream: any text without line breaks. */
 export const aLineValue = fc
   .string({ unit: 'grapheme', maxLength: 20 })
   .map((text) => text.replaceAll(/[\r\n]/g, ' '));

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { aLineEnding } from './event-streams.ts';
 
-/** How a generate-content stream is framed: as server-sent events, or as one JSON array. */
+/** The framing of a generate-content stream: server-sent events, or one JSON array. */
 export type Framing = 'sse' | 'array';
 
 /** The bytes of a stream whose events are these texts. */
@@ -63,7 +63,7 @@ export const aContentStream = (framing: Framing): fc.Arbitrary<Buffer> =>
     .tuple(fc.array(anEventText, { maxLength: 12, size: 'max' }), aLineEnding)
     .map(([texts, eol]) => framed(framing, texts, eol));
 
-/** What arrays of objects are made of, and what is almost that. */
+/** Fragments of arrays of objects, valid and nearly valid. */
 export const jsonArraySoup: fc.Arbitrary<Buffer> = fc
   .array(
     fc.constantFrom(

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { anyText, digits } from './text.ts';
 
-/** Any spelling of a number that JSON has: `9007199254740993`, `0.10`, `1e400`, `-0`, `-0.0E+07`. */
+/** Any form of a JSON number: `9007199254740993`, `0.10`, `1e400`, `-0`, `-0.0E+07`. */
 export const aNumberText: fc.Arbitrary<string> = fc
   .record({
     sign: fc.constantFrom('', '-'),
@@ -16,16 +16,16 @@ export const aNumberText: fc.Arbitrary<string> = fc
     [sign, whole, fraction === undefined ? '' : `.${fraction}`, exponent?.join('') ?? ''].join(''),
   );
 
-/** A key that no engine moves to the front, and that some code might take for something else. */
+/** A key that engines do not move to the front, and that code might treat specially. */
 export const aKey: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => `k${text}`),
   fc.constantFrom('constructor', 'toString', 'hasOwnProperty', '__proto__', 'prototype', ''),
 );
 
-/** A key that is a field's name and nothing else. */
+/** A key that is an ordinary field name. */
 export const aFieldName: fc.Arbitrary<string> = aKey.filter((key) => key !== '__proto__');
 
-/** JSON text as `JSON.stringify` would write it, but for the spelling of its numbers. */
+/** JSON text as `JSON.stringify` writes it, except for the form of its numbers. */
 export const exactJsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },
@@ -39,10 +39,10 @@ export const exactJsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>(
   ),
 })).value;
 
-/** Any JSON value that a plain `JSON.parse` gives. */
+/** Any JSON value that `JSON.parse` returns. */
 export const aJson: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 4 });
 
-/** An object with names of fields for keys, on every level. */
+/** An object with field names as keys, on every level. */
 export const aJsonObject: fc.Arbitrary<JsonObject> = fc.letrec<{ object: JsonObject; value: Json }>(
   (tie) => ({
     object: fc.dictionary(aFieldName, tie('value'), { maxKeys: 5, noNullPrototype: true }),
@@ -58,7 +58,7 @@ export const aJsonObject: fc.Arbitrary<JsonObject> = fc.letrec<{ object: JsonObj
 
 const blanks = fc.string({ unit: fc.constantFrom(' ', '\n', '\t', '\r'), maxLength: 2 });
 
-/** A string's literal, with any of its characters spelled as an escape. */
+/** A string literal, with any of its characters escaped. */
 export const literalOf = (text: string): fc.Arbitrary<string> =>
   fc
     .array(fc.constantFrom('plain', 'lower', 'upper'), {
@@ -77,7 +77,7 @@ export const literalOf = (text: string): fc.Arbitrary<string> =>
 
 const isSurrogate = (unit: string): boolean => unit >= '\uD800' && unit <= '\uDFFF';
 
-/** The same value as somebody else might write it: with blanks, and with escapes. */
+/** The same value in other JSON text: with white space and escapes. */
 export function writtenOf(value: Json | undefined): fc.Arbitrary<string> {
   if (typeof value === 'string') return literalOf(value);
   if (typeof value !== 'object' || value === null) return fc.constant(JSON.stringify(value) ?? 'null');

@@ -9,7 +9,7 @@ export interface WireEvent {
   readonly bytes: Buffer;
 }
 
-/** What a messages stream means, told apart from how it comes. */
+/** The meaning of a messages stream, apart from its events. */
 export interface MeantMessage {
   readonly text: string;
   readonly thinking: string;
@@ -18,7 +18,7 @@ export interface MeantMessage {
   readonly redacted: readonly string[];
   /** Calls of the caller's own tools. */
   readonly calls: readonly { readonly id: string; readonly name: string; readonly text: string }[];
-  /** Types of the blocks that chat has no word for. */
+  /** Types of the blocks that chat cannot express. */
   readonly foreign: readonly string[];
   readonly stopReason: string;
   readonly usage: { readonly prompt: number; readonly completion: number };
@@ -34,7 +34,7 @@ interface Block {
 
 const words = fc.string({ unit: 'grapheme', maxLength: 12 });
 
-/** The pieces of a text, cut anywhere; sometimes with empty pieces. */
+/** The pieces of a text, split anywhere; sometimes with empty pieces. */
 const piecesOf = (text: string): fc.Arbitrary<readonly string[]> =>
   fc
     .array(fc.nat(text.length), { maxLength: 4 })
@@ -116,7 +116,9 @@ const noise = fc.constantFrom<readonly WireEvent[]>(
 
 const usageAt = (output: number) => ({ output_tokens: output });
 
-/** A well-formed messages stream: any blocks one after the other, with pings and the platform's own events between. */
+/**
+ * A well-formed messages stream: any consecutive blocks, with pings and the platform's own events in between.
+ */
 export const aMessage: fc.Arbitrary<MeantMessage> = fc
   .record({
     blocks: fc.array(aBlock, { maxLength: 6 }),
@@ -200,7 +202,7 @@ const oddity = fc.constantFrom(
   'event: message_start\ndata: {"type":"message_start","message":null}\n\n',
 );
 
-/** Streams that make a machine work: well-formed ones, and ones with events that are missing, doubled or odd. */
+/** Streams that exercise a machine: well-formed ones, and ones with missing, repeated or odd events. */
 export const messagesStreams: fc.Arbitrary<Buffer> = fc.oneof(
   aMessage.map(({ bytes }) => bytes),
   fc

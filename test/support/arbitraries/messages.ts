@@ -3,10 +3,10 @@ import { type Json, type JsonObject, parseExact } from '../../../domain/shared/j
 import { aKey, exactJsonText } from './json-text.ts';
 import { aWebUrl } from './text.ts';
 
-/** Text that says something, and does not begin like a failed call. */
+/** Non-empty text that does not begin like a failed call. */
 const words = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => `t${text}`);
 
-/** The text of a JSON object, with numbers that only text can hold. */
+/** The text of a JSON object, with numbers that only text can represent. */
 export const anObjectText: fc.Arbitrary<string> = fc
   .uniqueArray(
     fc
@@ -16,7 +16,7 @@ export const anObjectText: fc.Arbitrary<string> = fc
   )
   .map((pairs) => `{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`);
 
-/** Ids that upstreams hand out: long ones, and ones with characters that platforms refuse. */
+/** Ids from upstreams: long ones, and ones with characters that platforms refuse. */
 export const anId: fc.Arbitrary<string> = fc
   .tuple(fc.constantFrom('call_', 'toolu_', 'functions.f:', 'a|b', 'x'.repeat(70), 'ü', '0'), fc.nat(99))
   .map(([prefix, number]) => `${prefix}${number}`);
@@ -40,7 +40,7 @@ const toolResult = fc.tuple(anId, words, fc.boolean()).map(([id, content, failed
 }));
 const thinking = words.map((thinking) => ({ type: 'thinking', thinking, signature: 'c2ln' }));
 
-/** A user's blocks: results first, as the messages API has them, or in any order. */
+/** A user's blocks: tool results first, as in the messages API, or in any order. */
 const userBlocks = fc.array(fc.oneof(text, image, toolResult), { minLength: 1, maxLength: 5 });
 const assistantBlocks = fc.array(fc.oneof(text, toolUse, thinking), { minLength: 1, maxLength: 5 });
 
@@ -61,7 +61,7 @@ export interface MeantCall {
   readonly text: string;
 }
 
-/** A chat answer, and the chunks in which it comes. */
+/** A chat answer, and its chunks. */
 export interface StreamedAnswer {
   readonly text: string;
   readonly reasoning: string;
@@ -73,13 +73,13 @@ export interface StreamedAnswer {
   readonly chunks: readonly JsonObject[];
 }
 
-/** A delta, and which call it begins or goes on with. */
+/** A delta, and the call that it begins or continues. */
 interface Step {
   readonly delta: JsonObject;
   readonly call?: number;
 }
 
-/** The pieces of a text, cut anywhere; sometimes with empty pieces. */
+/** The pieces of a text, split anywhere; sometimes with empty pieces. */
 const piecesOf = (text: string): fc.Arbitrary<readonly string[]> =>
   fc
     .array(fc.nat(text.length), { maxLength: 4 })
@@ -110,7 +110,7 @@ const prose: fc.Arbitrary<readonly Step[]> = fc.array(
   { maxLength: 8 },
 );
 
-/** How a call is told: by index, in whatever order id and name come, or whole. */
+/** How a call is streamed: by index, with id and name in any order, or whole. */
 const anIndexedCall = (call: number, { id, name, text }: MeantCall): fc.Arbitrary<readonly Step[]> =>
   fc
     .tuple(piecesOf(text), fc.nat(3), fc.nat(3), fc.boolean(), fc.boolean())
@@ -149,7 +149,7 @@ const someCalls = fc
   )
   .map((calls) => calls.map((call, index) => ({ ...call, id: call.id === '' ? '' : `${call.id}_${index}` })));
 
-/** One order of all steps in which each lane keeps its own. */
+/** An order of all steps that keeps the order within each lane. */
 const interleaved = (lanes: readonly (readonly Step[])[]): fc.Arbitrary<readonly Step[]> =>
   fc
     .shuffledSubarray(
@@ -175,7 +175,7 @@ const aUsage: fc.Arbitrary<JsonObject> = fc
     cached === undefined ? usage : { ...usage, prompt_tokens_details: { cached_tokens: cached } },
   );
 
-/** Where a finish reason or usage is put: with a delta, or in a chunk of its own behind it. */
+/** Position of a finish reason or usage: with a delta, or in a separate chunk after it. */
 const places = fc.array(fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), alone: fc.boolean() }), {
   maxLength: 2,
 });
@@ -218,7 +218,7 @@ export const aStreamedAnswer: fc.Arbitrary<StreamedAnswer> = fc
       edit: (chunk: JsonObject) => JsonObject,
     ): void => {
       if (value === undefined) return;
-      // The last one counts: earlier ones say the same here.
+      // The last one counts; earlier ones are the same here.
       for (const { at, alone } of [...spots, { at: 1, alone: spots.length > 1 }]) {
         const index = Math.floor(at * (chunks.length - 1));
         if (alone || chunks.length === 0) chunks.splice(index + 1, 0, edit({ choices: [] }));
@@ -255,7 +255,7 @@ export const aStreamedAnswer: fc.Arbitrary<StreamedAnswer> = fc
     };
   });
 
-/** Chunks that are made of the right words and mean nothing. */
+/** Chunks with the right field names and no meaning. */
 export const aChunkSoup: fc.Arbitrary<readonly JsonObject[]> = fc.array(
   fc.record({
     choices: fc.oneof(

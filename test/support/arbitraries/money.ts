@@ -5,7 +5,7 @@ import { digits } from './text.ts';
 
 export interface WrittenPrice {
   readonly text: string;
-  /** The same price as a fraction, made without any of the code under test. */
+  /** The same price as a fraction, computed without the code under test. */
   readonly numerator: bigint;
   readonly denominator: bigint;
 }

@@ -3,7 +3,7 @@ import type { Json } from '../../../domain/shared/json.ts';
 import { writtenOf } from './json-text.ts';
 import { textOf } from './text.ts';
 
-/** A letter that stands in nothing but what must not be kept: whatever is left of a canary shows. */
+/** A letter that occurs only in secrets: any remains of a canary are visible. */
 export const canaryLetter = 'Ж';
 
 export const aCanary: fc.Arbitrary<string> = fc
@@ -26,7 +26,7 @@ const scalar: fc.Arbitrary<Json> = fc.oneof(
   fc.string({ maxLength: 12 }),
 );
 
-/** Some JSON with one of these values somewhere in it. */
+/** JSON with one of these values somewhere in it. */
 export const holding = (value: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   fc.letrec<{ tree: Json; object: Json; array: Json }>((tie) => ({
     tree: fc.oneof({ maxDepth: 4, depthSize: 'small' }, value, tie('object'), tie('array')),
@@ -38,7 +38,7 @@ export const holding = (value: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
       .map(([others, key, tree]) => ({ ...others, [key]: tree })),
   })).tree;
 
-/** A key that no rule knows. */
+/** A key that no rule matches. */
 export const aPlainKey: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     'messages',
@@ -65,7 +65,7 @@ const cased = (name: string): fc.Arbitrary<string> =>
       .join(''),
   );
 
-/** Built-in redacted keys and sensitive headers, as anybody may write them. */
+/** Built-in redacted keys and sensitive headers, in any spelling. */
 export const aRedactedKey: fc.Arbitrary<string> = fc
   .constantFrom(
     'token',
@@ -123,10 +123,10 @@ const inError: fc.Arbitrary<Json> = fc.oneof(
   aCanaryUrl.map((url) => ({ error: `'${url}' and "${url}"` })),
 );
 
-/** JSON with canaries at any depth, in places where none may stay. */
+/** JSON with canaries at any depth, in positions where none may remain. */
 export const aPlantedTree: fc.Arbitrary<Json> = holding(fc.oneof(underKey, inUrlField(aCanaryUrl), inError));
 
-/** JSON as text, as serializers print it, or with any sign of its keys and values spelled as an escape. */
+/** JSON as text, as serializers write it, or with any character of its keys and values escaped. */
 const aPlantedPrint: fc.Arbitrary<string> = fc.oneof(
   aPlantedTree.chain((value) =>
     fc.constantFrom(JSON.stringify(value), JSON.stringify(value, null, 2), JSON.stringify(value, null, '\t')),
@@ -144,7 +144,7 @@ const wrapped = (text: string): fc.Arbitrary<string> =>
     `${text}\n${text}`,
   );
 
-/** Where a URL is cut off inside its userinfo, it looks like one with a host. */
+/** A URL that is cut off inside its userinfo looks like one with a host. */
 const endsInUserinfo = /user[^@]*$/;
 
 /** JSON with canaries inside a text, cut off anywhere. */
@@ -153,7 +153,7 @@ export const aPlantedText: fc.Arbitrary<string> = fc
   .map(([text, part]) => text.slice(0, Math.ceil(text.length * part)))
   .filter((text) => !endsInUserinfo.test(text));
 
-/** A credential as configurations have it: signs that JSON and URLs escape are among them. */
+/** A credential as in configurations, including characters that JSON and URLs escape. */
 export const aCredential: fc.Arbitrary<string> = textOf('abcdefXYZ0123456789-_.=+/"\\ %ü\n', 16, 40).map(
   (text) => `sk-${text}`,
 );

@@ -9,11 +9,11 @@ export interface ResponsesItem {
     | 'terminal'
     /** The upstream's own `[DONE]`. */
     | 'done'
-    /** The upstream's own failure, in the protocol's words. */
+    /** The upstream's own failure event of the protocol. */
     | 'failure'
-    /** An error in other words. */
+    /** An error in another format. */
     | 'error'
-    /** Something that contradicts itself or the protocol. */
+    /** An event that contradicts itself or the protocol. */
     | 'mismatch'
     | 'malformed'
     | 'nothing';
@@ -25,7 +25,7 @@ const response = (status: string, more = ''): string =>
 
 const usage = ',"usage":{"input_tokens":3,"output_tokens":5,"total_tokens":8}';
 
-/** `{"type":…}` with a name in front of it, behind it, or without one; `type` may be the last key. */
+/** `{"type":…}` with a name before it, after it, or without one; `type` may be the last key. */
 const events = (
   means: ResponsesItem['means'],
   type: string,
@@ -128,7 +128,7 @@ const anItem: fc.Arbitrary<ResponsesItem> = fc.oneof<fc.WeightedArbitrary<Respon
 
 export interface ResponsesScript {
   readonly items: readonly ResponsesItem[];
-  /** The bytes of each item, blank line and all. */
+  /** The bytes of each item, including the blank line. */
   readonly wires: readonly Buffer[];
   readonly bytes: Buffer;
 }

@@ -8,7 +8,7 @@ import {
 import type { Model, Route, RoutingProvider } from '../../../domain/routing/model.ts';
 import { routesInOrder } from '../../../domain/routing/resolve-route.ts';
 
-/** A usable route; a test spells only what it is about. */
+/** A usable route; a test sets only what it is about. */
 export const aRoute = (over: Partial<Route> = {}): Route => ({
   routeId: 'fast#0',
   provider: 'up',
@@ -29,7 +29,7 @@ export const aModel = (routes: readonly Route[]): Model => ({
   routes: routesInOrder(routes),
 });
 
-/** A provider whose implementation can do everything, or what is said. */
+/** A provider that supports everything, or the given capabilities. */
 export const aProvider = (id: string, supports: Capabilities = permissive): RoutingProvider => ({
   id,
   kind: 'compat',
@@ -38,7 +38,7 @@ export const aProvider = (id: string, supports: Capabilities = permissive): Rout
   takes: () => 'as_written',
 });
 
-/** Everything but these. */
+/** Every capability except these. */
 export const allBut = (...missing: readonly Capability[]): Capabilities => ({
   ...permissive,
   ...Object.fromEntries(missing.map((each) => [each, false])),

@@ -11,7 +11,7 @@ export const textOf = (characters: string, minLength: number, maxLength: number)
 export const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   textOf('0123456789', minLength, maxLength);
 
-/** Any text that a string can hold, lone surrogates and null bytes too. */
+/** Any text that a string can contain, including lone surrogates and null characters. */
 export const anyText: fc.Arbitrary<string> = fc.string({
   unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
 });
@@ -23,7 +23,7 @@ const percentCoded = fc
 const urlPart = (more: string): fc.Arbitrary<string> =>
   fc.string({ unit: fc.oneof(aCharacterOf(urlCharacters + more), percentCoded) });
 
-/** What may stand behind the `?` of a URL. `fc.webQueryParameters` computes for seconds before its first value. */
+/** A query string of a URL. `fc.webQueryParameters` computes for seconds before its first value. */
 export const aUrlQuery: fc.Arbitrary<string> = urlPart('/?');
 
 const path = fc.array(urlPart(''), { maxLength: 4 }).map((parts) => parts.map((part) => `/${part}`).join(''));

@@ -18,7 +18,7 @@ import { oracleRequest } from './oracle-request.ts';
 import { oracleCompletion } from './oracle-response.ts';
 import { oracleStream } from './oracle-stream.ts';
 
-/** Where the oracle is, and the word that opens it. */
+/** The base URL of the oracle, and the word that authenticates. */
 interface OracleConfig {
   readonly baseUrl: string;
   readonly auth: CompatAuth;
@@ -62,7 +62,7 @@ const chat = ({ defaultHeaders }: OracleConfig, { sanitise }: ProviderContext): 
   },
 });
 
-/** It streams as it likes, and says which. */
+/** The answer says whether it is a stream, whatever was requested. */
 const streamTypes = 'application/x-ndjson, text/event-stream';
 
 function framesOf(

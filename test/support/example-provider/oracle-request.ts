@@ -4,7 +4,10 @@ import type { Route } from '../../../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, isAbsent, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
-/** The oracle knows one question and no conversation; what would change the answer is rejected by name. */
+/**
+ * The oracle accepts one question and no conversation; fields that would change the answer are rejected by
+ * name.
+ */
 export function oracleRequest(
   body: JsonObject,
   { extraBody }: Pick<Route, 'extraBody'>,

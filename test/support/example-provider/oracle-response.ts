@@ -14,6 +14,6 @@ export function oracleCompletion(text: string, names: AnswerNames): Either<Upstr
   return E.right(chatCompletion(names, [{ index: 0, message, finish_reason: 'stop' }], oracleUsage(spent)));
 }
 
-/** As it is reported, or not at all. */
+/** Usage as reported, or none. */
 export const oracleUsage = (spent: Json | undefined): JsonObject =>
   isObject(spent) ? { usage: { prompt_tokens: spent['in'], completion_tokens: spent['out'] } } : {};

@@ -10,7 +10,7 @@ import { oracleUsage } from './oracle-response.ts';
 type Phase = 'open' | 'over';
 type Event = StreamEvent<JsonObject>;
 
-/** Pieces until `spent`; whatever else ends it is a failure. */
+/** Pieces until `spent`; any other end is a failure. */
 export const oracleStream = (
   names: AnswerNames,
   sanitise: (message: string) => string,

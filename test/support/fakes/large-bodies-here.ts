@@ -10,7 +10,7 @@ import { answerObject } from '../../../domain/upstream/upstream-fault.ts';
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
-/** Work on large chat bodies in the event loop: a thread does the same beside it. */
+/** Runs the work on large chat bodies in the event loop, as a thread does it in the product. */
 export const largeBodiesHere = ({ prepare }: Upstream): LargeBodies => ({
   read: async ({ text, maxValues }) => chatCompletions.read(textOf(text), maxValues),
   prepare: async ({ text }, terms) => prepare({ ...terms, body: textOf(text) }),

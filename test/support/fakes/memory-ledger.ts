@@ -32,12 +32,12 @@ interface Row {
   readonly at: Date;
 }
 
-/** What becomes of a record that the database refuses: `request_log_id` is a UUID there. */
+/** The format of `request_log_id`: the database refuses any other, since its column is a UUID. */
 const aUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * A ledger in memory, by the rules of the domain. One suite (`ledger-suite.ts`) holds it and the one over PostgreSQL to
- * the same sentences, so that what the pipeline is tried with does not lie.
+ * A ledger in memory, by the rules of the domain. One suite (`ledger-suite.ts`) tests it and the one over
+ * PostgreSQL with the same sentences, so that tests of the pipeline can rely on it.
  */
 export class MemoryLedger implements Ledger {
   /** The database's time. */
@@ -52,10 +52,10 @@ export class MemoryLedger implements Ledger {
   private readonly claims = new Map<string, string>();
   private readonly standings = new Map<string, LimitStanding>();
   private readonly holds = new Map<string, readonly RateLimit[]>();
-  /** When the window began that a blocked cost of each budget has shut last. */
+  /** Start of the window that was last closed by a blocked cost, per budget. */
   private readonly closedWindows = new Map<Budget, number>();
 
-  /** Replaces the active budget of the caller's owner; with `undefined` there is none any more. */
+  /** Replaces the active budget of the caller's owner; `undefined` removes it. */
   setBudget(caller: Caller, budget: Budget | undefined): void {
     if (budget === undefined) this.budgets.delete(scopeOf(caller));
     else this.budgets.set(scopeOf(caller), budget);
@@ -88,7 +88,7 @@ export class MemoryLedger implements Ledger {
     return E.right(verdict);
   };
 
-  /** What the counted rows of the window that holds now come to. */
+  /** The counted spend of the current window. */
   spent(caller: Caller, { from, until }: Window): Picodollars {
     return this.rows
       .filter(({ charge, at }) => scopeOf(charge.caller) === scopeOf(caller) && from <= at && at < until)
@@ -179,7 +179,7 @@ const countedCost = ({ cost }: Charge): Picodollars => (cost.pricingStatus === '
 const hasValidIds = ({ charge, logged }: SettlementRecord): boolean =>
   [charge?.requestLogId, logged?.log.requestLogId].every((id) => id === undefined || aUuid.test(id));
 
-/** A row says what became of the charge beside it. */
+/** The log row contains the result of its charge. */
 function asJudged(logged: LoggedRequest, { kind }: Verdict): LoggedRequest {
   const { log, blockedCostUsd } = logged;
   const noting = (accounting: object): LoggedRequest['log'] => ({

@@ -40,7 +40,7 @@ import { usage } from './stream-chunks.ts';
 export const cost = 13_500_000n;
 export const costUsd = '0.0000135';
 
-/** A caller's connection that a test closes. */
+/** A caller's connection that the test can close. */
 export class FakeLink implements CallerLink {
   private why: CallerLoss | undefined;
   private readonly callbacks: ((why: CallerLoss) => void)[] = [];
@@ -82,7 +82,7 @@ const bodies = {
   count_tokens: { model: 'fast', messages: said },
 } as const satisfies Record<ApiFamily, JsonObject>;
 
-/** A whole answer in words that each family's observer reads usage in. */
+/** A whole answer from which each family's observer reads usage. */
 export const answer: JsonObject = {
   choices: [{ message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
   usage,
@@ -91,7 +91,7 @@ export const answer: JsonObject = {
 export interface PipelineOptions {
   readonly family?: ApiFamily;
   readonly stream?: boolean;
-  /** More of the body. */
+  /** More members of the body. */
   readonly asks?: JsonObject;
   readonly script?: Script;
   readonly policy?: Partial<ServePolicy>;
@@ -100,7 +100,7 @@ export interface PipelineOptions {
   readonly models?: readonly Model[];
   readonly provider?: Partial<RoutingProvider>;
   readonly unpriced?: boolean;
-  /** What the model costs once the request has its route: a reload came between. */
+  /** Prices the model after the request has its route, as if a reload came between. */
   readonly reloaded?: 'unpriced' | 'dearer';
 }
 
@@ -121,7 +121,7 @@ const policyOf = (over: Partial<ServePolicy>): ServePolicy => ({
   ...over,
 });
 
-/** What one pipeline settled: the payload is made when it is asked for. */
+/** The payload of one request that was kept; `make` creates it. */
 interface Kept {
   readonly requestLogId: string;
   readonly make: () => KeptPayload | Promise<KeptPayload>;
@@ -129,14 +129,14 @@ interface Kept {
 }
 
 /**
- * The pipeline of model requests over ports that write down what they are told. `told` is all of it in order; the rest is
- * what each of them was given.
+ * The pipeline of model requests over ports that record their calls. `told` has all calls in order; the other
+ * members have the arguments of each port.
  */
 export class Pipeline {
   readonly told: string[] = [];
   readonly ledger = new MemoryLedger();
   readonly upstream: ScriptedUpstream;
-  /** What the caller of a stream was sent. */
+  /** What the caller of a stream received. */
   readonly sent: StreamEvent<JsonObject>[] = [];
   readonly finished: FinishedRequest[] = [];
   readonly calls: Parameters<ReturnType<RequestTelemetry['upstream']>['ended']>[] = [];
@@ -147,10 +147,10 @@ export class Pipeline {
   readonly caller: Caller;
   /** The gateway's clock. */
   now = Date.parse('2028-03-15T12:00:00Z');
-  /** Bytes that the process can hold yet. */
+  /** Bytes that the process can still hold. */
   room = 1_000_000;
   private ofAnswer = 0;
-  /** Made by the caller when it is sent something: it has no room for more until it resolves. */
+  /** Created by the caller when it receives something: its buffer is full until the promise resolves. */
   slow: () => Promise<void> | undefined = () => undefined;
   /** The answer to the last request. */
   answer: ModelAnswer | undefined;
@@ -177,7 +177,7 @@ export class Pipeline {
     };
   }
 
-  /** One request from the door to the last byte of its answer. */
+  /** One request from its arrival to the last byte of its answer. */
   async serve(over: Partial<ModelRequest> = {}): Promise<this> {
     const { family = 'chat_completions', request } = this.options;
     const link = over.link ?? this.link;
@@ -189,26 +189,26 @@ export class Pipeline {
     return this;
   }
 
-  /** The code of the error that the caller was told, whole or in its stream. */
+  /** The code of the error that the caller received, whole or in its stream. */
   get refusedWith(): string | undefined {
     const last = this.sent.at(-1);
     if (this.answer?.kind === 'refused') return this.answer.error.code;
     return last?.kind === 'failed' ? last.error.code : undefined;
   }
 
-  /** The kinds of what the caller of a stream was sent, held chunks as such. */
+  /** The kinds of events that the caller of a stream received, with held chunks as such. */
   get sentKinds(): readonly string[] {
     return this.sent.map((event) =>
       event.kind === 'chunk' && event.held === true ? 'held chunk' : event.kind,
     );
   }
 
-  /** The last request's own log row. */
+  /** The log row of the last request. */
   get log() {
     return this.ledger.logs.at(-1)?.log;
   }
 
-  /** Whether one thing was told before another; both must have been. */
+  /** Whether one call was recorded before another; both must have been. */
   before(first: string, second: string): boolean {
     const [from, to] = [this.told.indexOf(first), this.told.indexOf(second)];
     if (from < 0 || to < 0) throw new Error(`not both were told: ${this.told.join(', ')}`);
@@ -318,7 +318,7 @@ export class Pipeline {
     };
   }
 
-  /** The database takes its time, so that whoever does not wait for it is seen. */
+  /** The database takes some time, so that work that does not wait for it is detected. */
   private toldLedger(): Ledger {
     const slowly = async <A>(
       question: string,

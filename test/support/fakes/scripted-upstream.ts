@@ -15,16 +15,16 @@ import { prematureEnd, type UpstreamFault, upstreamError } from '../../../domain
 export type Chunk = StreamChunk<JsonObject>;
 export type End = StreamEnd<JsonObject>;
 
-/** Chunks that come at once, something else that happens between two of them, or what ends the stream. */
+/** Chunks that arrive together, another step between chunks, or the end of the stream. */
 export type Step = readonly Chunk[] | End | (() => unknown);
 
-/** What an upstream does with the one call that it gets. */
+/** What an upstream does with its one call. */
 export interface Script {
-  /** It cannot express the request. */
+  /** The upstream cannot express the request. */
   readonly refusal?: GatewayError;
-  /** Happens after the call was sent and before its answer. */
+  /** Runs after the call was sent and before its answer. */
   readonly meanwhile?: () => unknown;
-  /** It has answered 2xx whatever comes next; told by `answer` where it is not given. */
+  /** Whether it answered 2xx; derived from `answer` by default. */
   readonly accepts?: boolean;
   readonly answer: Either<
     UpstreamFault,
@@ -39,13 +39,13 @@ export const says = (body: JsonObject): Script => {
 export const streams = (...steps: readonly Step[]): Script => ({ answer: E.right({ kind: 'steps', steps }) });
 export const fails = (fault: UpstreamFault): Script => ({ answer: E.left(fault) });
 
-/** An upstream that does what its script says, and writes down what it was told. */
+/** An upstream that follows a script, and records its calls. */
 export class ScriptedUpstream implements Upstream {
   readonly calls: UpstreamCall[] = [];
   readonly traceContexts: Readonly<Record<string, string>>[] = [];
   /** `cancel`, `cancel within 30000 ms`, `end within 1000 ms`, in order. */
   readonly orders: string[] = [];
-  /** Errors with which what came of an unfinished event was answered. */
+  /** Errors with which partial events were answered. */
   readonly held: (GatewayError | undefined)[] = [];
   private readonly script: () => Script;
   private readonly tell: (line: string) => void;
@@ -93,7 +93,7 @@ export class ScriptedUpstream implements Upstream {
       endWithin: (ms) => void this.orders.push(`end within ${ms} ms`),
       forward: async (pass, hold) => {
         for (const step of steps) {
-          // Whoever cancels in a step ends the stream before the next one.
+          // A cancellation in a step ends the stream before the next step.
           if ((await Promise.race([cancelled, turn()])) === 'cancelled') break;
           if (typeof step === 'function') this.held.push(await heldBy(step, hold));
           else if ('kind' in step) return step;
@@ -105,7 +105,7 @@ export class ScriptedUpstream implements Upstream {
   }
 }
 
-/** A step may be an event that grows: so many bytes of it are there. */
+/** A step can be an event that grows: this many bytes of it have arrived. */
 export const growing = (bytes: number) => () => bytes;
 
 async function heldBy(
@@ -116,7 +116,7 @@ async function heldBy(
   return typeof found === 'number' ? hold(found) : undefined;
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Waits until all pending turns of the event loop are done. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const broken = E.left<UpstreamFault>({ kind: 'transport' });

@@ -24,12 +24,12 @@ const choice = (delta: JsonObject, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
 
-/** Chunks of a chat stream, as a machine of a dialect makes them. */
+/** Chunks of a chat stream, as a dialect's machine produces them. */
 export const chatText = (content: string): Chunk => asCame(choice({ content }));
 export const chatFinish: Chunk = asCame(choice({}, 'stop'), { terminal: true });
 export const chatUsage: Chunk = asCame({ ...choice({}), choices: [], usage });
 
-/** Events of a responses stream: the terminal one is held back. */
+/** Events of a responses stream, of which the terminal one is held back. */
 export const responsesText = (delta: string): Chunk => asCame({ type: 'response.output_text.delta', delta });
 export const responsesCompleted: Chunk = asCame(
   { type: 'response.completed', response: { status: 'completed', usage } },
@@ -38,14 +38,14 @@ export const responsesCompleted: Chunk = asCame(
 export const responsesFailed = (message: string): Chunk =>
   asCame({ type: 'error', message, code: 'server_error' }, { failing: true });
 
-/** What the caller is told has been told by the upstream's own event. */
+/** The upstream's own error event is passed on to the caller. */
 export const failedAsTold: End = {
   kind: 'failed',
   error: streamFailure('It is too hot.'),
   alreadyShown: true,
 };
 
-/** Events of a messages stream as an upstream that speaks the messages body sends them. */
+/** Events of a messages stream, from an upstream that uses the messages body. */
 export const messageText = (text: string): Chunk =>
   asCame({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
 export const messageDelta: Chunk = asCame({

@@ -113,7 +113,7 @@ const nested: readonly Scene[] = [
   },
 ];
 
-/** What is said, and by whom. */
+/** Messages and their members. */
 const messages: readonly Scene[] = [
   {
     given: { messages: [{ role: 'user', content: [text] }] },

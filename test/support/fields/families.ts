@@ -7,7 +7,7 @@ import type { KnownField } from './known-fields.ts';
 import { messagesFields } from './messages.ts';
 import { responsesFields } from './responses.ts';
 
-/** Tokens are counted of the bodies of messages. */
+/** Tokens are counted for messages bodies. */
 export type FieldFamily = Exclude<ApiFamily, 'count_tokens'>;
 
 /** Every request field that the public API of a family documents. */
@@ -44,13 +44,13 @@ const bodies: Readonly<Record<string, UpstreamBody>> = {
 
 const latest = 'claude-opus-4-7';
 
-/** The name says the style. */
+/** The name contains the style. */
 function ofPlatformB(name: string, upstreamModel: string): SpokenRoute {
   const [api_style = ''] = name.split(',');
   return spokenRoute(name, 'cloud_b_platform', upstreamModel, { cloud_b: { api_style } });
 }
 
-/** The same dialects before models that they are written differently for. */
+/** The same dialects for models for which they write another body. */
 const more: readonly SpokenRoute[] = [
   spokenRoute('cloud_a_platform google, of budgets', 'cloud_a_platform', 'google/gemini-2.5-flash'),
   spokenRoute('cloud_a_platform anthropic, latest', 'cloud_a_platform', `anthropic/${latest}`),
@@ -63,7 +63,7 @@ const more: readonly SpokenRoute[] = [
   ofPlatformB('endpointb_messages, latest', `anthropic.${latest}`),
 ];
 
-/** A family on a route that serves it, and the body that it becomes there. */
+/** A family on a route that serves it, and its body on that route. */
 export interface Path {
   readonly family: FieldFamily;
   readonly route: SpokenRoute;
@@ -79,7 +79,9 @@ function bodyOf(route: SpokenRoute, family: FieldFamily): UpstreamBody {
   return body === 'chat_completions' && family === 'responses' ? 'responses' : body;
 }
 
-/** Every family on every kind of route that serves it; embeddings go as they are to chat-style upstreams. */
+/**
+ * Every family on every kind of route that serves it; embeddings are sent unchanged to chat-style upstreams.
+ */
 export const paths: readonly Path[] = (Object.keys(knownFields) as FieldFamily[]).flatMap((family) =>
   [...routes, ...more]
     .filter((route) => serves(route, family))

@@ -16,7 +16,7 @@ import { textDigest } from '../../../infrastructure/text-digest.ts';
 import { callOf, type SpokenRoute } from '../growth/routes.ts';
 import { type KnownField, marksIn } from './known-fields.ts';
 
-/** All that goes upstream for a body, as text, or why nothing does. */
+/** Everything sent upstream for a body, as text, or the reason why nothing is sent. */
 type Outbound = Either<GatewayError, string>;
 
 function outbound<A extends ParsedRequest>(family: Family<A>, route: SpokenRoute, text: string): Outbound {
@@ -32,7 +32,7 @@ function outbound<A extends ParsedRequest>(family: Family<A>, route: SpokenRoute
     if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
     const sent: Either<GatewayError, unknown> =
       'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
-    // What the row's metadata says of it goes nowhere else.
+    // The metadata of the row comes from the request, and is sent nowhere else.
     const told = (key: string, value: unknown) => (key === 'notes' ? undefined : value);
     return E.map((request: unknown) => JSON.stringify(request, told))(sent);
   });
@@ -45,12 +45,12 @@ const through = {
   embeddings: (route, text) => outbound(embeddings, route, text),
 } as const satisfies Record<FieldFamily, (route: SpokenRoute, text: string) => Outbound>;
 
-/** What becomes of a field: it goes upstream, it is refused by its name, or nobody hears of it. */
+/** What happens to a field: it is sent upstream, rejected by name, or dropped. */
 export type Fate = 'sent' | 'refused' | 'unsent' | `refused as ${string}`;
 
 /**
- * What the field stands beside may be refused already. Where it is sent, the body with the field goes in other words
- * than the one without it, and its marked words are in there.
+ * The fields beside the tested one may be rejected already. If the field is sent, the upstream body differs
+ * from the one without it, and contains its marked words.
  */
 export function fateOf(field: KnownField, family: FieldFamily, route: SpokenRoute): Fate {
   const whole = written(field.body, family, route);
@@ -67,7 +67,7 @@ export function fateOf(field: KnownField, family: FieldFamily, route: SpokenRout
 const written = (body: JsonObject, family: FieldFamily, route: SpokenRoute): Outbound =>
   through[family](route, JSON.stringify(body));
 
-/** An error names a field by its own path, by what is in it, or by what it is in. */
+/** An error names a field by its own path, or by that of a member or a parent. */
 function names({ param = '' }: GatewayError, path: string): boolean {
   const named = param.replace(/\.type$/, '');
   const within = (inner: string, outer: string): boolean =>

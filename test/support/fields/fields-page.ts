@@ -6,7 +6,7 @@ import type { FieldFamily } from './families.ts';
 
 export const fieldsFile = path.join(import.meta.dirname, '../../../docs/fields.md');
 
-/** Where the page has the table of each family. */
+/** The heading of each family's table on the page. */
 const headings = {
   chat_completions: 'Chat completions',
   messages: 'Messages',
@@ -19,7 +19,7 @@ const quoted = (words: readonly string[]): string => words.map((word) => `\`${wo
 const row = ({ fields, in: bodies, because }: UnsentFields): string =>
   `| ${quoted(fields)} | ${quoted(bodies)} | ${because} |\n`;
 
-/** `docs/fields.md` with its tables as the list has them; all else on the page is written by hand. */
+/** `docs/fields.md` with its tables generated from the list; the rest of the page is written by hand. */
 export function fieldsPage(): string {
   let page = readFileSync(fieldsFile, 'utf8');
   for (const [family, heading] of Object.entries(headings)) {

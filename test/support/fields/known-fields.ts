@@ -1,23 +1,26 @@
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 
-/** Fields that callers may write beside these members; a note in brackets behind a field tells its kinds apart. */
+/**
+ * Fields that callers can send beside these members; a note in brackets after a field distinguishes its
+ * kinds.
+ */
 export interface Scene {
   readonly given: JsonObject;
   readonly fields: Readonly<Record<string, Json>>;
 }
 
-/** A field that a public API documents, in the smallest body that may have it. */
+/** A field that a public API documents, in the smallest body that can have it. */
 export interface KnownField {
-  /** As the docs name it: `tools[].function.strict`, `tools[] (custom)`. */
+  /** As in the docs: `tools[].function.strict`, `tools[] (custom)`. */
   readonly name: string;
-  /** As an error names it: `tools[0].function.strict`. */
+  /** As in errors: `tools[0].function.strict`. */
   readonly path: string;
   readonly value: Json;
   readonly bare: JsonObject;
   readonly body: JsonObject;
 }
 
-/** Words that are found again wherever they go. */
+/** Words that can be found again wherever they are sent. */
 export const mark = (what: string): string => `mark-${what}`;
 
 type Step = string | number;
@@ -39,7 +42,7 @@ function placed(target: Json | undefined, [step, ...rest]: readonly Step[], valu
   return { ...object, [step]: placed(object[step], rest, value) };
 }
 
-/** The fields of all scenes, each in a body of its own. */
+/** The fields of all scenes, each in its own body. */
 export const fieldsOf = (common: JsonObject, scenes: readonly Scene[]): readonly KnownField[] =>
   scenes.flatMap(({ given, fields }) =>
     Object.entries(fields).map(([key, value]) => {

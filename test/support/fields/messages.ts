@@ -151,7 +151,7 @@ const nested: readonly Scene[] = [
   },
 ];
 
-/** What is said, and by whom. */
+/** Messages and their members. */
 const messages: readonly Scene[] = [
   {
     given: says(text),

@@ -1,24 +1,27 @@
-/** How often something stands in the smallest input; each next one holds four times as many. */
+/** The number of repetitions in the smallest input; each next input has four times as many. */
 const smallest = 5000;
 
-/** Time for four times as many is below so many times as long: four times, and room for what memory costs. */
+/**
+ * Four times as many may take less than this many times as long: four times, with a margin for the cost of
+ * memory.
+ */
 const bound = 6;
 
-/** From here on nothing but the work itself explains the time: memory has no step as high as this. */
+/** From this ratio on only the work itself can explain the time: memory has no step as high. */
 const surelySteep = 10;
 
 /**
- * Milliseconds that the larger input may take whatever the smaller one does: one step for each pair of 20,000 takes
- * some tenths of a second, and what is faster than this is told by the collector of garbage more than by the work.
+ * Milliseconds that the larger input may take in any case: one step for each pair of 20,000 takes some tenths
+ * of a second, and shorter times depend more on garbage collection than on the work.
  */
 const nothingMs = 60;
 
 const rounds = 6;
 
-/** Milliseconds after which an input is not taken again: none of them takes half as long. */
+/** Milliseconds after which an input is not measured again: none takes half as long. */
 const longMs = 2000;
 
-/** Milliseconds that this thread computed: other work on the machine counts for nothing. */
+/** Milliseconds of processor time of this thread: other work on the machine does not count. */
 export function costOf(work: () => void): number {
   const before = process.threadCpuUsage();
   work();
@@ -27,8 +30,8 @@ export function costOf(work: () => void): number {
 }
 
 /**
- * How many times as long `large` takes; undefined: below the bound. The least of several times counts. The larger
- * input comes first: where it takes no time, the smaller one is not even made.
+ * The ratio of the times for `large` and the smaller input; undefined below the bound. The least of several
+ * times counts. The larger input comes first: if it takes no time, the smaller one is not created.
  */
 function ratioOf(makeSmall: () => () => void, large: () => void): number | undefined {
   const first = costOf(large);
@@ -45,9 +48,9 @@ function ratioOf(makeSmall: () => () => void, large: () => void): number | undef
 }
 
 /**
- * How many times as long the work takes that is made for four times as many; undefined: it grows evenly. A ratio
- * little above the bound is measured again with both inputs four times as large, since an input that no longer fits
- * a cache costs more once, and steep work costs more each time.
+ * The ratio of the times for four times as many; undefined if the time grows linearly. A ratio little above
+ * the bound is measured again with both inputs four times as large: an input that no longer fits a cache
+ * costs more once, and steep work costs more each time.
  */
 export function steepGrowth(make: (count: number) => () => void): number | undefined {
   const larger = make(4 * smallest);
@@ -56,6 +59,6 @@ export function steepGrowth(make: (count: number) => () => void): number | undef
   return ratioOf(() => larger, make(16 * smallest));
 }
 
-/** So many, one after the other. */
+/** So many items, in order. */
 export const times = <A>(count: number, make: (index: number) => A): A[] =>
   Array.from({ length: count }, (_, index) => make(index));

@@ -2,7 +2,7 @@ import type { ApiFamily } from '../../../domain/routing/model.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { times } from './growth.ts';
 
-/** Members of a body in which something stands so many times. */
+/** Members of a body in which something is repeated so many times. */
 export type Shape = (count: number) => object;
 type Shapes = Readonly<Record<string, Shape>>;
 
@@ -239,7 +239,7 @@ const embeddings: Shapes = {
   'members of the body': (count) => ({ input: 'Hi', ...bodyMembers(count) }),
 };
 
-/** What a caller may send many of, in each family. */
+/** What a caller can send many of, in each family. */
 export const requestShapes: Readonly<Record<ApiFamily, Shapes>> = {
   chat_completions: chat,
   messages,

@@ -14,7 +14,7 @@ import type { ProviderContext, CalledUpstream } from '../../../infrastructure/pr
 import { connectedProvider, implementations } from '../../../infrastructure/providers/registry.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 
-/** A route to one kind of upstream, resolved, and how it is spoken to. */
+/** A resolved route to one kind of upstream, and its dialects. */
 export interface SpokenRoute {
   readonly name: string;
   readonly resolved: ResolvedRoute;
@@ -61,7 +61,7 @@ const context: ProviderContext = {
   warn: () => undefined,
 };
 
-/** A route of a provider kind, whose model has this name upstream. */
+/** A route of a provider kind, with this upstream model name. */
 export function spokenRoute(
   name: string,
   kind: ProviderKind,
@@ -91,7 +91,7 @@ const platformB = (api_style: ApiStyle): SpokenRoute =>
     cloud_b: { api_style, openai_base_path: '/openai/v1' },
   });
 
-/** Edits that walk the whole body. */
+/** Edits that visit the whole body. */
 const edits: JsonObject = { developer_role: 'system', empty_tools: 'preserve_with_tool_history' };
 
 /** Every dialect of each provider kind. */
@@ -117,14 +117,14 @@ export const serves = ({ resolved: { provider, route } }: SpokenRoute, family: A
 export const routesOf = (family: ApiFamily): readonly SpokenRoute[] =>
   routes.filter((route) => serves(route, family));
 
-/** Routes whose bodies are written by the very functions of `compat`: one shape of body shows that they are. */
+/** Routes whose bodies are written by the functions of `compat`: one shape of body shows that. */
 export const writtenAsCompat: ReadonlySet<string> = new Set([
   'cloud_run_compat',
   'runtime_chat',
   'endpointb_chat',
 ]);
 
-/** A call of a family, as it is written upstream. */
+/** A call of a family, as written for the upstream. */
 export const callOf = (
   { resolved }: SpokenRoute,
   family: ApiFamily,

@@ -4,7 +4,7 @@ import { type AnswerShape, call, chatFamilies } from './whole-answers.ts';
 
 export interface StreamShape extends AnswerShape {
   readonly contentType: string;
-  /** The bytes, as they come from the network. */
+  /** The bytes as received from the network. */
   readonly pieces: (count: number) => readonly Buffer[];
 }
 
@@ -209,7 +209,10 @@ const responsesStreams: readonly StreamShape[] = ['compat', 'endpointb_responses
   ].map((shape) => ({ route, family: 'responses' as const, contentType: sse, ...shape })),
 );
 
-/** Who is tried with all of it: the others share their machines, and are tried with pieces of text alone. */
+/**
+ * The routes that are tested with everything: the others share their machines, and are tested with pieces of
+ * text only.
+ */
 const all: ReadonlySet<string> = new Set([
   'compat, chat_completions',
   'compat, messages',

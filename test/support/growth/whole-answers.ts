@@ -1,7 +1,7 @@
 import type { ApiFamily } from '../../../domain/routing/model.ts';
 import { times } from './growth.ts';
 
-/** What an upstream may send many of; `route` and `family` tell how it is read. */
+/** What an upstream can send many of; `route` and `family` say how it is parsed. */
 export interface AnswerShape {
   readonly route: string;
   readonly family: ApiFamily;
@@ -23,7 +23,7 @@ const completion = (message: object) => ({
   choices: [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: 'stop' }],
 });
 
-/** Messages too: they are told out of the same chat completion. */
+/** For messages, too: they are translated from the same chat completion. */
 export const chatFamilies = ['chat_completions', 'messages'] as const;
 
 const chatWhole: readonly WholeShape[] = chatFamilies.flatMap((family) =>

@@ -4,7 +4,7 @@ import { ModuleMocker } from 'jest-mock';
 type ProjectConfig = ConstructorParameters<typeof ModernFakeTimers>[0]['config'];
 type Listener = () => void;
 
-/** What a suite may have changed of the process, which the next one shares. */
+/** Process state that a suite may have changed, and that the next suite shares. */
 interface Kept {
   readonly env: NodeJS.ProcessEnv;
   readonly exit: PropertyDescriptor;
@@ -12,7 +12,7 @@ interface Kept {
   readonly listeners: ReadonlyMap<string | symbol, readonly Listener[]>;
 }
 
-/** The global environment of a suite is that of its worker; what a suite changed of it is put back when it ends. */
+/** The global environment of a suite is that of its worker; changes by the suite are undone when it ends. */
 // oxlint-disable-next-line import/no-default-export -- jest calls the default export
 export default class NativeEnvironment {
   readonly global = globalThis;
@@ -26,7 +26,7 @@ export default class NativeEnvironment {
     Object.assign(globalThis, { jest: this.#forSuites() });
   }
 
-  /** Jest asks for it to be there, and uses it for coverage alone. */
+  /** Jest requires it, and uses it for coverage only. */
   getVmContext(): null {
     return null;
   }
@@ -59,7 +59,7 @@ export default class NativeEnvironment {
   }
 }
 
-/** Where jest keeps who is told of a suite's tests. */
+/** Where Jest keeps the listeners to a suite's tests. */
 const handlers = Symbol.for('EVENT_HANDLERS');
 
 const listenersOf = (name: string | symbol): Listener[] => process.rawListeners(name) as Listener[];
@@ -82,7 +82,7 @@ function putBack(kept: Kept): void {
   for (const name of process.eventNames())
     for (const listener of listenersOf(name)) {
       if (kept.listeners.get(name)?.includes(listener) === true) continue;
-      // What the suite wanted done at the process' end is done at the suite's.
+      // Exit handlers of the suite run when the suite ends.
       if (name === 'exit') listener();
       process.off(name, listener);
     }

@@ -5,7 +5,7 @@ const require = createRequire(import.meta.url);
 
 const ofTests = new URL('../../', import.meta.url).href;
 const globals = new URL('globals.mjs', import.meta.url).href;
-/** Without state, and dear: the description of the API, and its compiled schemas. */
+/** Modules without state that are expensive to load: the description of the API, and its compiled schemas. */
 const shared = ['.', '../openapi/'].map((folder) => new URL(folder, import.meta.url).href);
 const mark = /\?suite=\d+$/;
 
@@ -26,7 +26,7 @@ registerHooks({
 
 let suites = 0;
 
-/** Takes the place of jest's `vm` contexts: a suite's modules are loaded by Node itself. */
+/** Replaces Jest's `vm` contexts: a suite's modules are loaded by Node itself. */
 // oxlint-disable-next-line import/no-default-export -- jest calls the default export
 export default class NativeRuntime {
   readonly #suite: string;
@@ -36,7 +36,7 @@ export default class NativeRuntime {
     this.#suite = `?suite=${suites}`;
   }
 
-  /** Jest's own part that keeps a suite's tests: a new one for each suite. */
+  /** Jest's own module that registers a suite's tests: a new one for each suite. */
   requireInternalModule(file: string): unknown {
     delete require.cache[file];
     return require(file);
@@ -54,7 +54,7 @@ export default class NativeRuntime {
     return require(file);
   }
 
-  /** Positions are those of the sources: Node strips types in place. */
+  /** Positions are those of the sources, because Node strips types in place. */
   getSourceMaps(): ReadonlyMap<string, string> {
     return new Map();
   }

@@ -8,10 +8,10 @@ import { type AdminRoutePorts, adminRoutes } from '../../../interfaces/http/admi
 import { type OpenRoutesPorts, openRoutes } from '../../../interfaces/http/admin/open-routes.ts';
 import { openApiDocument } from '../../../interfaces/http/openapi/document.ts';
 
-/** Ports that no route asks before it is called. */
+/** Ports that no route uses before it is called. */
 const none = {} as AdminRoutePorts & OpenRoutesPorts;
 
-/** The routes of the admin API as they are declared. */
+/** The routes of the admin API as declared. */
 export const declaredRoutes: readonly AdminRoute[] = adminRoutes(none);
 
 /** The description that a gateway serves. */
@@ -20,12 +20,12 @@ export const description: JsonObject = openApiDocument({
   open: openRoutes(none),
 });
 
-/** The same as it is kept beside the documentation. */
+/** The same as stored beside the documentation. */
 export const descriptionFile = path.join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json');
 export const typesFile = path.join(import.meta.dirname, '../../../interfaces/admin-page/src/api/api.d.ts');
 export const described = `${JSON.stringify(description, undefined, 1)}\n`;
 
-/** The last line of the types, by which they are of this description. */
+/** The last line of the types: the digest of the description from which they are generated. */
 export const typesMark = `// Of the description with SHA-256 ${createHash('sha256').update(described).digest('hex')}.\n`;
 
 export interface MediaType {
@@ -48,7 +48,7 @@ export interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>> }>>;
 }
 
-/** Each operation with where it is. */
+/** Each operation with its method and path. */
 export const operations: readonly {
   readonly method: string;
   readonly path: string;
@@ -61,7 +61,7 @@ export const operations: readonly {
   })),
 );
 
-/** With its error answers in the places where it refers to them. */
+/** The operation with references to its error answers resolved. */
 function resolved(operation: Described): Described {
   const { responses: shared } = description['components'] as unknown as {
     readonly responses: Readonly<Record<string, Described['responses'][string]>>;
@@ -78,7 +78,7 @@ ajv.addSchema({ ...description, $id: 'gateway' });
 
 const compiled = new WeakMap<object, ValidateFunction>();
 
-/** What is wrong with a value by a schema of the description. */
+/** The faults of a value according to a schema of the description. */
 export function schemaFaults(schema: JsonObject, value: unknown): readonly string[] {
   const known = compiled.get(schema);
   const validate = known ?? ajv.compile(absolute(schema));
@@ -89,13 +89,13 @@ export function schemaFaults(schema: JsonObject, value: unknown): readonly strin
   );
 }
 
-/** References lead into the description from wherever the schema is compiled. */
+/** References point into the description, wherever the schema is compiled. */
 const absolute = (schema: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"gateway#/components')) as JsonObject;
 
 export interface SeenAnswer {
   readonly method: string;
-  /** Without its query. */
+  /** The path without its query. */
   readonly path: string;
   readonly status: number;
   readonly contentType: string;
@@ -107,10 +107,10 @@ const patterns = operations
     ...each,
     pattern: new RegExp(`^${each.path.replaceAll(/[.]/g, '\\$&').replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
   }))
-  // A path without parameters goes before one that would take it for a parameter's value.
+  // A path without parameters takes precedence over one with parameters.
   .toSorted((left, right) => left.path.split('{').length - right.path.split('{').length);
 
-/** What an answer has that the description does not say; nothing for paths and methods that it does not know. */
+/** The faults of an answer according to the description; none for unknown paths and methods. */
 export function answerFaults(seen: SeenAnswer): readonly string[] {
   const { method, status, contentType, body } = seen;
   const known = patterns.find((each) => each.method === method.toLowerCase() && each.pattern.test(seen.path));

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { answerFaults } from './description.ts';
 
-/** Bytes of an answer that are kept to be checked; a longer one is not. */
+/** Bytes of an answer that are kept to be checked; a longer answer is not checked. */
 const maxBytes = 4 * 1024 * 1024;
 
 /** Checks every answer of a server of this process, by its port, against the description of the API. */
