@@ -4,7 +4,7 @@ import { root, terms, today, tomorrow, instant, adminBudgetsScene } from './admi
 const { query, admin, aUser } = adminBudgetsScene();
 
 describe('budget alerts', () => {
-  it('come in pages, the latest first, with their deliveries', async () => {
+  it('are listed in pages, newest first, with their deliveries', async () => {
     await query('truncate budget_alerts, budget_alert_deliveries');
     const made: string[] = [];
     for (let count = 0; count < 7; count += 1) {
@@ -59,7 +59,7 @@ describe('budget alerts', () => {
     expect(pages).toEqual([made.slice(0, 3), made.slice(3, 6), made.slice(6), []]);
   });
 
-  it('tell when each delivery was tried and sent', async () => {
+  it('show when each delivery was attempted and when it was sent', async () => {
     await query(
       `update budget_alert_deliveries set delivery_status = 'sent', failure_reason = null,
          attempted_at = '2030-01-02T03:04:05.678Z', sent_at = '2030-01-02T03:04:06Z'`,
@@ -81,7 +81,7 @@ describe('budget alerts', () => {
     });
   });
 
-  it('the total is exact up to 10,000, beyond it 10,000 with the flag set', async () => {
+  it('have an exact total up to 10,000; with more rows it is 10,000 with the flag set', async () => {
     const fill = (count: number) =>
       query(
         `insert into budget_alerts (ownership_scope_key, budget_id, team_id, cadence, amount_10000, threshold_bps, window_start, window_end,
@@ -109,14 +109,14 @@ describe('budget alerts', () => {
     ['page=501&page_size=200', 'page'],
     ['pagesize=5', 'pagesize'],
     ['Page=1', 'Page'],
-  ])('?%s is 400, naming the parameter', async (search, param) => {
+  ])('?%s is refused with 400 and names the parameter', async (search, param) => {
     expect(await admin('GET', `${root}/budget-alerts?${search}`)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it('the largest page there is', async () => {
+  it('return 200 for the largest page that is allowed', async () => {
     expect(await admin('GET', `${root}/budget-alerts?page_size=200&page=500`)).toMatchObject({ status: 200 });
   });
 });

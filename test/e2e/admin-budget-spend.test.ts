@@ -6,7 +6,7 @@ const { query, admin, aUser, userIdOf, ask } = adminBudgetsScene();
 const noMoney = (name: string) => ({ [`${name}_usd`]: '0', [`${name}_usd_10000`]: 0 });
 
 describe('an owner’s spend by day, and a dry run', () => {
-  it('tell what was spent and blocked, and what another amount would have blocked', async () => {
+  it('show what was spent and blocked, and what another amount would have blocked', async () => {
     const userId = await userIdOf('a@example.com');
     const path = `${root}/budgets/users/${userId}`;
     await admin('PUT', path, terms(2));
@@ -67,7 +67,7 @@ describe('an owner’s spend by day, and a dry run', () => {
     });
   });
 
-  it('are a team’s too, whatever its id, and change nothing', async () => {
+  it('are also available for a team, whatever its id, and change nothing', async () => {
     const path = `${root}/budgets/teams/${encodeURIComponent('a/b:c@d')}`;
     const rows = () =>
       query(`select (select count(*) from admin_events) e, (select count(*) from team_budgets) b`);
@@ -86,7 +86,7 @@ describe('an owner’s spend by day, and a dry run', () => {
     ['days=93', 'days'],
     ['days=1.5', 'days'],
     ['day=1', 'day'],
-  ])('days?%s is 400 and names the parameter %s', async (asked, param) => {
+  ])('days?%s is refused with 400 and names the parameter %s', async (asked, param) => {
     expect(await admin('GET', `${root}/budgets/teams/platform/days?${asked}`)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
@@ -100,19 +100,19 @@ describe('an owner’s spend by day, and a dry run', () => {
     [{ cadence: 'daily', amount_10000: '1' }, 'amount_10000'],
     [{ cadence: 'daily', amount_10000: 1, timezone: 'Mars/Base' }, 'timezone'],
     [{ cadence: 'daily', amount_10000: 1, hard_limit: true }, 'hard_limit'],
-  ])('a dry run of %j is 400 and names the field %s', async (asked, param) => {
+  ])('a dry run of %j is refused with 400 and names the field %s', async (asked, param) => {
     expect(await admin('POST', `${root}/budgets/teams/platform/dry-run`, asked)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it('that take too long are 503 store_unavailable, and the message says that the windows are too large', async () => {
+  it('a dry run that takes too long is 503 store_unavailable, and the message says that its windows are too large', async () => {
     const { path } = await aUser();
     const [found] = await query<{ text: string }>(
       `select pg_get_functiondef('budget_dry_run'::regproc) as text`,
     );
-    // As the statement's time-out ends it.
+    // Fails as a statement does when its timeout cancels it.
     await query(`create or replace function budget_dry_run(
         scope text, amount_10000 bigint, from_time timestamptz, until_time timestamptz,
         out spent numeric, out blocks_from timestamptz, out blocked_count bigint, out blocked_cost numeric)
@@ -131,7 +131,7 @@ describe('an owner’s spend by day, and a dry run', () => {
     expect((await admin('POST', `${path}/dry-run`, asked)).status).toBe(200);
   });
 
-  it('are 404 for an owner that nobody knows', async () => {
+  it('are 404 for an unknown owner', async () => {
     for (const owner of ['users/no-uuid', 'users/00000000-0000-4000-8000-00000000abcd', 'teams/nobody']) {
       const path = `${root}/budgets/${owner}`;
       expect(await admin('GET', `${path}/days`)).toMatchObject({ status: 404, error: { code: 'not_found' } });
@@ -142,7 +142,7 @@ describe('an owner’s spend by day, and a dry run', () => {
 });
 
 describe('the history of a budget', () => {
-  it('says of every change who set what, and who took it away', async () => {
+  it('says for every change who set what, and who removed it', async () => {
     const { userId, path } = await aUser();
     const adminId = await userIdOf('root@example.com');
     await query('select gateway_set_budget($1, null, $2, 7, true, $3, true, false)', [

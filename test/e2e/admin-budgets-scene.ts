@@ -51,14 +51,14 @@ interface History {
   readonly deactivated_at: Date | null;
 }
 
-/** Two replicas: the admin is at the first one, callers are served by the second one. */
+/** Two replicas: the admin uses the first one, callers use the second one. */
 export function adminBudgetsScene() {
   const { query, gateway, another, databaseUrl } = simulatedScene(config);
   const second = another();
   const replicas = (): readonly [TestGateway, TestGateway] => [gateway(), second()];
   const admin = withAdmin(databaseUrl, gateway);
 
-  /** A user of a test's own, with a key if it wants one. */
+  /** Inserts a new user, so that tests do not share budgets. */
   async function aUser(): Promise<{
     readonly userId: string;
     readonly email: string;

@@ -16,7 +16,7 @@ import {
 const { query, replicas, admin, aUser, userIdOf, historyOf, ask } = adminBudgetsScene();
 
 describe('PUT sets the one active budget of an owner', () => {
-  it('answers with owner, budget and the window that holds now', async () => {
+  it('returns the owner, the budget and the current window', async () => {
     const { userId, path } = await aUser();
     const answer = await admin('PUT', path, terms(12_345, { timezone: 'Europe/Paris' }));
     expect(answer).toMatchObject({ status: 200, meta: { generated_at: instant } });
@@ -42,7 +42,7 @@ describe('PUT sets the one active budget of an owner', () => {
     });
   });
 
-  it('of a team, whatever its id', async () => {
+  it('sets and removes the budget of a team, whatever its id', async () => {
     for (const teamId of ['platform', 'a/b:c@d']) {
       const path = `${root}/budgets/teams/${encodeURIComponent(teamId)}`;
       expect(await admin('PUT', path, terms(5))).toMatchObject({
@@ -56,7 +56,7 @@ describe('PUT sets the one active budget of an owner', () => {
     }
   });
 
-  it('any changed field closes the old row into history and opens a new one', async () => {
+  it('closes the old row into history and opens a new one when any field changes', async () => {
     const { userId, path } = await aUser();
     const steps = [
       terms(5),
@@ -80,7 +80,7 @@ describe('PUT sets the one active budget of an owner', () => {
     ]);
   });
 
-  it('an identical PUT changes nothing', async () => {
+  it('changes nothing when the same budget is set again', async () => {
     const { userId, path } = await aUser();
     const first = await admin('PUT', path, terms(5, { timezone: 'UTC' }));
     const before = await historyOf(userId);
@@ -89,7 +89,7 @@ describe('PUT sets the one active budget of an owner', () => {
     expect(await historyOf(userId)).toEqual(before);
   });
 
-  it('the largest and the smallest amount come back exactly', async () => {
+  it('returns the largest and the smallest amount exactly', async () => {
     const { path } = await aUser();
     expect((await admin('PUT', path, terms(9_007_199_254_740_991))).data).toMatchObject({
       budget: { amount_10000: 9_007_199_254_740_991, amount_usd: '900719925474.0991' },
@@ -99,7 +99,7 @@ describe('PUT sets the one active budget of an owner', () => {
     });
   });
 
-  it('an id in capitals is the same user', async () => {
+  it('accepts a user id in upper case as the same user', async () => {
     const { userId } = await aUser();
     const path = `${root}/budgets/users/${userId.toUpperCase()}`;
     expect((await admin('PUT', path, terms(5))).data).toMatchObject({ owner_id: userId });
@@ -112,7 +112,7 @@ describe('PUT sets the one active budget of an owner', () => {
 });
 
 describe('DELETE removes the active budget', () => {
-  it('history rows stay; without a budget it is 200 with deactivated: false', async () => {
+  it('keeps the history rows, and returns 200 with deactivated: false without a budget', async () => {
     const { userId, path } = await aUser();
     await admin('PUT', path, terms(5));
     const removed = { owner_kind: 'user', owner_id: userId, deactivated: true };
@@ -143,7 +143,7 @@ describe('an unknown owner is 404', () => {
       });
   });
 
-  it('also with U+0000, with bytes that are no text, and far too long', async () => {
+  it('ids with U+0000, with bytes that are not UTF-8, and ids that are far too long', async () => {
     const names = ['teams/%00', 'teams/%FF', `teams/${'x'.repeat(4000)}`, 'users/%00'];
     for (const path of names.map((name) => `${root}/budgets/${name}`))
       for (const [method, body] of [['PUT', terms(5)], ['DELETE']] as const)
@@ -151,8 +151,8 @@ describe('an unknown owner is 404', () => {
   });
 });
 
-describe('an owner who was deactivated', () => {
-  it('keeps a budget that is listed and can be removed, but not set', async () => {
+describe('a deactivated owner', () => {
+  it('a user: the budget is kept, is listed and can be removed, but not set', async () => {
     const { userId, email, path } = await aUser();
     await admin('PUT', path, terms(5));
     await query('update users set active = false where user_id = $1', [userId]);
@@ -181,7 +181,7 @@ describe('an owner who was deactivated', () => {
     });
   });
 
-  it('a team likewise', async () => {
+  it('a team: the budget is kept, is listed and can be removed, but not set', async () => {
     const teamId = randomUUID();
     const path = `${root}/budgets/teams/${teamId}`;
     await query(`insert into teams (team_id, name) values ($1, 'Gone')`, [teamId]);
@@ -195,7 +195,7 @@ describe('an owner who was deactivated', () => {
   });
 });
 
-describe('what is no budget is 400, naming the field', () => {
+describe('an invalid budget is refused with 400 and names the field', () => {
   const good = { cadence: 'daily', amount_10000: 5, hard_limit: true, timezone: 'UTC' };
   it.each<[string, unknown, string]>([
     ['a negative amount', { ...good, amount_10000: -1 }, 'amount_10000'],
@@ -233,7 +233,7 @@ describe('what is no budget is 400, naming the field', () => {
     expect(await historyOf(userId)).toEqual([]);
   });
 
-  it('another content type, and parameters that there are not', async () => {
+  it('another content type, and unknown query parameters', async () => {
     const { path } = await aUser();
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     expect(await admin('PUT', path, 'cadence=daily', form)).toMatchObject({
@@ -251,7 +251,7 @@ describe('what is no budget is 400, naming the field', () => {
     });
   });
 
-  it('whatever JSON is sent, it is 200 with an exact budget or 400', async () => {
+  it('any JSON object is answered with 200 and exactly that budget, or with 400', async () => {
     const { path } = await aUser();
     const odd = fc.oneof(
       fc.jsonValue({ maxDepth: 1 }),
@@ -284,9 +284,9 @@ describe('what is no budget is 400, naming the field', () => {
   });
 });
 
-describe('many PUTs of one owner at once', () => {
+describe('concurrent changes of one owner’s budget', () => {
   it.each([2, 20])(
-    '%d of them: no 500, one active row, and every change is in the history',
+    '%d concurrent PUTs: all return 200, one row is active, and every change is in the history',
     async (count) => {
       const { userId, path } = await aUser();
       const others = await adminClient(replicas()[1].url);
@@ -306,7 +306,7 @@ describe('many PUTs of one owner at once', () => {
     },
   );
 
-  it('with DELETEs among them, and identical ones: each row is opened and closed once', async () => {
+  it('PUTs, identical PUTs and DELETEs: at most one row is active; the history has exactly the budgets returned', async () => {
     const { userId, path } = await aUser();
     const answers = await Promise.all(
       Array.from({ length: 30 }, async (_, index) =>
@@ -327,7 +327,7 @@ describe('many PUTs of one owner at once', () => {
   });
 });
 
-describe('a change takes effect on the very next request of the owner, on another replica', () => {
+describe('a budget change takes effect at the next request of the owner, on another replica', () => {
   it.each([
     ['a user', 'user'],
     ['a team', 'team'],
@@ -362,8 +362,8 @@ describe('a change takes effect on the very next request of the owner, on anothe
   });
 });
 
-describe('GET lists every active user and team, and those deactivated that have a budget', () => {
-  it('with budget or without, with the spend of the window and who would be told', async () => {
+describe('GET lists every active user and team, and deactivated ones that have a budget', () => {
+  it('with their budget or null, the spend of the current window, and the alert recipients', async () => {
     const { userId, email, path } = await aUser();
     const gone = await aUser();
     await query('update users set active = false where user_id = $1', [gone.userId]);
@@ -414,7 +414,7 @@ describe('GET lists every active user and team, and those deactivated that have 
   });
 });
 
-describe('other callers are not admitted', () => {
+describe('a call without a session is refused with 401, with an API key too', () => {
   it.each([
     ['GET', `${root}/budgets`],
     ['GET', `${root}/budget-alerts`],

@@ -71,12 +71,12 @@ describe('serve with GATEWAY_ADMIN_EMAIL and GATEWAY_ADMIN_PASSWORD', () => {
     return serving.out() + serving.err();
   }
 
-  it('one of the two alone makes nobody, and says so', async () => {
+  it('creates no admin if only one of the two is set, and says that both are needed', async () => {
     expect(await serve({ GATEWAY_ADMIN_EMAIL: 'first@example.com' })).toContain('must be set together');
     expect(await passwords()).toEqual([]);
   });
 
-  it('a password that cannot be one stops the start', async () => {
+  it('fails to start if the password is too short', async () => {
     const over = { GATEWAY_ADMIN_EMAIL: 'first@example.com', GATEWAY_ADMIN_PASSWORD: 'short' };
     const { code, out, err } = await runGateway(['serve'], env(over));
     expect(code).toBe(1);
@@ -85,7 +85,7 @@ describe('serve with GATEWAY_ADMIN_EMAIL and GATEWAY_ADMIN_PASSWORD', () => {
     expect(await passwords()).toEqual([]);
   });
 
-  it('makes that admin when no platform admin with a password exists, and only then', async () => {
+  it('creates that admin only while no platform admin with a password exists', async () => {
     const first = { GATEWAY_ADMIN_EMAIL: 'first@example.com', GATEWAY_ADMIN_PASSWORD: password };
     expect(await serve(first)).not.toContain(password);
     expect((await logIn('first@example.com', password)).status).toBe(200);
@@ -111,7 +111,7 @@ describe('gateway admin create', () => {
     [['admin', 'create'], 'usage: admin create --email E'],
     [['admin', 'create', 'a@example.com'], "usage: Unexpected argument 'a@example.com'"],
     [['admin', 'create', '--email', 'a@example.com'], 'GATEWAY_ADMIN_PASSWORD'],
-  ])('%j cannot be made sense of', async (args, says) => {
+  ])('%j exits with code 2 and says what is missing or unexpected', async (args, says) => {
     const { code, out, err } = await runGateway(args, env());
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(says);
@@ -120,13 +120,13 @@ describe('gateway admin create', () => {
   it.each([
     ['a@example.com', 'eleven char', 'at least 12 characters'],
     ['no address', password, '"no address" is not an e-mail address'],
-  ])('%s with %j is refused', async (email, password, says) => {
+  ])('%s with the password %j is refused with exit code 1', async (email, password, says) => {
     const { code, err } = await create(email, password);
     expect(code).toBe(1);
     expect(err).toContain(says);
   });
 
-  it('makes a person who is not there, and a user of the file, a platform admin who can log in', async () => {
+  it('makes a new person, and a user from the file, a platform admin who can log in', async () => {
     for (const email of ['New@example.com', 'a@example.com', 'listed@example.com']) {
       const made = await create(email, password);
       expect(made).toMatchObject({ code: 0, err: '' });
@@ -139,7 +139,7 @@ describe('gateway admin create', () => {
     ]);
   });
 
-  it('sets a new password, and ends the sessions of the old one', async () => {
+  it('sets a new password and ends the existing sessions', async () => {
     const { cookie } = await logIn('new@example.com', password);
     expect(await session(cookie)).toBe(200);
     expect((await create('new@example.com', 'another passphrase')).code).toBe(0);
@@ -148,7 +148,7 @@ describe('gateway admin create', () => {
     expect((await logIn('new@example.com', 'another passphrase')).status).toBe(200);
   });
 
-  it('the file’s word on a role counts again when it is taken up', async () => {
+  it('a role is that of the file again once the file is applied', async () => {
     const roles = async () =>
       query<{ email: string; role: string }>(
         "select email, role from users where email in ('a@example.com', 'listed@example.com') order by email",

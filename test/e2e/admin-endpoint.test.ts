@@ -19,11 +19,11 @@ import { adminSessionScene, call, type Call, codeOf, config, email, session } fr
 
 const { query, databaseUrl, pool, plain, aSession } = adminSessionScene();
 
-/** Servers of the whole application, but with two admin endpoints of the test's own. */
+/** A server of the whole application, whose admin routes are replaced by the test's own. */
 describe('an admin endpoint in the application', () => {
   const servers: Server[] = [];
   const log = memoryLog();
-  /** A token of the configuration, a caller's key, the query of a URL. */
+  /** A token from the configuration, a caller's key, and a URL with a secret in its query. */
   const secrets = ['upstream-token-0123456789', aKey(), 'https://host/path?signature=hunter2'];
   let url = '';
 
@@ -71,7 +71,7 @@ describe('an admin endpoint in the application', () => {
 
   const probe = (options: Call) => call(url, '/api/v1/admin/probe/1', options);
 
-  it('admits platform admins only; a change of role takes effect at the next request', async () => {
+  it('admits platform admins only, and a role change takes effect at the next request', async () => {
     const cookie = await aSession();
     const codes = async () => [
       codeOf(await probe({ cookie })),
@@ -86,32 +86,35 @@ describe('an admin endpoint in the application', () => {
     expect(await codes()).toEqual([undefined, undefined]);
   });
 
-  it.each(['POST', 'PUT', 'GET'])('a call from another site is refused: %s', async (method) => {
-    const cookie = await aSession();
-    const at = method === 'POST' ? '/api/v1/auth/logout' : '/api/v1/admin/probe/1';
-    const own = 'https://gateway.example.com';
-    for (const site of [undefined, 'same-origin', 'same-site', 'cross-site', 'none'])
-      for (const origin of [undefined, own, 'https://evil.example', 'http://gateway.example.com', 'null'])
-        for (const sent of [undefined, cookie, 'other=1']) {
-          const admitted =
-            method === 'GET' ||
-            (site !== undefined
-              ? site === 'same-origin'
-              : origin !== undefined
-                ? origin === own
-                : sent === undefined);
-          const headers = {
-            ...(site === undefined ? {} : { 'sec-fetch-site': site }),
-            ...(origin === undefined ? {} : { origin }),
-          };
-          const answer = await call(url, at, { method, cookie: sent, headers });
-          const said = { site, origin, sent, refused: codeOf(answer) === 'cross_origin' };
-          expect(said).toEqual({ site, origin, sent, refused: !admitted });
-          if (!admitted) expect(answer.status).toBe(403);
-        }
-  });
+  it.each(['POST', 'PUT', 'GET'])(
+    'refuses a call from another site with 403 cross_origin, unless it is a GET: %s',
+    async (method) => {
+      const cookie = await aSession();
+      const at = method === 'POST' ? '/api/v1/auth/logout' : '/api/v1/admin/probe/1';
+      const own = 'https://gateway.example.com';
+      for (const site of [undefined, 'same-origin', 'same-site', 'cross-site', 'none'])
+        for (const origin of [undefined, own, 'https://evil.example', 'http://gateway.example.com', 'null'])
+          for (const sent of [undefined, cookie, 'other=1']) {
+            const admitted =
+              method === 'GET' ||
+              (site !== undefined
+                ? site === 'same-origin'
+                : origin !== undefined
+                  ? origin === own
+                  : sent === undefined);
+            const headers = {
+              ...(site === undefined ? {} : { 'sec-fetch-site': site }),
+              ...(origin === undefined ? {} : { origin }),
+            };
+            const answer = await call(url, at, { method, cookie: sent, headers });
+            const said = { site, origin, sent, refused: codeOf(answer) === 'cross_origin' };
+            expect(said).toEqual({ site, origin, sent, refused: !admitted });
+            if (!admitted) expect(answer.status).toBe(403);
+          }
+    },
+  );
 
-  it('a refused call has changed nothing', async () => {
+  it('a logout from another site is refused and leaves the session open', async () => {
     const cookie = await aSession();
     const out = await call(url, '/api/v1/auth/logout', {
       method: 'POST',
@@ -122,14 +125,14 @@ describe('an admin endpoint in the application', () => {
     expect((await session(plain(), cookie)).status).toBe(200);
   });
 
-  it('a defect is a 500 that shows nothing of the inside', async () => {
+  it('returns 500 internal_error without the error message when a handler throws', async () => {
     const cookie = await aSession();
     const answer = await call(url, '/api/v1/admin/breaks', { cookie });
     expect([answer.status, codeOf(answer)]).toEqual([500, 'internal_error']);
     expect(answer.body).not.toContain('secret');
   });
 
-  it('a defect is in the log with its message, bounded and without what is known to be secret', async () => {
+  it('logs the message of a handler’s error, truncated and without known secrets', async () => {
     await call(url, '/api/v1/admin/breaks', { cookie: await aSession() });
     const fields = log.lines.find(({ message }) => message === 'defect')?.fields ?? {};
     expect(fields).toMatchObject({

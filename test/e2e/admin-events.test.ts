@@ -25,7 +25,7 @@ let admin: AdminClient;
 let pool: DatabasePool;
 let adminId = '';
 
-/** The file, with a budget for its user or without. */
+/** The configuration file, with or without a budget for its user. */
 const config = (budget?: object): ConfigFile =>
   basicConfig('http://127.0.0.1:1/v1', key, {
     user: budget === undefined ? {} : { budget },
@@ -75,8 +75,8 @@ async function events(parameters: string): Promise<Listed> {
   return data as Listed;
 }
 
-describe('every change over the admin API leaves an event', () => {
-  it('who, what, before, after, when and from where', async () => {
+describe('every change over the admin API writes an event', () => {
+  it('with actor, action, target, state before and after, time and address', async () => {
     const { teamId, path } = await aTeam();
     await admin('PUT', path, terms(5), { 'x-forwarded-for': '203.0.113.7' });
     await admin('PUT', path, terms(6, { hard_limit: false }));
@@ -113,7 +113,7 @@ describe('every change over the admin API leaves an event', () => {
     ]);
   });
 
-  it('never a change without its event, nor an event without its change, whatever is asked', async () => {
+  it('for each change exactly one event, and none without a change, for any sequence of calls', async () => {
     const calls = fc.array(
       fc.oneof(
         fc.record({ put: fc.constantFrom(1, 2), hard_limit: fc.boolean() }),
@@ -149,7 +149,7 @@ describe('every change over the admin API leaves an event', () => {
     );
   });
 
-  it('also when an owner’s changes come at once: each event begins where the one before it ended', async () => {
+  it('concurrent changes of one owner: each event’s state before is the state after the previous one', async () => {
     const { teamId, path } = await aTeam();
     await Promise.all(
       Array.from({ length: 24 }, (_, index) =>
@@ -167,7 +167,7 @@ describe('every change over the admin API leaves an event', () => {
     expect(items.filter((event) => event['after_json'] !== null)).toHaveLength(rows.length);
   });
 
-  it('a change that is rolled back leaves none, and one whose event cannot be written is none', async () => {
+  it('a change that is rolled back writes no event, and one whose event cannot be written is rolled back', async () => {
     const { teamId, path } = await aTeam();
     await query(`alter table admin_events add constraint test_full_check check (target_id <> '${teamId}')`);
     expect((await admin('PUT', path, terms(5))).status).toBe(500);
@@ -181,7 +181,7 @@ describe('every change over the admin API leaves an event', () => {
     await query('alter table team_budgets drop constraint test_full_check');
   });
 
-  it('what the file sets leaves none', async () => {
+  it('a budget set by the file writes no event', async () => {
     const userId = await userIdOf('a@example.com');
     await gateway.take(config(terms(7)));
     await gateway.take(config());
@@ -196,8 +196,8 @@ const pick = ({ cadence, amount_10000, hard_limit, timezone }: Record<string, un
   timezone,
 });
 
-describe('what is changed on the command line', () => {
-  it('leaves an event without actor and address, and nothing of a secret', async () => {
+describe('a change on the command line', () => {
+  it('writes an event without actor and address, and without the digest of the secret', async () => {
     const keys = keysStore(pool);
     const secret = 'a'.repeat(64);
     const byCommand = undefined;
@@ -241,7 +241,7 @@ describe('what is changed on the command line', () => {
     expect(JSON.stringify(items)).not.toContain(digest);
   });
 
-  it('an admin that is made, or gets a password, too', async () => {
+  it('writes an event when an admin is created and when an admin gets a new password', async () => {
     await makeAdmin(database.url());
     admin = await adminClient(gateway.url);
     const { items } = await events(`action=admin.create&target_id=${adminId}`);
@@ -255,7 +255,7 @@ describe('what is changed on the command line', () => {
 });
 
 describe('GET /events', () => {
-  it('pages, the newest first, and filters by each parameter', async () => {
+  it('returns pages, newest first, and filters by each parameter', async () => {
     const { teamId, path } = await aTeam();
     for (let amount = 1; amount <= 5; amount += 1) await admin('PUT', path, terms(amount));
     await admin('DELETE', path);
@@ -275,7 +275,7 @@ describe('GET /events', () => {
       'select occurred_at as at from admin_events where target_id = $1 order by 1',
       [teamId],
     );
-    // A millisecond holds what a time with microseconds is in.
+    // The filters have milliseconds, the rows microseconds: events of the same millisecond count together.
     const third = times[2]?.at.getTime() ?? 0;
     const at = (ms: number) => new Date(ms).toISOString();
     const since = times.filter(({ at: time }) => time.getTime() >= third).length;
@@ -294,14 +294,14 @@ describe('GET /events', () => {
     ['from=yesterday', 'from'],
     ['page_size=201', 'page_size'],
     ['actor=1', 'actor'],
-  ])('%s is 400 that names it', async (parameters, param) => {
+  ])('?%s is refused with 400 and names the parameter', async (parameters, param) => {
     expect(await admin('GET', `/api/v1/admin/events?${parameters}`)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it('wants a platform admin', async () => {
+  it('is refused with 401 without a session', async () => {
     expect((await fetch(`${gateway.url}/api/v1/admin/events`)).status).toBe(401);
   });
 });
@@ -329,7 +329,7 @@ describe('the history of a budget', () => {
   const historyOf = async (path: string, parameters = '') =>
     (await admin('GET', `${path}/history?${parameters}`)).data as Listed;
 
-  it('says who set each and who ended it: an admin by id and name, or the file', async () => {
+  it('says who set and who removed each budget: an admin by id and name, or the file', async () => {
     const userId = await userIdOf('a@example.com');
     const path = `${root}/budgets/users/${userId}`;
     await gateway.take(config(terms(100)));
@@ -375,7 +375,7 @@ describe('the history of a budget', () => {
     });
   });
 
-  it('comes in pages, and the budget that holds is its first', async () => {
+  it('is returned in pages, with the active budget first', async () => {
     const { path } = await aTeam();
     for (let amount = 1; amount <= 5; amount += 1) await admin('PUT', path, terms(amount));
     expect(await historyOf(path, 'page=2&page_size=2')).toMatchObject({
@@ -394,7 +394,7 @@ describe('the history of a budget', () => {
     });
   });
 
-  it('of a deactivated owner is there, of one who never had a budget is empty, of nobody is 404', async () => {
+  it('exists for a deactivated owner, is empty for one without budgets, and is 404 for an unknown owner', async () => {
     const { teamId, path } = await aTeam();
     expect(await historyOf(path)).toMatchObject({ items: [], total: 0 });
     await admin('PUT', path, terms(1));
@@ -412,8 +412,8 @@ describe('the history of a budget', () => {
   });
 });
 
-describe('an identical PUT changes nothing at all', () => {
-  it('so a block that goes from the file still deactivates its budget', async () => {
+describe('setting the same budget again changes nothing, from_config included', () => {
+  it('so a budget from the file still ends when its block is removed from the file', async () => {
     const userId = await userIdOf('a@example.com');
     const path = `${root}/budgets/users/${userId}`;
     await gateway.take(config(terms(40)));
@@ -426,7 +426,7 @@ describe('an identical PUT changes nothing at all', () => {
     expect(await query('select from user_budgets where user_id = $1 and active', [userId])).toEqual([]);
   });
 
-  it('and what an admin changed stays when the block goes, but not what the file has come to say again', async () => {
+  it('removing the block keeps a budget that an admin changed, unless the file has set it again since', async () => {
     const userId = await userIdOf('a@example.com');
     const active = () =>
       query('select amount_10000, from_config from user_budgets where user_id = $1 and active', [userId]);

@@ -7,7 +7,7 @@ const { admin, aKeyOf, aUser, statuses, soon, eventsOf, query, replicas, config,
 const root = '/api/v1/admin/api-keys';
 const inSecs = (secs: number): string => new Date(Date.now() + secs * 1000).toISOString();
 
-/** What must have worked before so many seconds are over: with more of them where the machine took that long. */
+/** Runs work that must finish within the given seconds, and again with more seconds if it took too long on a slow machine. */
 async function inTime<A>(work: (secs: number) => Promise<A>): Promise<A> {
   for (const secs of [3, 8]) {
     const beganAt = performance.now();
@@ -20,8 +20,8 @@ async function inTime<A>(work: (secs: number) => Promise<A>): Promise<A> {
   return work(20);
 }
 
-describe('a key made over the API', () => {
-  it('is shown whole once, works on every replica, and says whose it is and who made it', async () => {
+describe('a key created over the API', () => {
+  it('is shown in full once, works on every replica, and names its owner and creator', async () => {
     const user = await aUser({ name: 'Ada' });
     const made = await aKeyOf({
       owner_kind: 'user',
@@ -65,13 +65,13 @@ describe('a key made over the API', () => {
   it.each([
     ['team', 'platform'],
     ['service_account', 'ci'],
-  ])('may be that of a %s', async (owner_kind, owner_id) => {
+  ])('can belong to a %s', async (owner_kind, owner_id) => {
     const made = await aKeyOf({ owner_kind, owner_id });
     expect(made).toMatchObject({ owner_kind, owner_id, active: true });
     await soon(made.api_key, 200);
   });
 
-  it('is used on the day that its item says, soon after the request', async () => {
+  it('has the day of its last request as last_used_on soon after that request', async () => {
     const made = await aKeyOf();
     await soon(made.api_key, 200);
     const today = new Date().toISOString().slice(0, 10);
@@ -86,7 +86,7 @@ describe('a key made over the API', () => {
 });
 
 describe('a key that expires', () => {
-  it('is refused from then on at every replica, without any change', async () => {
+  it('is refused on every replica once it has expired, and works again without the expiry', async () => {
     const made = await inTime(async (secs) => {
       const key = await aKeyOf({ expires_at: inSecs(secs) });
       await soon(key.api_key, 200);
@@ -104,7 +104,7 @@ describe('a key that expires', () => {
 });
 
 describe('a change of a key', () => {
-  it('takes a name, models and an expiry, and leaves an event without secrets', async () => {
+  it('sets name, models and expiry, and writes an event without secrets', async () => {
     const made = await aKeyOf();
     const path = `${root}/${String(made['api_key_id'])}`;
     await soon(made.api_key, 200);
@@ -125,7 +125,7 @@ describe('a change of a key', () => {
     expect(JSON.stringify([event, created])).not.toContain(made.api_key.split('.')[1]);
   });
 
-  it('of N at once that name the same version exactly one wins; the others get 409 with the present state', async () => {
+  it('of concurrent changes to the same version exactly one wins; the others get 409 with the current state', async () => {
     const made = await aKeyOf();
     const path = `${root}/${String(made['api_key_id'])}`;
     const answers = await Promise.all(
@@ -144,7 +144,7 @@ describe('a change of a key', () => {
 });
 
 describe('a rotation', () => {
-  it('gives the same key a new secret; the old one lives on for as long as was said', async () => {
+  it('gives the key a new secret; the previous one stays valid for overlap_secs', async () => {
     const { made, path, rotated, fresh } = await inTime(async (secs) => {
       const key = await aKeyOf();
       await soon(key.api_key, 200);
@@ -176,7 +176,7 @@ describe('a rotation', () => {
     });
   });
 
-  it('shows no secret to whoever lost the race', async () => {
+  it('of concurrent rotations of the same version one returns a secret, the others are 409 without one', async () => {
     const made = await aKeyOf();
     const path = `${root}/${String(made['api_key_id'])}/rotate`;
     const answers = await Promise.all(
@@ -188,7 +188,7 @@ describe('a rotation', () => {
 });
 
 describe('a revocation', () => {
-  it('is for good, is made once, and reaches every replica within 5 seconds', async () => {
+  it('is permanent, happens once when repeated, and takes effect on every replica within 5 seconds', async () => {
     const made = await aKeyOf();
     await soon(made.api_key, 200);
     const path = `${root}/${String(made['api_key_id'])}`;
@@ -224,7 +224,7 @@ describe('the list of keys', () => {
   });
 });
 
-describe('wrong input for a key', () => {
+describe('invalid input for a key', () => {
   const good = { name: 'x', owner_kind: 'team', owner_id: 'platform' };
   it.each([
     [{ ...good, name: '' }, 'name'],
@@ -238,19 +238,19 @@ describe('wrong input for a key', () => {
     [{ ...good, expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
     [{ ...good, secret: 'x' }, 'secret'],
     [{ owner_kind: 'team', owner_id: 'platform' }, 'name'],
-  ])('%j names %s', async (body, param) => {
+  ])('%j is refused with 400 and names the field %s', async (body, param) => {
     expect(await admin('POST', root, body)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it('a model that is not there is named', async () => {
+  it('the error for an unknown model names it', async () => {
     const { error } = await admin('POST', root, { ...good, allowed_models: ['fast', 'nothing'] });
     expect(error?.message).toContain('nothing');
   });
 
-  it('a key that is not there is 404, and a version must be one', async () => {
+  it('an unknown key is 404; a malformed version, or an owner id without its kind, is 400', async () => {
     const path = `${root}/00000000-0000-4000-8000-000000000000`;
     for (const [method, at] of [
       ['GET', path],
@@ -274,8 +274,8 @@ describe('wrong input for a key', () => {
   });
 });
 
-describe('what the file owns', () => {
-  it('is changed over the API until the file is applied the next time; what an admin revoked stays so', async () => {
+describe('a key from the file', () => {
+  it('keeps a change over the API until the file is applied again; a revocation by an admin stays', async () => {
     const [listed] = itemsOf(await admin('GET', `${root}?name=dev&owner_kind=user`));
     expect(listed).toMatchObject({ name: 'dev', from_config: true, created_by: null });
     const path = `${root}/${String(listed?.['api_key_id'])}`;

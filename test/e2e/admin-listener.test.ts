@@ -52,11 +52,11 @@ async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
 }
 
 describe('server.admin_bind', () => {
-  it('is where the admin API, its description and its page are', async () => {
+  it('serves the admin API, its description and its page', async () => {
     const admin = await adminClient(gateway.adminUrl);
     expect(await admin('GET', '/api/v1/admin/models')).toMatchObject({ status: 200 });
     expect(await statusOf(`${gateway.adminUrl}/api/v1/openapi.json`)).toBe(200);
-    // 503: not built in this copy.
+    // 503: the page is not built in this working copy.
     expect([200, 503]).toContain(await statusOf(`${gateway.adminUrl}/admin/`));
   });
 
@@ -69,7 +69,7 @@ describe('server.admin_bind', () => {
     ['GET', '/admin'],
     ['GET', '/admin/'],
     ['GET', '/admin/assets/index.js'],
-  ])('makes it a path that there is not at bind: %s %s', async (method, path) => {
+  ])('makes this path 404 at bind, like any unknown path: %s %s', async (method, path) => {
     const answer = await fetch(`${gateway.url}${path}`, {
       method,
       headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
@@ -81,7 +81,7 @@ describe('server.admin_bind', () => {
     });
   });
 
-  it('has no door for callers, whatever their key', async () => {
+  it('serves no path for callers, even with a valid key, and answers no preflight', async () => {
     const headers = { authorization, 'content-type': 'application/json', origin: 'https://app.example.com' };
     const body = JSON.stringify(chat);
     expect(await statusOf(`${gateway.url}/v1/models`, { headers })).toBe(200);
@@ -100,12 +100,12 @@ describe('server.admin_bind', () => {
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([404, null]);
   });
 
-  it.each(doors)('health may be asked of both listeners: %s', async (door) => {
+  it.each(doors)('health and readiness are reported at both listeners: %s', async (door) => {
     expect(await statusOf(`${gateway[door]}/healthz`)).toBe(200);
     expect(await statusOf(`${gateway[door]}/readyz`)).toBe(200);
   });
 
-  it.each(doors)('the bounds of a connection hold at both: %s', async (door) => {
+  it.each(doors)('limits on headers and HTTP syntax are enforced at both listeners: %s', async (door) => {
     const get = (headers: readonly (readonly [string, string])[]) =>
       rawExchange(gateway[door], { method: 'GET', path: '/healthz', headers, framing: 'none' });
     expect((await get([['x-large', 'a'.repeat(33_000)]])).status).toBe(431);
@@ -114,7 +114,7 @@ describe('server.admin_bind', () => {
     expect([status, body]).toEqual([400, expect.stringContaining('The request is not valid HTTP.')]);
   });
 
-  it('trusted proxies are trusted there, too', async () => {
+  it('trusted proxies are trusted at the admin listener, too', async () => {
     await statusOf(`${gateway.adminUrl}/api/v1/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9' },
@@ -126,7 +126,7 @@ describe('server.admin_bind', () => {
     expect(line).toMatchObject({ message: 'login', fields: { status: 401 } });
   });
 
-  it('ends with the other one: no new connections, and what is open is answered', async () => {
+  it('shuts down together with bind: refuses new connections and answers open requests', async () => {
     const ending = await startGateway(config(), database.url());
     const open = await Promise.all(
       doors.map(async (door) => {

@@ -12,14 +12,14 @@ describe('guessing passwords', () => {
   const guess = (at: TestGateway, address: string, over = {}) =>
     logIn(at, { password: 'wrong', ...over }, from(address));
 
-  /** As many tries as if they had been made. */
+  /** Records login attempts without making them. */
   const tried = (email: string, address: string, attempts: number) =>
     query(
       `insert into login_attempts values (sha256(convert_to(lower($1), 'UTF8')), $2, $3, gateway_now())`,
       [email, address, attempts],
     );
 
-  it('is 429 too_many_attempts per account and address, on all replicas, until Retry-After has passed', async () => {
+  it('is 429 too_many_attempts per account and address, on every replica, until Retry-After has passed', async () => {
     for (const replica of replicas()) expect((await guess(replica, '198.51.100.1')).status).toBe(401);
     await query('update login_attempts set attempts = attempts + 8');
     await clock.standAt(new Date(start + 5 * minute));
@@ -47,7 +47,7 @@ describe('guessing passwords', () => {
     expect(await query('select attempts from login_attempts where attempts > 1')).toEqual([]);
   });
 
-  it('tries of a clock that was wrong lock nobody out once it is put right', async () => {
+  it('login attempts with a time in the future do not lock the account', async () => {
     await tried('root@example.com', '198.51.100.7', 12);
     await query(`update login_attempts set first_at = first_at + interval '2 days' where attempts = 12`);
     expect((await logIn(replicas()[0]!, {}, from('198.51.100.7'))).status).toBe(200);
@@ -62,14 +62,14 @@ describe('guessing passwords', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 429]);
   });
 
-  it('all at once is no way round: ten are tried, whatever replica they are sent to', async () => {
+  it('of 24 concurrent guesses at two replicas ten are tried, and the others are 429', async () => {
     const at = (n: number) => guess(replicas()[n % 2]!, '198.51.100.3', { email: `many@example.com` });
     const answers = await Promise.all(Array.from({ length: 24 }, (_, n) => at(n)));
     const by = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect({ tried: by(401), refused: by(429) }).toEqual({ tried: 10, refused: 14 });
   });
 
-  it('an address is not to be chosen by the caller', async () => {
+  it('the address is taken from X-Forwarded-For of a trusted proxy only, and from its last entry', async () => {
     await tried('nobody@example.com', '127.0.0.1', 10);
     await tried('nobody@example.com', '198.51.100.4', 10);
     const over = { email: 'nobody@example.com' };
@@ -78,7 +78,7 @@ describe('guessing passwords', () => {
     expect((await guess(replicas()[0]!, '198.51.100.4, 203.0.113.77', over)).status).toBe(401);
   });
 
-  it('200 guessers on 50 networks lock nobody out: from elsewhere the admin is in within seconds', async () => {
+  it('200 concurrent guesses from 50 networks do not keep the admin from logging in from another address', async () => {
     const body = JSON.stringify({ email, password: 'wrong' });
     const guessers = Array.from({ length: 200 }, (_, n) =>
       beginExchange(replicas()[0]!.url, {
@@ -95,12 +95,12 @@ describe('guessing passwords', () => {
     );
     const { value, ms } = await timed(() => logIn(replicas()[0]!, {}, from('203.0.113.10')));
     expect(value.status).toBe(200);
-    // 2 s of throttle; the rest is what a busy machine takes for a few hashes.
+    // 2 s are the delay of the throttle; the rest is what a busy machine needs for a few hashes.
     expect(ms).toBeLessThan(20_000);
     for (const guesser of guessers) guesser.destroy();
   });
 
-  it('logins with the right password at once all succeed', async () => {
+  it('concurrent logins with the right password all succeed', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, () => logIn(replicas()[0]!, {}, from('198.51.100.5'))),
     );

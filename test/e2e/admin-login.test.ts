@@ -18,7 +18,7 @@ import { type RawAnswer } from './raw-http.ts';
 const { query, replicas, plain, setPassword, aSession } = adminSessionScene();
 
 describe('logging in', () => {
-  it('answers with the session, in a cookie that scripts cannot read and other sites cannot post', async () => {
+  it('returns the session and sets a cookie that is HttpOnly, SameSite=Lax and Secure', async () => {
     const answer = await logIn(replicas()[0]!, { email: 'root@example.COM' });
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
@@ -40,7 +40,7 @@ describe('logging in', () => {
     });
   });
 
-  it('the cookie is not Secure where people come by plain http', async () => {
+  it('sets a cookie without Secure under plain http', async () => {
     const answer = await logIn(plain());
     expect(answer.headers['set-cookie']).toMatch(
       /^gateway_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/,
@@ -50,13 +50,13 @@ describe('logging in', () => {
     );
   });
 
-  it('each login has a token of its own', async () => {
+  it('gives each login its own token, and all of them stay valid', async () => {
     const cookies = [await aSession(), await aSession()];
     expect(new Set(cookies).size).toBe(2);
     for (const cookie of cookies) expect((await session(plain(), cookie)).status).toBe(200);
   });
 
-  it('unknown account, no password, inactive and wrong password are told apart by nothing', async () => {
+  it('gives the same 401 for an unknown account, no password, an inactive account and a wrong password', async () => {
     await query("insert into users (email, name, active) values ('gone@example.com', 'G', true)");
     await setPassword('gone@example.com');
     await query("update users set active = false where email = 'gone@example.com'");
@@ -84,7 +84,7 @@ describe('logging in', () => {
     }
   });
 
-  it('an unknown account takes as long as a wrong password', async () => {
+  it('takes about as long for an unknown account as for a wrong password', async () => {
     const time = async (as: string): Promise<number> => {
       await query('delete from login_attempts');
       const startedAt = performance.now();
@@ -102,7 +102,7 @@ describe('logging in', () => {
     };
     const isAlike = (found: number): boolean => found > 0.5 && found < 2;
     let found = await ratio();
-    // A machine that is busy with something else may favour one of the two; a difference of ours is always there.
+    // Other load on the machine may slow one of the two; a difference in the code would show in every try.
     for (let tries = 1; tries < 3 && !isAlike(found); tries += 1) found = await ratio();
     expect(found).toBeGreaterThan(0.5);
     expect(found).toBeLessThan(2);
@@ -123,20 +123,23 @@ describe('logging in', () => {
     ['a list', [email, password], 'body', 400],
     ['no JSON', `{"email":`, 'body', 400],
     ['a megabyte', { email, password: 'x'.repeat(1024 * 1024) }, null as unknown as string, 413],
-  ])('%s is refused by name, and counts as no try', async (_what, body, param, status) => {
-    const answer = await call(plain().url, '/api/v1/auth/login', { method: 'POST', body: body as object });
-    expect({ status: answer.status, param: answer.json['error']?.['param'] }).toEqual({ status, param });
-    expect(answer.body).not.toContain('canary');
-    expect(await query('select from login_attempts')).toEqual([]);
-  });
+  ])(
+    '%s is refused, names the parameter, and is not counted as an attempt',
+    async (_what, body, param, status) => {
+      const answer = await call(plain().url, '/api/v1/auth/login', { method: 'POST', body: body as object });
+      expect({ status: answer.status, param: answer.json['error']?.['param'] }).toEqual({ status, param });
+      expect(answer.body).not.toContain('canary');
+      expect(await query('select from login_attempts')).toEqual([]);
+    },
+  );
 
-  it('an empty password is told what one must be', async () => {
+  it('the error for an empty password says what a password must be', async () => {
     const body = { email, password: '' };
     const { json } = await call(plain().url, '/api/v1/auth/login', { method: 'POST', body });
     expect(json['error']?.['message']).toBe('`password` must be text of 1 to 1024 bytes.');
   });
 
-  it('without a body the e-mail is asked for, and a form is no JSON', async () => {
+  it('a request without a body is 400 for `email`, and one with a form is 400 for `content-type`', async () => {
     const empty = await call(plain().url, '/api/v1/auth/login', { method: 'POST' });
     expect(empty.json).toMatchObject({ error: { code: 'invalid_request', param: 'email' } });
     const form = await call(plain().url, '/api/v1/auth/login', {
@@ -148,7 +151,7 @@ describe('logging in', () => {
   });
 });
 
-describe('what is logged of a login', () => {
+describe('the log of logins and sessions', () => {
   const lineOf = async (gateway: TestGateway, answer: RawAnswer) => {
     const found = () =>
       gateway.log.lines.filter(({ fields }) => fields['request_id'] === answer.headers['x-request-id']);
@@ -159,7 +162,7 @@ describe('what is logged of a login', () => {
     return { message: line?.message, ...line?.fields } as Record<string, unknown>;
   };
 
-  it('one line for each outcome: address, e-mail and status, never the password', async () => {
+  it('has one line for each outcome, with address, e-mail and status, and never the password', async () => {
     const shared = { message: 'login', method: 'POST', route: '/api/v1/auth/login', address: '203.0.113.9' };
     const from = { 'x-forwarded-for': '203.0.113.9' };
     const [gateway] = replicas();
@@ -203,7 +206,7 @@ describe('what is logged of a login', () => {
     });
   });
 
-  it('an e-mail address is bounded and escaped; what is none, or is the password, is left out', async () => {
+  it('truncates and escapes the e-mail, and omits one that is no address or is the password', async () => {
     const odd = `\u001b[2J\u202e\n${'x'.repeat(200)}@example.com`;
     for (const [typed, said] of [
       [odd, undefined],
@@ -218,7 +221,7 @@ describe('what is logged of a login', () => {
     }
   });
 
-  it('other calls are told of with whose session it is', async () => {
+  it('names the user of the session for other calls', async () => {
     const cookie = await aSession(plain());
     const seen = await session(plain(), cookie);
     const out = await logOut(plain(), cookie);
@@ -237,7 +240,7 @@ describe('what is logged of a login', () => {
 });
 
 describe('the origin of a login', () => {
-  it('without public_base_url it is that of Host', async () => {
+  it('must be that of Host without public_base_url', async () => {
     const { host } = new URL(plain().url);
     const from = (headers: Record<string, string>) => logIn(plain(), {}, headers);
     // The test's client sends `host: 127.0.0.1`, without the port.
@@ -248,7 +251,7 @@ describe('the origin of a login', () => {
     expect(await query('select from login_attempts')).toEqual([]);
   });
 
-  it('with it, that one alone', async () => {
+  it('must be that of public_base_url where one is configured', async () => {
     expect((await logIn(replicas()[0]!, {}, { origin: 'https://gateway.example.com' })).status).toBe(200);
     expect(codeOf(await logIn(replicas()[0]!, {}, { origin: 'http://127.0.0.1' }))).toBe('cross_origin');
   });

@@ -16,7 +16,7 @@ export const key = aKey();
 
 const noText = { chat_completions: false, responses: false };
 
-/** Tests of models cost 1000 prompt tokens at 0.10 USD per million: one unit of `amount_10000`. */
+/** 1000 prompt tokens at 0.10 USD per million cost one unit of `amount_10000`. */
 const usage = { 'x-simulate': 'prompt-tokens=1000&completion-tokens=0&total-tokens=1000' };
 
 const config = (upstreamUrl: string): ConfigFile =>
@@ -113,7 +113,7 @@ const config = (upstreamUrl: string): ConfigFile =>
     },
   });
 
-/** One gateway in front of the simulated upstream, and an admin who is logged in. */
+/** One gateway in front of the simulated upstream, and a logged-in admin. */
 export function adminModelsScene() {
   const database = withDatabase();
   const query = queries(database.url);

@@ -8,7 +8,7 @@ import { aKey, type ConfigFile, startGateway, type TestGateway } from '../suppor
 
 const example = readFileSync(path.join(import.meta.dirname, '..', '..', 'config', 'example.yaml'), 'utf8');
 
-/** A value that its place in the file takes, and that is nowhere else. */
+/** A valid value for the variable that occurs nowhere else, so that it can be searched for in answers. */
 function canaryOf(name: string): string {
   if (name === 'AWS_ACCESS_KEY_ID') return 'AKIDCANARYOFEXAMPLE';
   return name === 'DEV_KEY' || name === 'CI_KEY' ? aKey() : `canary-${name}-0123456789abcdef`;
@@ -17,7 +17,7 @@ function canaryOf(name: string): string {
 const names = new Set([...example.matchAll(/\$\{([A-Z_0-9]+)\}/g)].map(([, name = '']) => name));
 names.delete('DATABASE_URL');
 
-/** Every variable that the example names. */
+/** A value for every variable of the example, except the database's URL. */
 const canaries: Record<string, string> = Object.fromEntries([...names].map((name) => [name, canaryOf(name)]));
 const more = {
   inlineHeader: 'canary-header-0123456789abcdef',
@@ -25,7 +25,7 @@ const more = {
   inPath: 'canary-path-0123456789abcdef',
 };
 
-/** What is served of the example, with secrets of providers and routes in more places. */
+/** The catalogue and identities of the example, with secrets of providers and routes in more places. */
 function served(text: string): ConfigFile {
   const whole = parse(text) as Record<string, object[]>;
   const { providers = [], models = [], pricing, teams, users, service_accounts, api_keys } = whole;
@@ -68,7 +68,7 @@ afterAll(async () => {
   for (const gateway of started) await gateway.stop();
 });
 
-/** Everything that admins read of models and providers, as text. */
+/** The text of all admin answers about models and providers. */
 async function everythingTold(databaseUrl: string, config: ConfigFile): Promise<string> {
   const environment = { ...canaries, MORE_HOST: 'models.example.org', MORE_PATH: more.inPath };
   const gateway = await startGateway(config, databaseUrl, environment);
@@ -85,11 +85,11 @@ async function everythingTold(databaseUrl: string, config: ConfigFile): Promise<
   return answers.map(({ text }) => text).join('\n');
 }
 
-describe('no secret of a configuration is told with its models and providers', () => {
+describe('no secret of the configuration is in the answers about models and providers', () => {
   const database = withDatabase();
   const inline = withDatabase();
 
-  it('where it comes from the environment: its place is shown', async () => {
+  it('if it comes from the environment: the variable’s name is shown instead', async () => {
     const told = await everythingTold(database.url(), served(example));
     for (const secret of [...Object.values(canaries), ...Object.values(more)])
       expect(told).not.toContain(secret);
@@ -97,7 +97,7 @@ describe('no secret of a configuration is told with its models and providers', (
     expect(Object.keys(canaries).length).toBeGreaterThan(6);
   });
 
-  it('where it stands in the file itself', async () => {
+  it('if it is written in the file itself', async () => {
     const written = example.replace(/\$\{([A-Z_0-9]+)\}/g, (all, name: string) => canaries[name] ?? all);
     const told = await everythingTold(inline.url(), served(written));
     for (const secret of [...Object.values(canaries), ...Object.values(more)])

@@ -71,7 +71,7 @@ describe('GET /api/v1/admin/models', () => {
     ['model=', 'model'],
     ['provider=up&provider=up', 'provider'],
     ['page_size=201', 'page_size'],
-  ])('?%s is 400 and names the parameter %s', async (asked, param) => {
+  ])('?%s is refused with 400 and names the parameter %s', async (asked, param) => {
     expect(await admin('GET', `${root}?${asked}`)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
@@ -80,7 +80,7 @@ describe('GET /api/v1/admin/models', () => {
 });
 
 describe('GET /api/v1/admin/models/{model_id}', () => {
-  it('is one model, slashes in its id percent-encoded, and says why a capability is false', async () => {
+  it('returns one model, with slashes in its id percent-encoded, and says why a capability is false', async () => {
     const { status, data } = await admin('GET', `${root}/${encodeURIComponent('org/vision:1')}`);
     expect(status).toBe(200);
     const [first, second] = (data as Item).routes;
@@ -118,7 +118,7 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
     });
   });
 
-  it('is 404 where there is no such model', async () => {
+  it('returns 404 for an unknown model', async () => {
     for (const id of ['nobody', 'org%2Fnobody', '%00'])
       expect(await admin('GET', `${root}/${id}`)).toMatchObject({
         status: 404,
@@ -126,7 +126,7 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
       });
   });
 
-  it('stays when its model is gone from the file: disabled, and so are its routes', async () => {
+  it('returns a disabled model that has no routes any more', async () => {
     await query(`insert into models (model_key, enabled) values ('gone', false)`);
     expect((await admin('GET', `${root}/gone`)).data).toMatchObject({ enabled: false, routes: [] });
     expect(itemsIn((await admin('GET', `${root}?enabled=false`)).data)).toHaveLength(1);
@@ -151,7 +151,7 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
               (gen_random_uuid(), 's', 'old', 'fast', 'up', 500, 1, '{}', now() - interval '25 hours')`,
     );
     const model = await admin('GET', `${root}/fast`);
-    // A refused body names its model in the log, and no provider.
+    // The log row of a refused body has a model but no provider.
     expect((model.data as Item).last_day).toEqual({ ...lastDay, requests: 3, errors: 1 });
     expect((await admin('GET', `${root}/vectors`)).data).toMatchObject({ last_day: lastDay });
     const providers = itemsIn((await admin('GET', '/api/v1/admin/providers')).data);
@@ -164,7 +164,7 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
 });
 
 describe('GET /api/v1/admin/providers', () => {
-  it('tells where each is called, and nothing secret', async () => {
+  it('shows kind, host, pricing id and number of routes of each provider', async () => {
     const { data, status } = await admin('GET', '/api/v1/admin/providers');
     expect(status).toBe(200);
     expect(data).toMatchObject({

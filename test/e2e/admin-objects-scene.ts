@@ -18,7 +18,7 @@ export const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** `data` of an answer that must have worked. */
+/** `data` of an answer; throws unless its status is 200. */
 export function dataOf({ status, data, text }: AdminAnswer): Item {
   if (status !== 200) throw new Error(text);
   return data as Item;
@@ -27,7 +27,7 @@ export function dataOf({ status, data, text }: AdminAnswer): Item {
 /** The items of a page. */
 export const itemsOf = (answer: AdminAnswer): readonly Item[] => dataOf(answer)['items'] as readonly Item[];
 
-/** Two replicas of one gateway: the admin is at the first one, callers may be at both. */
+/** Two replicas of one gateway: the admin uses the first one, callers use both. */
 export function adminObjectsScene() {
   const key = aKey();
   const database = withDatabase();
@@ -69,7 +69,7 @@ export function adminObjectsScene() {
       }),
     );
 
-  /** The same, as soon as both replicas say so; at the latest after 5 seconds, not counting pauses of the machine. */
+  /** Waits until both replicas answer with this status; fails after 5 seconds, not counting pauses of the machine. */
   async function soon(secret: string, status: number): Promise<void> {
     await timed(async (soFarMs) => {
       for (;;) {
@@ -83,7 +83,7 @@ export function adminObjectsScene() {
   const aUser = async (over: object = {}): Promise<Item> =>
     dataOf(await admin('POST', '/api/v1/admin/users', { email: `${randomUUID()}@example.com`, ...over }));
 
-  /** A key of a user of its own, unless another owner is given. */
+  /** A new key of a new user, unless another owner is given. */
   async function aKeyOf(over: object = {}): Promise<Item & { readonly api_key: string }> {
     const owner =
       'owner_id' in over ? {} : { owner_kind: 'user', owner_id: (await aUser())['user_id'] as string };

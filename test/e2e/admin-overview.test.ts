@@ -47,8 +47,8 @@ const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const none = { request_count: 0, spend_usd: '0', spend_usd_10000: 0 };
 const count = expect.any(Number);
 
-describe('the overview of an empty gateway', () => {
-  it('has every hour, and nothing that nobody measured', async () => {
+describe('the overview of a gateway without requests', () => {
+  it('has all 24 hours with zero counts, and null for times that were not measured', async () => {
     const data = await overview();
     const hour = {
       ...none,
@@ -82,8 +82,8 @@ describe('the overview of an empty gateway', () => {
   });
 });
 
-describe('the overview of a gateway that was used', () => {
-  it('tells requests and spend, errors by class, the nearest budgets and what needs attention', async () => {
+describe('the overview of a gateway with requests', () => {
+  it('shows requests and spend, errors by class, the budgets nearest their limit, and what needs attention', async () => {
     const users = (await admin('GET', '/api/v1/admin/users')).data as {
       items: { user_id: string; name: string }[];
     };
@@ -153,7 +153,7 @@ describe('the overview of a gateway that was used', () => {
 });
 
 describe('the search', () => {
-  it('finds each kind by an id or a part of a name, in any case', async () => {
+  it('finds users, teams, models, providers and requests by id or part of a name, in any case', async () => {
     await ask('fast', { 'x-request-id': 'my-request-1' });
     expect(await found('A@EXAMPLE')).toMatchObject([{ kind: 'user', title: 'A', detail: 'a@example.com' }]);
     expect(await found('latf')).toEqual([{ kind: 'team', id: 'platform', title: 'Platform', detail: null }]);
@@ -164,7 +164,7 @@ describe('the search', () => {
     ]);
   });
 
-  it('finds a key by its public id, whole or its beginning, and never by its secret', async () => {
+  it('finds a key by its public id or the beginning of it, and never by its secret', async () => {
     const publicId = /^gwk_([^.]+)\./.exec(key)?.[1] ?? '';
     const secret = key.split('.')[1] ?? '';
     const [hit] = await found(publicId.slice(0, 8));
@@ -176,7 +176,7 @@ describe('the search', () => {
     expect(await found(String(hit?.['id']))).toEqual([hit]);
   });
 
-  it.each(['', 'x'.repeat(201)])('refuses a text that is too short or too long', async (q) => {
+  it.each(['', 'x'.repeat(201)])('refuses an empty query, and one that is too long, with 400', async (q) => {
     const answer = await admin('GET', `/api/v1/admin/search?q=${q}`);
     expect([answer.status, answer.error?.param]).toEqual([400, 'q']);
   });

@@ -10,7 +10,7 @@ const userPath = (user: Readonly<Record<string, unknown>>): string =>
 const anId = (): string => `t-${randomUUID()}`;
 
 describe('a user', () => {
-  it('is made, found by its id, and has an event', async () => {
+  it('is created, is found by its id, and has an event; a second one with the same e-mail is 409', async () => {
     const email = `Ada.${randomUUID()}@Example.com`;
     const made = dataOf(await admin('POST', `${root}/users`, { email, name: 'Ada' }));
     expect(made).toEqual({
@@ -33,7 +33,7 @@ describe('a user', () => {
     expect(again).toMatchObject({ status: 409, error: { code: 'conflict', param: 'email' }, data: made });
   });
 
-  it('who is no longer active is refused everywhere, and the answer says what happened', async () => {
+  it('loses keys and sessions on every replica when deactivated, and the answer says so in `effects`', async () => {
     const user = await aUser({ role: 'platform_admin' });
     const key = await aKeyOf({ owner_kind: 'user', owner_id: user['user_id'] });
     const revoked = await aKeyOf({ owner_kind: 'user', owner_id: user['user_id'] });
@@ -65,7 +65,7 @@ describe('a user', () => {
     });
     expect((await session()).status).toBe(401);
     await soon(key.api_key, 401);
-    // Of a login that was under way when the person was deactivated.
+    // A session of a login that was in progress when the user was deactivated.
     await query(
       `insert into admin_sessions (token_sha256, user_id, created_at, last_seen_at, expires_at, signed_in_by)
        select sha256('late'), $1, t, t, t + interval '1 hour', 'password' from now() t`,
@@ -78,7 +78,7 @@ describe('a user', () => {
     expect((await session()).status).toBe(401);
   });
 
-  it('is not logged as soon as a change says so', async () => {
+  it('has no request logs once request_logging_enabled is set to false', async () => {
     const user = await aUser();
     const changed = dataOf(await admin('PATCH', userPath(user), { request_logging_enabled: false }));
     expect(changed).toMatchObject({ request_logging_enabled: false, effects: null });
@@ -87,7 +87,7 @@ describe('a user', () => {
     expect(await query('select from request_logs where user_id = $1', [user['user_id']])).toEqual([]);
   });
 
-  it('of N changes at once that name the same version exactly one wins', async () => {
+  it('of concurrent changes to the same version exactly one wins, and the others are 409', async () => {
     const user = await aUser();
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
@@ -102,7 +102,7 @@ describe('a user', () => {
 });
 
 describe('the last platform admin', () => {
-  it('cannot be taken away, neither by role nor by an end of activity', async () => {
+  it('cannot lose the role or be deactivated: 409 conflict', async () => {
     const [last] = itemsOf(await admin('GET', `${root}/users?role=platform_admin&active=true`)).filter(
       ({ email }) => email === 'root@example.com',
     );
@@ -120,7 +120,7 @@ describe('the last platform admin', () => {
 });
 
 describe('a team', () => {
-  it('is made, changed and deactivated, with its keys', async () => {
+  it('is created and deactivated; its keys and those of its service accounts are then refused', async () => {
     const id = anId();
     const made = dataOf(await admin('POST', `${root}/teams`, { team_id: id, name: 'Team' }));
     expect(made).toEqual({
@@ -157,7 +157,7 @@ describe('a team', () => {
     });
   });
 
-  it('has members with roles', async () => {
+  it('gets members with roles, loses them, and each change writes an event', async () => {
     const id = `${anId()}/x:y@z`;
     await admin('POST', `${root}/teams`, { team_id: id });
     const user = await aUser();
@@ -199,7 +199,7 @@ describe('a team', () => {
 });
 
 describe('a service account', () => {
-  it('is made for a team, moves to another one, and is deactivated', async () => {
+  it('is created for a team, moves to another one, and is deactivated', async () => {
     const [id, other] = [anId(), anId()];
     await admin('POST', `${root}/teams`, { team_id: other, name: 'Other' });
     const body = { service_account_id: id, name: 'Bot', team_id: 'platform' };
@@ -234,7 +234,7 @@ describe('a service account', () => {
 });
 
 describe('the lists of owners', () => {
-  it('filter by parts of texts, activity and role, newest first', async () => {
+  it('filter by part of a name or e-mail, by activity and by role, newest first', async () => {
     const mark = randomUUID();
     const [first, second] = [
       await aUser({ name: `One ${mark}` }),
@@ -261,7 +261,7 @@ describe('the lists of owners', () => {
   });
 });
 
-describe('wrong input for an owner', () => {
+describe('invalid input for an owner', () => {
   it.each([
     ['POST', '/users', { email: 'nobody' }, 'email'],
     ['POST', '/users', { email: 'a@b.c', role: 'root' }, 'role'],
@@ -276,7 +276,7 @@ describe('wrong input for an owner', () => {
     ['POST', '/service-accounts', { service_account_id: 'x', team_id: 'none' }, 'team_id'],
     ['POST', '/service-accounts', { service_account_id: ' ', team_id: 'platform' }, 'service_account_id'],
     ['PATCH', '/service-accounts/ci', { active: 'no' }, 'active'],
-  ])('%s %s %j names %s', async (method, path, body, param) => {
+  ])('%s %s with %j is refused with 400 and names the field %s', async (method, path, body, param) => {
     expect(await admin(method, `${root}${path}`, body)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
@@ -288,7 +288,7 @@ describe('wrong input for an owner', () => {
     ['/users/x', 'user_id'],
     ['/teams/none', 'team_id'],
     ['/service-accounts/none', 'service_account_id'],
-  ])('%s is 404', async (path, param) => {
+  ])('%s is 404 if there is no such owner', async (path, param) => {
     for (const [method, body] of [
       ['GET', undefined],
       ['PATCH', {}],
@@ -300,8 +300,8 @@ describe('wrong input for an owner', () => {
   });
 });
 
-describe('what the file owns of owners', () => {
-  it('is marked, changed over the API, and as the file has it when that is applied the next time', async () => {
+describe('an owner from the file', () => {
+  it('is marked from_config; a changed name holds until the file is applied again, a deactivation stays', async () => {
     const at = async (path: string) => dataOf(await admin('GET', `${root}${path}`));
     const [user] = itemsOf(await admin('GET', `${root}/users?email=a@example.com`)).filter(
       ({ email }) => email === 'a@example.com',

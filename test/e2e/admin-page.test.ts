@@ -28,7 +28,7 @@ const scriptOf = (html: string): string => /src="(\/admin\/assets\/[^"]+\.js)"/.
 
 describe('the admin page', () => {
   it.each(['/admin', '/admin/', '/admin/observability/request-logs', '/admin/keys/no/such/page'])(
-    'is the same for everybody at each of its addresses, and holds no data: %s',
+    'is the same without a session at each of its paths, and contains no data: %s',
     async (at) => {
       const page = await asked(at);
       expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -37,7 +37,7 @@ describe('the admin page', () => {
     },
   );
 
-  it('allows nothing inline, nothing from elsewhere, no frame around it, and no text as markup', async () => {
+  it('has a policy that forbids inline code, other origins, framing and text as markup, and complies with it', async () => {
     const { headers, body } = await asked('/admin');
     const policy = String(headers['content-security-policy']);
     for (const each of [
@@ -55,7 +55,7 @@ describe('the admin page', () => {
     expect(headers['x-content-type-options']).toBe('nosniff');
   });
 
-  it('is compressed by the build as the browser likes it, and kept by it for good where its name says what is in it', async () => {
+  it('is served in the coding that the browser accepts; files with a hash in their name are cached as immutable', async () => {
     const { body, headers } = await asked('/admin');
     expect(headers['cache-control']).toBe('no-cache');
     const script = scriptOf(body.toString());
@@ -74,14 +74,14 @@ describe('the admin page', () => {
     expect(brotli.headers['vary']).toBe('accept-encoding, origin');
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is answered with 304 if the browser has the current version', async () => {
     const { headers } = await asked('/admin');
     const again = await asked('/admin', { 'if-none-match': String(headers['etag']) });
     expect([again.status, again.body.length]).toEqual([304, 0]);
     expect((await asked('/admin', { 'if-none-match': '"another"' })).status).toBe(200);
   });
 
-  it('has a head without a body, and takes nothing but GET', async () => {
+  it('answers HEAD without a body, and POST with 405', async () => {
     const head = await asked('/admin', {}, 'HEAD');
     expect([head.status, head.body.length]).toEqual([200, 0]);
     expect(Number(head.headers['content-length'])).toBe((await asked('/admin')).body.length);
@@ -92,13 +92,13 @@ describe('the admin page', () => {
     '/admin/assets/none.js',
     '/admin/assets/..%2f..%2findex.html',
     '/admin/assets/../../package.json',
-  ])('has no files but those of its build: %s', async (at) => {
+  ])('serves only the files of its build, else 404: %s', async (at) => {
     const { status, body } = await asked(at);
     expect(status).toBe(404);
     expect(body.toString()).not.toContain('"dependencies"');
   });
 
-  it('that is not built says how it is, and is there without a restart once it is, also where it could not be read', async () => {
+  it('is 503 with the build command until it is built, then is served without a restart, also after a read error', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'gateway-page-'));
     let said: { status: number; text: string } | undefined;
     const res = {

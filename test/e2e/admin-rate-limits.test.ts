@@ -48,7 +48,7 @@ async function paths(): Promise<Readonly<Record<'key' | 'user' | 'team' | 'model
 }
 
 describe('rate limits over the admin API', () => {
-  it('are set, shown with what is taken of them, and taken away; each change leaves its event', async () => {
+  it('are set, returned with their current use, and removed; each change writes an event', async () => {
     for (const [what, path] of Object.entries(await paths())) {
       const set = await admin('PUT', path, { requests_per_minute: 9, tokens_per_minute: null });
       expect([what, set.status]).toEqual([what, 200]);
@@ -83,7 +83,7 @@ describe('rate limits over the admin API', () => {
     }
   });
 
-  it('are in force on every replica within 5 seconds', async () => {
+  it('are in force on every replica within 5 seconds, and so is their removal', async () => {
     const { key } = await paths();
     await admin('PUT', key, { requests_per_minute: 1 });
     await timed(async (soFarMs) => {
@@ -102,7 +102,7 @@ describe('rate limits over the admin API', () => {
     });
   });
 
-  it('come in pages by kind and id', async () => {
+  it('are listed in pages, ordered by kind, and filtered by kind', async () => {
     const all = await admin('GET', `${root}?page_size=200`);
     const keys = itemsOf(all.data).map(({ subject_kind, subject_id }) => `${subject_kind}:${subject_id}`);
     expect(keys.length).toBeGreaterThan(10);
@@ -126,7 +126,7 @@ describe('rate limits over the admin API', () => {
     ]);
   });
 
-  it('of the file hold as an admin has changed them until the file is taken up again', async () => {
+  it('from the file keep an admin’s change until the file is applied again', async () => {
     const path = `${root}/models/scarce`;
     expect((await admin('PUT', path, { requests_per_minute: 500 })).data).toMatchObject({
       requests_per_minute: 500,
@@ -138,7 +138,7 @@ describe('rate limits over the admin API', () => {
     expect(item).toMatchObject({ requests_per_minute: 2, from_config: true, version: 3 });
   });
 
-  it('are changed by one of those who name the same version: the others get 409 with what there is', async () => {
+  it('of concurrent changes to the same version one wins; the others are 409 with the current state', async () => {
     const { user: path } = await paths();
     await admin('PUT', path, { requests_per_minute: 1 });
     const answers = await Promise.all(
@@ -167,7 +167,7 @@ describe('rate limits over the admin API', () => {
     ['users', 'nobody'],
     ['teams', 'nobody'],
     ['models', 'nobody'],
-  ])('of %s %s, who is not there, are 404', async (kind, id) => {
+  ])('of an unknown owner or model are 404: %s %s', async (kind, id) => {
     const path = `${root}/${kind}/${id}`;
     expect(await admin('PUT', path, { requests_per_minute: 1 })).toMatchObject({
       status: 404,
@@ -184,14 +184,14 @@ describe('rate limits over the admin API', () => {
     [{ requests_in_flight: '3' }, 'requests_in_flight'],
     [{ requests_per_minute: 2 ** 53 }, 'requests_per_minute'],
     [{ requests_per_hour: 1 }, 'requests_per_hour'],
-  ])('that are wrong name the field: %j', async (body, param) => {
+  ])('that are invalid are refused with 400 and name the field: %j', async (body, param) => {
     expect(await admin('PUT', `${root}/models/fast`, body)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it('never are a 500, whatever the body', async () => {
+  it('are answered with 200 or 400 for any body, never with 500', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(

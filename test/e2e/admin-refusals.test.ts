@@ -48,7 +48,7 @@ async function refusal(route: AdminRoute, headers: Readonly<Record<string, strin
   return `${answer.status} ${error?.code ?? ''}`.trim();
 }
 
-/** The answers of all routes that are asked in this way, one per kind of answer. */
+/** The distinct answers of all routes called with these headers. */
 const refusals = async (
   headers: Readonly<Record<string, string>>,
   which: (route: AdminRoute) => boolean = () => true,
@@ -61,37 +61,37 @@ const refusals = async (
 const sameSite = { 'sec-fetch-site': 'same-origin' };
 
 describe('every admin route refuses', () => {
-  it('who has no session', async () => {
+  it('a call without a session', async () => {
     expect(await refusals({})).toEqual(['401 session_required']);
   });
 
-  it('whose session is over', async () => {
+  it('a call with an expired session', async () => {
     expect(await refusals({ cookie: expired, ...sameSite })).toEqual(['401 session_required']);
   });
 
-  it('who is no platform admin', async () => {
+  it('a user who is no platform admin', async () => {
     expect(await refusals({ cookie: plain, ...sameSite })).toEqual(['403 admin_required']);
   });
 
-  it('a token that is none', async () => {
+  it('an unknown token', async () => {
     expect(await refusals({ authorization: `Bearer gwa_${'0'.repeat(32)}.${'0'.repeat(64)}` })).toEqual([
       '401 invalid_credentials',
     ]);
   });
 
-  it('a read token, where something is changed', async () => {
+  it('a read token, if the route changes something', async () => {
     expect(await refusals({ authorization: `Bearer ${read}` }, ({ isRead }) => !isRead)).toEqual([
       '403 admin_required',
     ]);
   });
 
-  it('any token, where a session is needed', async () => {
+  it('any token, if the route needs a session', async () => {
     expect(
       await refusals({ authorization: `Bearer ${write}` }, ({ sessionOnly }) => sessionOnly === true),
     ).toEqual(['403 admin_required']);
   });
 
-  it('another origin, where the method is one that changes things', async () => {
+  it('another origin, if the method is not GET', async () => {
     const changing = ({ method }: AdminRoute): boolean => method !== 'GET';
     for (const headers of [
       { cookie: plain, origin: 'https://elsewhere.example' },
@@ -101,7 +101,7 @@ describe('every admin route refuses', () => {
       expect(await refusals(headers, changing)).toEqual(['403 cross_origin']);
   });
 
-  it('nobody’s call with a read token where nothing is changed', async () => {
+  it('no read token, if the route changes nothing', async () => {
     const found = await refusals(
       { authorization: `Bearer ${read}` },
       ({ isRead, sessionOnly, method }) => isRead && sessionOnly !== true && method === 'GET',
@@ -110,8 +110,8 @@ describe('every admin route refuses', () => {
   });
 });
 
-describe('whatever the body is', () => {
-  /** Members that the route knows, with values that are near what they must be, and any others. */
+describe('random bodies', () => {
+  /** Known members of the route with nearly valid values, and any other JSON. */
   const bodiesOf = (route: AdminRoute) => {
     const near = fc.oneof(
       fc.constantFrom<unknown>(
@@ -162,7 +162,7 @@ describe('whatever the body is', () => {
     );
   };
 
-  it('200 random bodies of each route are no defect', async () => {
+  it('are answered by every route with 200, 400, 404 or 409, and a 400 names the field', async () => {
     const asked = routes.filter(({ body }) => body !== undefined);
     expect(asked.length).toBeGreaterThan(8);
     for (const route of asked) {

@@ -70,7 +70,7 @@ export const logOut = (at: TestGateway, cookie?: string) =>
     headers: { 'sec-fetch-site': 'same-origin' },
   });
 
-/** Two replicas that people reach under https, and one by plain http. All trust the proxy on this machine. */
+/** Two replicas behind a trusted https proxy on this machine, and one gateway that is reached by plain http. */
 export function adminSessionScene() {
   const database = withDatabase();
   const query = queries(database.url);

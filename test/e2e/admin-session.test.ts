@@ -17,7 +17,7 @@ import {
 const { query, clock, replicas, plain, gateways, setPassword, aSession } = adminSessionScene();
 
 describe('a session', () => {
-  it('is required', async () => {
+  it('is required: without a valid cookie a call is 401 session_required', async () => {
     const nobody = [
       undefined,
       '',
@@ -35,7 +35,7 @@ describe('a session', () => {
     }
   });
 
-  it('an API key is none', async () => {
+  it('cannot be replaced by an API key', async () => {
     const answer = await call(plain().url, '/api/v1/auth/session', { headers: { 'x-api-key': key } });
     expect(codeOf(answer)).toBe('session_required');
   });
@@ -64,7 +64,7 @@ describe('a session', () => {
     expect(codeOf(await session(replicas()[0]!, cookie))).toBe('session_required');
   });
 
-  it('is written at most once a minute', async () => {
+  it('has its last_seen_at written at most once a minute', async () => {
     await query('delete from admin_sessions');
     const cookie = await aSession();
     const lastSeen = async () =>
@@ -77,7 +77,7 @@ describe('a session', () => {
     expect(await lastSeen()).toBe(start + minute);
   });
 
-  it('logging out ends it at once on every replica, and only it', async () => {
+  it('ends at once on every replica with a logout, which ends no other session', async () => {
     const [cookie, other] = [await aSession(replicas()[0]), await aSession(replicas()[0])];
     expect((await session(replicas()[1]!, cookie)).status).toBe(200);
     const out = await logOut(replicas()[0]!, cookie);
@@ -92,14 +92,14 @@ describe('a session', () => {
     expect((await logOut(replicas()[1]!, cookie)).json['data']).toEqual({ logged_out: false });
   });
 
-  it('ends with a new password, on every replica', async () => {
+  it('ends on every replica when a new password is set', async () => {
     const cookie = await aSession();
     await setPassword(email);
     for (const gateway of gateways()) expect(codeOf(await session(gateway, cookie))).toBe('session_required');
     expect((await session(plain(), await aSession())).status).toBe(200);
   });
 
-  it('shows the person as it is at this request', async () => {
+  it('returns the user’s current role and name, and ends when the user is deactivated', async () => {
     const cookie = await aSession();
     const person = (over: string) =>
       query(`update users set ${over} where email = $1`, [email.toLowerCase()]);
@@ -112,8 +112,8 @@ describe('a session', () => {
   });
 });
 
-describe('paths of the admin API', () => {
-  it('unknown ones are 404 and known ones asked in another way 405, in the OpenAI envelope', async () => {
+describe('a path of the admin API', () => {
+  it('is 404 if unknown and 405 with another method, in the OpenAI envelope', async () => {
     const headers = { 'anthropic-version': '2023-06-01' };
     const unknown = await call(plain().url, '/api/v1/auth/nothing', { headers });
     expect([unknown.status, codeOf(unknown)]).toEqual([404, 'not_found']);
@@ -124,8 +124,8 @@ describe('paths of the admin API', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('no password and no token is in a table or in a log', async () => {
+describe('tables and logs', () => {
+  it('contain no password and no session token', async () => {
     const cookie = await aSession();
     const token = cookie.replace('gateway_session=', '');
     await logIn(plain(), { password: `${password}-wrong` });

@@ -8,7 +8,7 @@ const { admin, config, database, replicas, aUser, eventsOf, query } = adminObjec
 const root = '/api/v1/admin';
 const tokens = `${root}/tokens`;
 
-/** A call with a token, as a script makes it: no cookie, no origin. */
+/** A call with a token, without cookie and origin, as a script makes it. */
 async function withToken(
   token: string,
   method: string,
@@ -36,7 +36,7 @@ async function aToken(scope: 'read' | 'write', over: object = {}) {
 }
 
 describe('an API token', () => {
-  it('is shown whole once, and is told without its secret afterwards', async () => {
+  it('is shown in full once, and afterwards without its secret', async () => {
     const { path: _path, ...made } = await aToken('read');
     const [root_] = await query<{ user_id: string }>(
       `select user_id from users where email = 'root@example.com'`,
@@ -64,7 +64,7 @@ describe('an API token', () => {
     expect(await eventsOf(id)).toMatchObject([{ action: 'admin_token.create', target_kind: 'admin_token' }]);
   });
 
-  it('changes nothing where it was revoked while the body of its call came', async () => {
+  it('changes nothing if it is revoked while the body of its call arrives', async () => {
     const { token, path } = await aToken('write');
     async function* body(): AsyncGenerator<Buffer> {
       yield Buffer.from('{"email":');
@@ -82,7 +82,7 @@ describe('an API token', () => {
     expect(await query(`select from users where email = 'too-late@example.com'`)).toEqual([]);
   });
 
-  it('reads with either scope, and changes things with `write` alone; its events name it', async () => {
+  it('can read with either scope and change things only with `write`; events name the token', async () => {
     const [read, write] = [await aToken('read'), await aToken('write')];
     const body = { email: 'made-by-token@example.com' };
     expect((await withToken(read.token, 'GET', `${root}/users`)).status).toBe(200);
@@ -109,7 +109,7 @@ describe('an API token', () => {
     ]);
   });
 
-  it('says the UTC day of its last call', async () => {
+  it('shows the UTC day of its last call', async () => {
     const token = await aToken('read');
     await withToken(token.token, 'GET', `${root}/teams`);
     const id = (token as Readonly<Record<string, unknown>>)['admin_token_id'];
@@ -117,7 +117,7 @@ describe('an API token', () => {
     expect(listed?.['last_used_on']).toBe(new Date().toISOString().slice(0, 10));
   });
 
-  it('is refused at once when it is revoked or has expired, on every replica', async () => {
+  it('is refused on another replica at once when it is revoked or has expired', async () => {
     const token = await aToken('read');
     expect((await withToken(token.token, 'GET', `${root}/teams`)).status).toBe(200);
     const revoked = dataOf(await admin('DELETE', token.path));
@@ -138,7 +138,7 @@ describe('an API token', () => {
       });
   });
 
-  it('may do what its person may: nothing once that is no active platform admin', async () => {
+  it('is refused once its creator is no active platform admin', async () => {
     const person = await aUser({ role: 'platform_admin' });
     const token = await aToken('write');
     const id = (token as Readonly<Record<string, unknown>>)['admin_token_id'];
@@ -154,39 +154,42 @@ describe('an API token', () => {
   it.each<[string, object, object]>([
     ['is made inactive', { active: false }, { active: true }],
     ['loses the role of an admin', { role: 'user' }, { role: 'platform_admin' }],
-  ])('ends for good when its person %s, with an event; it does not come back', async (_, end, back) => {
-    const person = await aUser({ role: 'platform_admin' });
-    const path = `${root}/users/${String(person['user_id'])}`;
-    const [token, late] = [await aToken('write'), await aToken('read')];
-    const [id, lateId] = [token, late].map(
-      (each) => (each as Readonly<Record<string, unknown>>)['admin_token_id'],
-    );
-    const give = (which: unknown) =>
-      query('update admin_tokens set user_id = $1 where admin_token_id = $2', [person['user_id'], which]);
-    const answer = async (of: string) => (await withToken(of, 'GET', `${root}/teams`)).code;
-    await give(id);
-    expect(await answer(token.token)).toBeUndefined();
-    const ended = dataOf(await admin('PATCH', path, end));
-    if ('active' in end) expect(ended['effects']).toMatchObject({ tokens_revoked: 1 });
-    expect(await eventsOf(id)).toMatchObject([
-      {
-        action: 'admin_token.revoke',
-        actor_user_id: uuid,
-        before_json: { revoked_at: null },
-        after_json: { revoked_at: instant },
-      },
-      { action: 'admin_token.create' },
-    ]);
-    // Of a call that was under way at the end.
-    await give(lateId);
-    await admin('PATCH', path, back);
-    expect([await answer(token.token), await answer(late.token)]).toEqual([
-      'invalid_credentials',
-      'invalid_credentials',
-    ]);
-  });
+  ])(
+    'ends for good when its creator %s, with an event; it stays revoked if that is undone',
+    async (_, end, back) => {
+      const person = await aUser({ role: 'platform_admin' });
+      const path = `${root}/users/${String(person['user_id'])}`;
+      const [token, late] = [await aToken('write'), await aToken('read')];
+      const [id, lateId] = [token, late].map(
+        (each) => (each as Readonly<Record<string, unknown>>)['admin_token_id'],
+      );
+      const give = (which: unknown) =>
+        query('update admin_tokens set user_id = $1 where admin_token_id = $2', [person['user_id'], which]);
+      const answer = async (of: string) => (await withToken(of, 'GET', `${root}/teams`)).code;
+      await give(id);
+      expect(await answer(token.token)).toBeUndefined();
+      const ended = dataOf(await admin('PATCH', path, end));
+      if ('active' in end) expect(ended['effects']).toMatchObject({ tokens_revoked: 1 });
+      expect(await eventsOf(id)).toMatchObject([
+        {
+          action: 'admin_token.revoke',
+          actor_user_id: uuid,
+          before_json: { revoked_at: null },
+          after_json: { revoked_at: instant },
+        },
+        { action: 'admin_token.create' },
+      ]);
+      // A token of a call that was in progress at the end.
+      await give(lateId);
+      await admin('PATCH', path, back);
+      expect([await answer(token.token), await answer(late.token)]).toEqual([
+        'invalid_credentials',
+        'invalid_credentials',
+      ]);
+    },
+  );
 
-  it('ends for good when the file takes the role of its person', async () => {
+  it('ends for good when the file removes the admin role of its creator', async () => {
     const [person] = await query<{ user_id: string }>(
       `update users set role = 'platform_admin' where email = 'a@example.com' returning user_id`,
     );
@@ -200,7 +203,7 @@ describe('an API token', () => {
     expect((await withToken(token.token, 'GET', `${root}/teams`)).code).toBe('invalid_credentials');
   });
 
-  it('ends for good when its admin gets a new password on the command line', async () => {
+  it('ends for good when its creator gets a new password on the command line', async () => {
     const person = await aUser({ role: 'platform_admin' });
     const token = await aToken('write');
     await query('update admin_tokens set user_id = $1 where public_id = $2', [
@@ -211,7 +214,7 @@ describe('an API token', () => {
     expect((await withToken(token.token, 'GET', `${root}/teams`)).code).toBe('invalid_credentials');
   });
 
-  it('makes and ends no tokens, and is the one that counts beside a cookie', async () => {
+  it('cannot list, create or revoke tokens, and takes precedence over a cookie', async () => {
     const token = await aToken('write');
     for (const [method, path, body] of [
       ['GET', tokens, undefined],
@@ -227,14 +230,17 @@ describe('an API token', () => {
     }
   });
 
-  it.each(['gwa_', 'gwa_x.y', `gwa_${'0'.repeat(32)}.${'0'.repeat(64)}`])('%s is none', async (token) => {
-    expect(await withToken(token, 'GET', `${root}/teams`)).toMatchObject({
-      status: 401,
-      code: 'invalid_credentials',
-    });
-  });
+  it.each(['gwa_', 'gwa_x.y', `gwa_${'0'.repeat(32)}.${'0'.repeat(64)}`])(
+    '%s is refused with 401 invalid_credentials',
+    async (token) => {
+      expect(await withToken(token, 'GET', `${root}/teams`)).toMatchObject({
+        status: 401,
+        code: 'invalid_credentials',
+      });
+    },
+  );
 
-  it('with a wrong secret is none, and another scheme is nobody’s business here', async () => {
+  it('with a wrong secret is refused, and another authorization scheme is ignored', async () => {
     const { token } = await aToken('read');
     const wrong = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
     expect((await withToken(wrong, 'GET', `${root}/teams`)).status).toBe(401);
@@ -251,14 +257,14 @@ describe('an API token', () => {
     [{ name: 'x', scope: 'all' }, 'scope'],
     [{ name: 'x', scope: 'read', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
     [{ name: 'x', scope: 'read', expires_at: 5 }, 'expires_at'],
-  ])('%j names %s', async (body, param) => {
+  ])('%j is refused with 400 and names the field %s', async (body, param) => {
     expect(await admin('POST', tokens, body)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it('that is not there is 404', async () => {
+  it('that does not exist is 404', async () => {
     for (const id of ['x', '00000000-0000-4000-8000-000000000000'])
       expect(await admin('DELETE', `${tokens}/${id}`)).toMatchObject({
         status: 404,

@@ -21,7 +21,7 @@ const query = queries(database.url);
 const key = aKey();
 let upstream: SimulatedUpstream;
 let server: MailServer;
-/** Stopped after the test, also when it fails. */
+/** The gateways to stop after the test, also when it fails. */
 const running = new Set<TestGateway>();
 afterEach(async () => {
   for (const gateway of running) await stop(gateway);
@@ -35,7 +35,7 @@ async function stop(gateway: TestGateway): Promise<void> {
   running.delete(gateway);
   await gateway.stop();
 }
-/** What the mail server does with a mail that it has in full, and with a recipient. */
+/** Called by the mail server for each complete mail, and for each recipient. */
 let onMail: OnMail = () => undefined;
 let onRecipient: () => void | Promise<void> = () => undefined;
 
@@ -105,7 +105,7 @@ const ask = async (url: string, model = 'fast'): Promise<number> => {
   return answer.status;
 };
 
-/** Alerts that wait to be mailed, of a team of so many owners; tells their addresses. */
+/** Creates a pending alert mail for each of `count` owners of a new team; returns their addresses. */
 async function waitingMails(team: string, count: number): Promise<readonly string[]> {
   const emails = Array.from({ length: count }, (_, index) => `${team}-${index}@example.com`);
   await query('insert into teams (team_id, name) values ($1, $1)', [team]);
@@ -134,8 +134,8 @@ const count = (states: readonly State[], status: string): number =>
 const mailsTo = (emails: readonly string[]) =>
   server.mails.filter(({ to }) => to.some((each) => emails.includes(each)));
 
-describe('with two replicas that look for alerts', () => {
-  it('the user whose budget comes down to 20 % gets one mail', async () => {
+describe('with two replicas that dispatch alerts', () => {
+  it('a user whose budget falls to 20 % gets one mail', async () => {
     const replicas = [await start(config()), await start(config())];
     for (let spent = 1; spent <= 3; spent += 1) expect(await ask(replicas[spent % 2]!.url)).toBe(200);
     expect(await query('select from budget_alerts')).toHaveLength(0);
@@ -161,7 +161,7 @@ describe('with two replicas that look for alerts', () => {
 });
 
 describe('a gateway that stops', () => {
-  it('waits for what is being sent, and takes no new ones, also while requests are still served', async () => {
+  it('finishes the mails in progress and starts no new ones, also while a request is still served', async () => {
     const gateway = await start(config());
     const releases: (() => void)[] = [];
     onMail = () => new Promise<void>((resolve) => releases.push(resolve));
@@ -191,7 +191,7 @@ describe('a gateway that stops', () => {
 });
 
 describe('a gateway that is killed while it sends', () => {
-  /** One process, killed with the first mail for the team. */
+  /** Starts a gateway process that is killed while it sends the first mail for the team. */
   async function killedWith(
     team: string,
     dying: (killed: () => Promise<void>) => void,
@@ -209,7 +209,7 @@ describe('a gateway that is killed while it sends', () => {
     return emails;
   }
 
-  it('never causes a second mail: after 5 minutes the delivery has failed, with dispatcher_died', async () => {
+  it('never causes a second mail: after 5 minutes the delivery fails with dispatcher_died', async () => {
     const taken = await killedWith('killed-after', (killed) => {
       onMail = killed;
     });
@@ -234,8 +234,8 @@ describe('a gateway that is killed while it sends', () => {
   });
 });
 
-describe('a gateway without mail', () => {
-  it('leaves what waits to the others, notices those that died, and queues nothing', async () => {
+describe('a gateway without a working mail server', () => {
+  it('without mail: leaves pending mails alone, fails those of a dead dispatcher, and queues no new ones', async () => {
     const { mail: _, ...without } = config();
     const gateway = await start(without);
     await waitingMails('left', 1);
@@ -260,7 +260,7 @@ describe('a gateway without mail', () => {
     ).toEqual([{ delivery_status: 'failed', failure_reason: 'mail_not_configured' }]);
   });
 
-  it('and a mail server that is down fails a delivery with the reason', async () => {
+  it('with a mail server that is down: fails the delivery and logs the reason once', async () => {
     const dead = { ...mail(), smtp: { ...mail().smtp, port: 1 } };
     const gateway = await start(config({ mail: dead }));
     const states = await eventually(async () => {

@@ -6,7 +6,7 @@ import { eventually, outcomesOf } from './traces.ts';
 const { finalTraceOf, gateway, upstream, seen } = badInputScene();
 
 describe('headers and paths', () => {
-  it('headers of up to 32 KiB are taken', async () => {
+  it('headers of up to 32 KiB are accepted', async () => {
     const answer = await rawExchange(
       gateway().url,
       aRequest({ headers: [bearer(), json, ['x-big', 'x'.repeat(31 * 1024)]] }),
@@ -14,7 +14,7 @@ describe('headers and paths', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('of a request are 1,000 at most', async () => {
+  it('a request may have 1,000 headers, and more are refused with 431', async () => {
     const own = [bearer(), json];
     const others = (count: number) =>
       Array.from({ length: count }, (_, index): [string, string] => [`x-${index}`, '']);
@@ -32,39 +32,45 @@ describe('headers and paths', () => {
   it.each([
     ['in one header', [['x-big', 'x'.repeat(33 * 1024)]]],
     ['in many', Array.from({ length: 600 }, (_, index) => [`x-${index}`, 'x'.repeat(56)])],
-  ] as [string, [string, string][]][])('over 32 KiB (%s) they are refused', async (_where, headers) => {
-    const before = upstream().requests();
-    const answer = await rawExchange(gateway().url, aRequest({ headers: [bearer(), json, ...headers] }));
-    expect(answer.status).toBe(431);
-    expect(envelopeOf(answer)).toEqual({
-      message: 'The request headers are larger than 32 KiB, or more than 1,000.',
-      type: 'invalid_request_error',
-      param: null,
-      code: 'invalid_request',
-    });
-    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
-    expect(upstream().requests()).toBe(before);
-  });
+  ] as [string, [string, string][]][])(
+    'headers over 32 KiB (%s) are refused with 431',
+    async (_where, headers) => {
+      const before = upstream().requests();
+      const answer = await rawExchange(gateway().url, aRequest({ headers: [bearer(), json, ...headers] }));
+      expect(answer.status).toBe(431);
+      expect(envelopeOf(answer)).toEqual({
+        message: 'The request headers are larger than 32 KiB, or more than 1,000.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'invalid_request',
+      });
+      expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
+      expect(upstream().requests()).toBe(before);
+    },
+  );
 
   it.each([
     ['two lengths', { headers: [['content-length', '5']] }],
     ['a length and chunks', { headers: [['transfer-encoding', 'chunked']] }],
     ['a NUL in a header', { headers: [['x-request-id', 'a\0b']] }],
-    ['a method that is none', { method: 'FETCH' }],
+    ['an unknown method', { method: 'FETCH' }],
     ['a path without a slash', { path: 'v1/models' }],
     ['a header without a name', { headers: [['', 'x']] }],
-  ] as [string, Partial<RawRequest>][])('what is no HTTP is told so: %s', async (_what, over) => {
-    const answer = await rawExchange(gateway().url, aRequest(over));
-    expect(answer.status).toBe(400);
-    expect(envelopeOf(answer)).toMatchObject({
-      message: 'The request is not valid HTTP.',
-      code: 'invalid_request',
-    });
-  });
+  ] as [string, Partial<RawRequest>][])(
+    'a request that is not valid HTTP is refused with 400: %s',
+    async (_what, over) => {
+      const answer = await rawExchange(gateway().url, aRequest(over));
+      expect(answer.status).toBe(400);
+      expect(envelopeOf(answer)).toMatchObject({
+        message: 'The request is not valid HTTP.',
+        code: 'invalid_request',
+      });
+    },
+  );
 
   it.each(['http://[', 'http://[::1', 'http://a:x/', 'http://', '//a@[#', '//a@x:y#'])(
-    'a target that is no URL is told so, and ends nothing but its connection: %s',
+    'a target that is no path and no URL is refused with 400, and the connection is closed: %s',
     async (path) => {
       for (const headers of [[bearer(), json], []] as [string, string][][]) {
         const answer = await rawExchange(gateway().url, aRequest({ path, headers }));
@@ -82,7 +88,7 @@ describe('headers and paths', () => {
   it.each([
     ['two hosts', ['host', 'other.example']],
     ['the same host twice', ['Host', '127.0.0.1']],
-  ] as const)('%s: 400, and the connection ends', async (_what, more) => {
+  ] as const)('%s: refused with 400, and the connection is closed', async (_what, more) => {
     for (const request of [aRequest(), { method: 'GET', path: '/healthz' }]) {
       const answer = await rawExchange(gateway().url, {
         ...request,
@@ -97,7 +103,7 @@ describe('headers and paths', () => {
   it.each([
     ['HTTP/1.1', 'HTTP/1.1 400'],
     ['HTTP/1.0', 'HTTP/1.1 200'],
-  ])('%s without a Host: %s', async (version, status) => {
+  ])('%s without a Host header is answered with %s', async (version, status) => {
     const socket = rawSocket(gateway().url);
     let text = '';
     socket.on('data', (piece: Buffer) => void (text += piece.toString()));
@@ -109,24 +115,24 @@ describe('headers and paths', () => {
   it.each<readonly [string, Partial<RawRequest>]>([
     ['an answer', {}],
     ['a stream', { body: goodBody.replace('"model"', '"stream":true,"model"') }],
-    ['a refusal', { headers: [] }],
+    ['a refused request', { headers: [] }],
     ['an unknown path', { path: '/nothing' }],
     ['another method', { method: 'PUT' }],
     ['the models', { method: 'GET', path: '/v1/models' }],
-    ['its health', { method: 'GET', path: '/healthz' }],
-    ['its readiness', { method: 'GET', path: '/readyz' }],
+    ['the health', { method: 'GET', path: '/healthz' }],
+    ['the readiness', { method: 'GET', path: '/readyz' }],
     ['the admin API', { method: 'GET', path: '/api/v1/auth/session' }],
-    ['what is no HTTP', { method: 'FETCH' }],
+    ['invalid HTTP', { method: 'FETCH' }],
     ['headers too large', { headers: [['x-big', 'x'.repeat(33 * 1024)]] }],
     ['an unknown expectation', { headers: [bearer(), json, ['expect', 'a miracle']] }],
     ['two hosts', { headers: [bearer(), ['host', 'x']] }],
-  ])('%s is what its type says, and is kept by nobody', async (_what, over) => {
+  ])('%s is sent with the headers nosniff and no-store', async (_what, over) => {
     const { headers } = await rawExchange(gateway().url, aRequest(over));
     expect(headers['x-content-type-options']).toBe('nosniff');
     expect(headers['cache-control']).toMatch(/^no-store(?:, no-transform)?$/);
   });
 
-  it('a caller that leaves in the middle of its body has a row, and nothing is sent upstream', async () => {
+  it('a caller that disconnects while sending its body has a log row with 499, and nothing is sent upstream', async () => {
     const socket = rawSocket(gateway().url);
     socket.write(
       `POST ${chat} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nx-request-id: broke-off\r\n` +
@@ -140,7 +146,7 @@ describe('headers and paths', () => {
     expect(seen()).toEqual([]);
   });
 
-  /** A body in pieces of which the second is none. */
+  /** A chunked body whose second chunk is malformed. */
   const brokenPieces = '5\r\n{"mod\r\nzz\r\n';
   const inPieces = (requestId: string, credential = bearer()): NonNullable<RawRequest['headers']> => [
     credential,
@@ -159,29 +165,32 @@ describe('headers and paths', () => {
       'request_too_large',
       'The chunk extensions',
     ],
-  ])('a body that is %s is refused as its request is', async (what, body, status, code, says) => {
-    for (const path of [chat, '/v1/messages', '/api/v1/auth/login']) {
-      const requestId = `pieces ${what} ${path}`;
-      const headers = inPieces(requestId);
-      const answer = await rawExchange(gateway().url, { path, headers, body, framing: 'none' });
-      expect(answer.status).toBe(status);
-      expect(answer.headers).toMatchObject({
-        'x-request-id': requestId,
-        'request-id': requestId,
-        'x-gateway-error': code,
-        connection: 'close',
-      });
-      const error = path === '/v1/messages' ? { details: { error_code: code } } : { code };
-      expect(envelopeOf(answer)).toMatchObject({ ...error, message: expect.stringContaining(says) });
-      if (path.startsWith('/api')) continue;
-      const { logs } = await finalTraceOf(requestId);
-      expect(logs).toMatchObject([{ status_code: status, error_code: code }]);
-      expect(logs[0]?.['latency_ms']).toBeLessThan(5000);
-    }
-    expect(seen()).toEqual([]);
-  });
+  ])(
+    'a chunked body with a fault is refused in the envelope of its path, and logged: %s',
+    async (what, body, status, code, says) => {
+      for (const path of [chat, '/v1/messages', '/api/v1/auth/login']) {
+        const requestId = `pieces ${what} ${path}`;
+        const headers = inPieces(requestId);
+        const answer = await rawExchange(gateway().url, { path, headers, body, framing: 'none' });
+        expect(answer.status).toBe(status);
+        expect(answer.headers).toMatchObject({
+          'x-request-id': requestId,
+          'request-id': requestId,
+          'x-gateway-error': code,
+          connection: 'close',
+        });
+        const error = path === '/v1/messages' ? { details: { error_code: code } } : { code };
+        expect(envelopeOf(answer)).toMatchObject({ ...error, message: expect.stringContaining(says) });
+        if (path.startsWith('/api')) continue;
+        const { logs } = await finalTraceOf(requestId);
+        expect(logs).toMatchObject([{ status_code: status, error_code: code }]);
+        expect(logs[0]?.['latency_ms']).toBeLessThan(5000);
+      }
+      expect(seen()).toEqual([]);
+    },
+  );
 
-  it('what comes behind an answer, and is no rest of its body, is no second request', async () => {
+  it('malformed chunks that arrive after an early answer are not parsed as a second request', async () => {
     const socket = rawSocket(gateway().url);
     let text = '';
     socket.on('error', () => undefined);
@@ -221,7 +230,7 @@ describe('headers and paths', () => {
     const shown = named.length > 128 ? `${named.slice(0, 128)}…` : named;
     return new RegExp(`^There is nothing at \`${shown.replaceAll(/[.*]/g, '\\$&')}\`\\.$`);
   };
-  it.each(unknown)('%s %s: 404, with or without a key', async (method, path) => {
+  it.each(unknown)('%s %s is 404, with or without a key', async (method, path) => {
     for (const headers of [[], [bearer()]]) {
       const answer = await rawExchange(gateway().url, {
         method,
@@ -252,7 +261,7 @@ describe('headers and paths', () => {
     ['POST', '/responses', withAtEnd],
     ['POST', '/embeddings', withAtEnd],
     ['GET', '/models', withAtEnd],
-  ])('%s %s: 404 that says what base URL to write', async (method, path, advice) => {
+  ])('%s %s is 404 and says how to write the base URL', async (method, path, advice) => {
     const answer = await rawExchange(gateway().url, { method, path, headers: [bearer()] });
     expect(answer.status).toBe(404);
     const { message } = envelopeOf(answer);
@@ -260,7 +269,7 @@ describe('headers and paths', () => {
     expect(message).toContain(`There is nothing at \`${path}\`.`);
   });
 
-  it('a path that holds a key, or signs that are not to be printed: neither is in the answer', async () => {
+  it('the 404 for a path with a key and a backtick hides the key and percent-encodes the backtick', async () => {
     const answer = await rawExchange(gateway().url, {
       method: 'GET',
       path: `/v1/model/\`${key}/`,
@@ -275,7 +284,7 @@ describe('headers and paths', () => {
   });
 
   it.each(['/v1/messages/batches', '/v1/messages/batches?beta=true', '/messages/count_tokens/'])(
-    'POST %s: 404 in the messages envelope',
+    'POST %s is 404 in the messages envelope',
     async (path) => {
       const answer = await rawExchange(gateway().url, {
         path,
@@ -303,7 +312,7 @@ describe('headers and paths', () => {
     ['DELETE', '/v1/models/vendor/fast', 'HEAD, GET'],
     ['POST', '/', 'HEAD, GET'],
     ['POST', '/healthz', 'HEAD, GET'],
-  ])('%s %s: 405, and what is allowed', async (method, path, allowed) => {
+  ])('%s %s is 405 and names the allowed methods', async (method, path, allowed) => {
     const answer = await rawExchange(gateway().url, {
       method,
       path,
@@ -328,7 +337,7 @@ describe('headers and paths', () => {
     ['GET', '/v1/models', 401, 'authentication_error', 'missing_api_key'],
     ['GET', '/v1/nothing', 404, 'not_found_error', 'not_found'],
   ])(
-    '%s %s with anthropic-version: %i in the messages envelope',
+    '%s %s with anthropic-version is %i in the messages envelope',
     async (method, path, status, type, error_code) => {
       const answer = await rawExchange(gateway().url, {
         method,
@@ -356,7 +365,7 @@ describe('headers and paths', () => {
     },
   );
 
-  it.each(['/healthz', '/readyz'])('%s needs no key, and echoes the request id too', async (path) => {
+  it.each(['/healthz', '/readyz'])('%s needs no key and echoes the request id', async (path) => {
     const answer = await rawExchange(gateway().url, {
       method: 'GET',
       path,

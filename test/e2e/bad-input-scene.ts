@@ -14,7 +14,7 @@ export const json = ['content-type', 'application/json'] as const;
 export const bearer = (value = key) => ['authorization', `Bearer ${value}`] as const;
 export const goodBody = '{"model":"fast","messages":[{"role":"user","content":"Hi"}]}';
 
-/** A request that is good in every way but for what the test changes. */
+/** A valid request, except for what the test changes. */
 export const aRequest = (over: Partial<RawRequest> = {}): RawRequest => ({
   path: chat,
   headers: [bearer(), json],
@@ -30,7 +30,7 @@ export interface Refusal {
   readonly code: string;
   readonly type?: string;
   readonly param?: string | null;
-  /** What the message has to say. */
+  /** Text that the message must contain. */
   readonly says?: string;
   readonly outcome?: string;
   /** Authenticated requests have a log row, with zero attempts. */
@@ -45,7 +45,7 @@ export const invalid = (param: string | null, says: string): Refusal => ({
   logged: true,
 });
 
-/** A gateway that bad requests are sent to; one of its two keys is revoked. */
+/** A gateway with two keys, one of which is revoked. */
 export function badInputScene() {
   const scene = simulatedScene((url) =>
     basicConfig(url, key, {
@@ -64,7 +64,7 @@ export function badInputScene() {
     );
   });
 
-  /** Sends it with an id of its own and checks everything that a refusal before the provider promises. */
+  /** Sends the request with a new id; checks answer, telemetry and rows of a refusal before the provider. */
   async function refused(request: RawRequest, expected: Refusal): Promise<RawAnswer> {
     const requestId = `bad-${randomUUID()}`;
     const before = scene.upstream().requests();

@@ -5,7 +5,7 @@ import { rawExchange, type RawRequest } from './raw-http.ts';
 
 const { traceOf, gateway, seen, refused } = badInputScene();
 
-describe('a field of the wrong kind is named', () => {
+describe('a missing field, or one of the wrong type, is refused with 400 and named', () => {
   const messages = '"messages":[{"role":"user","content":"Hi"}]';
 
   it.each([
@@ -35,7 +35,7 @@ describe('a field of the wrong kind is named', () => {
     await refused(aRequest({ body }), invalid(field, `\`${field}\``));
   });
 
-  it('null counts as absent', async () => {
+  it('but null counts as absent', async () => {
     const body = `{"model":"fast",${messages},"stream":null,"tools":null,"stream_options":null,"response_format":null}`;
     const answer = await rawExchange(gateway().url, aRequest({ body }));
     expect(answer.status).toBe(200);
@@ -43,7 +43,7 @@ describe('a field of the wrong kind is named', () => {
   });
 });
 
-describe('a key that is repeated where the gateway reads', () => {
+describe('repeated keys and `__proto__` in the parts of a body that the gateway reads', () => {
   const hi = '{"role":"user","content":"Hi"}';
 
   it.each([
@@ -74,7 +74,7 @@ describe('a key that is repeated where the gateway reads', () => {
       `{"model":"fast","messages":[${hi}],"response_format":{"type":"text","type":"json_schema"}}`,
       'response_format.type',
     ],
-  ])('%s: %s', async (body, path) => {
+  ])('%s is refused with 400 and names %s', async (body, path) => {
     await refused(aRequest({ body }), invalid(path, 'is repeated'));
   });
 
@@ -82,11 +82,11 @@ describe('a key that is repeated where the gateway reads', () => {
     [`{"model":"fast","messages":[${hi}],"__proto__":{"stream":true}}`, '__proto__'],
     [`{"model":"fast","messages":[${hi}],"__pr\\u006fto__":{"stream":true}}`, '__proto__'],
     ['{"model":"fast","messages":[{"__proto__":{},"role":"user","content":"Hi"}]}', 'messages[0].__proto__'],
-  ])('and __proto__ is no field: %s', async (body, path) => {
+  ])('`__proto__` is refused with 400 as a field: %s', async (body, path) => {
     await refused(aRequest({ body }), invalid(path, '`__proto__` is not a field'));
   });
 
-  it('other names of the language are ordinary ones, and deeper levels are the upstream’s business', async () => {
+  it('other JavaScript names, and keys at levels that the gateway does not read, go upstream unchanged', async () => {
     const body =
       '{"model":"fast","messages":[{"role":"user","content":"Hi"}],"constructor":{"prototype":{"stream":true}},' +
       '"toString":1,"hasOwnProperty":null,"metadata":{"__proto__":{"stream":true},"a":1,"a":2}}';
@@ -97,7 +97,7 @@ describe('a key that is repeated where the gateway reads', () => {
   });
 });
 
-describe('a model name that is none', () => {
+describe('an unknown model name', () => {
   const hostile = [
     'no-such-model',
     '../x?y',
@@ -113,21 +113,24 @@ describe('a model name that is none', () => {
     `${'x'.repeat(255)}\u{1f600}`,
   ];
 
-  it.each(hostile.map((name) => [name.slice(0, 40), name]))('%j: 404', async (_shown, model) => {
-    await refused(
-      aRequest({ body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }) }),
-      {
-        status: 404,
-        code: 'model_not_found',
-        type: 'not_found_error',
-        param: 'model',
-        outcome: 'not_found',
-        logged: true,
-      },
-    );
-  });
+  it.each(hostile.map((name) => [name.slice(0, 40), name]))(
+    '%j is refused with 404 model_not_found',
+    async (_shown, model) => {
+      await refused(
+        aRequest({ body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }) }),
+        {
+          status: 404,
+          code: 'model_not_found',
+          type: 'not_found_error',
+          param: 'model',
+          outcome: 'not_found',
+          logged: true,
+        },
+      );
+    },
+  );
 
-  it('is on the log row as far as it can be kept', async () => {
+  it('is on the log row, truncated to 256 characters, with unstorable characters replaced', async () => {
     const send = (requestId: string, model: string) =>
       rawExchange(
         gateway().url,
@@ -145,7 +148,7 @@ describe('a model name that is none', () => {
   });
 });
 
-describe('caller tags beyond their bounds', () => {
+describe('caller tags', () => {
   const tag = (name: string, value: string) => ({
     headers: [bearer(), json, [`x-gateway-${name}`, value]] as const,
   });
@@ -172,21 +175,24 @@ describe('caller tags beyond their bounds', () => {
     ['tags', 'k=a=b'],
     ['tags', 'k=a,b'],
     ['tags', '__proto__=1'],
-  ])('x-gateway-%s: %j', async (name, value) => {
+  ])('x-gateway-%s: %j is refused with 400 and names the header', async (name, value) => {
     const header = `x-gateway-${name}`;
     await refused(aRequest(tag(name, value)), invalid(header, `\`${header}\``));
   });
 
-  it.each(['service', 'component', 'env', 'tags'])('x-gateway-%s twice', async (name) => {
-    const value = name === 'tags' ? 'a=1' : 'a';
-    const header = `x-gateway-${name}`;
-    await refused(
-      aRequest({ headers: [bearer(), json, [header, value], [header, value]] }),
-      invalid(header, 'repeated'),
-    );
-  });
+  it.each(['service', 'component', 'env', 'tags'])(
+    'x-gateway-%s sent twice is refused with 400',
+    async (name) => {
+      const value = name === 'tags' ? 'a=1' : 'a';
+      const header = `x-gateway-${name}`;
+      await refused(
+        aRequest({ headers: [bearer(), json, [header, value], [header, value]] }),
+        invalid(header, 'repeated'),
+      );
+    },
+  );
 
-  it('up to their bounds they are stored', async () => {
+  it('are stored if they are within their limits', async () => {
     const longest = `${'k'.repeat(32)}=${'v'.repeat(64)}`;
     const answer = await rawExchange(
       gateway().url,
@@ -215,7 +221,7 @@ describe('caller tags beyond their bounds', () => {
   });
 });
 
-describe('any x-request-id that HTTP allows', () => {
+describe('the x-request-id', () => {
   const send = (requestId: string | undefined, over: Partial<RawRequest> = {}) =>
     rawExchange(
       gateway().url,
@@ -233,7 +239,7 @@ describe('any x-request-id that HTTP allows', () => {
     ['a number', '9007199254740993'],
     ['SQL', "'; drop table request_logs; --"],
     ['LIKE wildcards', '%_%'],
-  ])('%s: echoed and stored unchanged', async (_what, requestId) => {
+  ])('is echoed and stored unchanged: %s', async (_what, requestId) => {
     const answer = await send(requestId);
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ 'x-request-id': requestId, 'request-id': requestId });
@@ -246,7 +252,7 @@ describe('any x-request-id that HTTP allows', () => {
     ['absent', undefined],
     ['empty', ''],
     ['blank', '  '],
-  ])('%s: one is generated', async (_what, requestId) => {
+  ])('is generated as a UUIDv7 if the header is %s', async (_what, requestId) => {
     const answer = await send(requestId);
     const generated = answer.headers['x-request-id'] ?? '';
     expect(generated).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -254,7 +260,7 @@ describe('any x-request-id that HTTP allows', () => {
     expect((await traceOf(generated)).logs).toHaveLength(1);
   });
 
-  it('twice: both, as one list, like any repeated header', async () => {
+  it('sent twice is echoed as one comma-separated list, like any repeated header', async () => {
     const answer = await send(undefined, {
       headers: [bearer(), json, ['x-request-id', 'one'], ['x-request-id', 'two']],
     });
@@ -267,7 +273,7 @@ describe('text that PostgreSQL cannot hold', () => {
     ['U+0000', '\\u0000'],
     ['a lone surrogate', '\\ud83d'],
     ['a lone surrogate, reversed pair', '\\ude00\\ud83d'],
-  ])('%s in the content is served, and the upstream gets it unchanged', async (_what, escape) => {
+  ])('%s in the content is served and goes upstream unchanged', async (_what, escape) => {
     const requestId = `text-${randomUUID()}`;
     const body = goodBody.replace('Hi', `a${escape}b`).replace('}]}', `}],"user":"${escape}"}`);
     const answer = await rawExchange(

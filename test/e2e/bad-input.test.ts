@@ -20,7 +20,7 @@ import { rawExchange, type RawRequest, rawSocket } from './raw-http.ts';
 
 const { gateway, refused } = badInputScene();
 
-describe('who is not let in', () => {
+describe('authentication with an API key', () => {
   const unauthenticated = (code: string): Refusal => ({
     status: 401,
     code,
@@ -37,12 +37,15 @@ describe('who is not let in', () => {
     ['another scheme', [['authorization', 'Basic dXNlcjpwYXNz']]],
     ['a scheme without a key', [['authorization', 'Bearer ']]],
     ['a key without a scheme', [['authorization', key]]],
-  ] as const)('%s: missing_api_key, and it is said how to send one', async (_what, headers) => {
-    await refused(aRequest({ headers: [...headers, json] }), {
-      ...unauthenticated('missing_api_key'),
-      says: 'Authorization: Bearer',
-    });
-  });
+  ] as const)(
+    '%s is refused with missing_api_key, and the message says how to send a key',
+    async (_what, headers) => {
+      await refused(aRequest({ headers: [...headers, json] }), {
+        ...unauthenticated('missing_api_key'),
+        says: 'Authorization: Bearer',
+      });
+    },
+  );
 
   it.each([
     ['a key of another shape', [bearer('sk-0123456789abcdef0123456789abcdef')]],
@@ -60,11 +63,11 @@ describe('who is not let in', () => {
     ],
     ['a very long key', [bearer(`gwk_${publicId}.${'a'.repeat(20_000)}`)]],
     ['bytes that are no ASCII', [bearer(`gwk_${publicId}.${'\u00e9'.repeat(40)}`)]],
-  ] as const)('%s: invalid_api_key', async (_what, headers) => {
+  ] as const)('%s is refused with invalid_api_key', async (_what, headers) => {
     await refused(aRequest({ headers: [...headers, json] }), unauthenticated('invalid_api_key'));
   });
 
-  it('is told so whatever else is wrong with the request', async () => {
+  it('a missing key is reported before any other fault of the request', async () => {
     await refused(
       aRequest({
         headers: [
@@ -88,16 +91,26 @@ describe('who is not let in', () => {
     ],
     ['a right Bearer key beside a wrong x-api-key', [bearer(), ['x-api-key', aKey()]]],
     ['the scheme in lower case, with a tab', [['authorization', `bearer\t${key} `]]],
-  ] as const)('%s is let in', async (_what, headers) => {
+  ] as const)('%s is accepted', async (_what, headers) => {
     const answer = await rawExchange(gateway().url, aRequest({ headers: [...headers, json] }));
     expect(answer.status).toBe(200);
   });
 
   it.each([
-    ['is not asked for its body', `Bearer ${aKey()}`, 2, ['HTTP/1.1 401']],
-    ['nor who has too large a one', `Bearer ${key}`, bodyMaxBytes + 1, ['HTTP/1.1 413']],
-    ['as others are', `Bearer ${key}`, goodBody.length, ['HTTP/1.1 100', 'HTTP/1.1 200']],
-  ])('%s, where it waits to be (`Expect: 100-continue`)', async (_what, authorization, length, statuses) => {
+    ['a request with an unknown key is refused without a 100', `Bearer ${aKey()}`, 2, ['HTTP/1.1 401']],
+    [
+      'a request with a too large body is refused without a 100',
+      `Bearer ${key}`,
+      bodyMaxBytes + 1,
+      ['HTTP/1.1 413'],
+    ],
+    [
+      'a valid request gets a 100 and is served',
+      `Bearer ${key}`,
+      goodBody.length,
+      ['HTTP/1.1 100', 'HTTP/1.1 200'],
+    ],
+  ])('%s, if it sent `Expect: 100-continue`', async (_what, authorization, length, statuses) => {
     const socket = rawSocket(gateway().url);
     let text = '';
     socket.on('data', (piece: Buffer) => {
@@ -113,7 +126,7 @@ describe('who is not let in', () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(statuses);
   });
 
-  it('does not take the unread body of a refused request for the next one', async () => {
+  it('the unread body of a refused request is not parsed as the next request', async () => {
     const socket = rawSocket(gateway().url);
     let text = '';
     socket.on('data', (piece: Buffer) => void (text += piece.toString()));
@@ -127,7 +140,7 @@ describe('who is not let in', () => {
   });
 });
 
-describe('a body that is no JSON object', () => {
+describe('the request body', () => {
   it.each([
     ['nothing', ''],
     ['half an object', '{"model":"fast","messages":['],
@@ -146,7 +159,7 @@ describe('a body that is no JSON object', () => {
     ['NaN', '{"model":"fast","messages":[{"role":"user","content":"Hi"}],"temperature":NaN}'],
     ['a form', 'model=fast&messages=Hi'],
     ['NUL bytes', '\0\0\0\0'],
-  ])('%s', async (_what, body) => {
+  ])('is refused with 400 if it is no JSON object: %s', async (_what, body) => {
     await refused(aRequest({ body }), invalid('body', 'The request body'));
   });
 
@@ -155,7 +168,7 @@ describe('a body that is no JSON object', () => {
     ['a cut character', Buffer.from([0xe2, 0x82])],
     ['a surrogate as three bytes', Buffer.from([0xed, 0xa0, 0x80])],
     ['latin1', Buffer.from('caf\u00e9', 'latin1')],
-  ])('invalid UTF-8: %s', async (_what, bytes) => {
+  ])('is refused with 400 if it is invalid UTF-8: %s', async (_what, bytes) => {
     const [before = '', after = ''] = goodBody.split('Hi');
     const body = Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)]);
     await refused(aRequest({ body }), invalid('body', 'UTF-8'));
@@ -164,7 +177,7 @@ describe('a body that is no JSON object', () => {
   it.each([
     ['arrays', '[', ']'],
     ['objects', '{"a":', '1}'],
-  ])('%s in one another 10,000 times', async (_what, open, close) => {
+  ])('is refused with 400 if %s are nested 10,000 deep', async (_what, open, close) => {
     const deep = open.repeat(10_000) + close.repeat(10_000);
     for (const body of [
       deep,
@@ -176,7 +189,7 @@ describe('a body that is no JSON object', () => {
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'json', ''])(
-    'a content type that is not JSON: %p',
+    'is refused with 400 if its content type is not JSON: %p',
     async (type) => {
       await refused(
         aRequest({ headers: [bearer(), ['content-type', type]] }),
@@ -186,7 +199,7 @@ describe('a body that is no JSON object', () => {
   );
 
   it.each(['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/vnd.x+json'])(
-    'but %p is one',
+    'is served with the content type %p',
     async (type) => {
       const answer = await rawExchange(
         gateway().url,
@@ -200,31 +213,31 @@ describe('a body that is no JSON object', () => {
     aRequest({ headers: [bearer(), json, ['content-encoding', coding]], body, ...more });
 
   it.each([
-    ['in a coding that is not read', 'compress', gzipSync(goodBody), 'gzip, deflate, br, zstd'],
+    ['in an unsupported coding', 'compress', gzipSync(goodBody), 'gzip, deflate, br, zstd'],
     ['in two codings', 'gzip, gzip', gzipSync(gzipSync(goodBody)), 'gzip, deflate, br, zstd'],
     ['that is not compressed', 'gzip', goodBody, 'gzip'],
     ['that is cut off', 'br', brotliCompressSync(goodBody).subarray(0, -1), 'br'],
-    ['with more behind it', 'deflate', Buffer.concat([deflateSync(goodBody), Buffer.from('{}')]), 'deflate'],
-  ])('a compressed body %s', async (_, coding, body, says) => {
+    ['with trailing data', 'deflate', Buffer.concat([deflateSync(goodBody), Buffer.from('{}')]), 'deflate'],
+  ])('is refused with 400 if it is a compressed body %s', async (_, coding, body, says) => {
     await refused(coded(coding, body), invalid('content-encoding', says));
   });
 
   it.each(compressions)(
-    'a small body that is a large one when it is decompressed: %s',
+    'is refused with 413 if it is too large when decompressed: %s',
     async (_, coding, compressed) => {
       for (const bytes of [bodyMaxBytes + 1, 20 * bodyMaxBytes])
         await refused(coded(coding, compressed(Buffer.from(ofSize(bytes)))), tooLarge);
     },
   );
 
-  it('a compressed body that is itself too large, whatever comes out of it', async () => {
+  it('is refused with 413 if the compressed bytes are too many, even if they decompress to nothing', async () => {
     const nothing = gzipSync('');
     const body = Buffer.concat(Array.from({ length: bodyMaxBytes / nothing.length + 1 }, () => nothing));
     for (const framing of ['length', 'chunked'] as const)
       await refused(coded('gzip', body, { framing }), tooLarge);
   });
 
-  it.each(compressions)('but a compressed body is read: %s', async (_, coding, compressed) => {
+  it.each(compressions)('is served compressed, up to the limit: %s', async (_, coding, compressed) => {
     for (const text of [goodBody, ofSize(bodyMaxBytes)])
       for (const framing of ['length', 'chunked'] as const) {
         const answer = await rawExchange(
@@ -235,7 +248,7 @@ describe('a body that is no JSON object', () => {
       }
   });
 
-  it('but a body that begins with a byte order mark is read, a compressed one too', async () => {
+  it('is served with a byte order mark at its beginning, compressed too', async () => {
     const marked = Buffer.from(`\ufeff${goodBody}`);
     for (const request of [
       aRequest({ body: marked }),
@@ -245,7 +258,7 @@ describe('a body that is no JSON object', () => {
       expect((await rawExchange(gateway().url, request)).status).toBe(200);
   });
 
-  it('but a second mark is none', async () => {
+  it('is refused with 400 if it begins with two byte order marks', async () => {
     await refused(aRequest({ body: `\ufeff\ufeff${goodBody}` }), invalid('body', 'JSON'));
   });
 
@@ -258,15 +271,21 @@ describe('a body that is no JSON object', () => {
   };
   const ofSize = (bytes: number) => goodBody.replace('Hi', 'x'.repeat(bytes - goodBody.length + 2));
 
-  it.each(['length', 'chunked'] as const)('a body of one byte too many (%s)', async (framing) => {
-    await refused(aRequest({ body: ofSize(bodyMaxBytes + 1), framing }), tooLarge);
-  });
+  it.each(['length', 'chunked'] as const)(
+    'is refused with 413 if it is one byte over the limit (%s)',
+    async (framing) => {
+      await refused(aRequest({ body: ofSize(bodyMaxBytes + 1), framing }), tooLarge);
+    },
+  );
 
-  it.each(['length', 'chunked'] as const)('a body far too large (%s)', async (framing) => {
-    await refused(aRequest({ body: ofSize(20 * bodyMaxBytes), framing }), tooLarge);
-  });
+  it.each(['length', 'chunked'] as const)(
+    'is refused with 413 if it is far over the limit (%s)',
+    async (framing) => {
+      await refused(aRequest({ body: ofSize(20 * bodyMaxBytes), framing }), tooLarge);
+    },
+  );
 
-  it('but a body in chunks of one byte is served, and takes memory for its bytes, not for its chunks', async () => {
+  it('is served in chunks of one byte, with memory use bounded by its size', async () => {
     const chunks = ofSize(bodyMaxBytes).replaceAll(/./g, '1\r\n$&\r\n');
     const request = aRequest({
       headers: [bearer(), json, ['transfer-encoding', 'chunked']],
@@ -278,13 +297,16 @@ describe('a body that is no JSON object', () => {
     expect(bytes).toBeLessThan(256 * bodyMaxBytes);
   });
 
-  it('a length far too large is refused before a single byte of the body has come', async () => {
+  it('is refused with 413 before any byte of it arrives if its content-length is too large', async () => {
     const headers = [bearer(), json, ['content-length', '99999999999']] as const;
     await refused(aRequest({ headers, body: '', framing: 'none' }), tooLarge);
   });
 
-  it.each(['length', 'chunked'] as const)('but a body of just the size is served (%s)', async (framing) => {
-    const answer = await rawExchange(gateway().url, aRequest({ body: ofSize(bodyMaxBytes), framing }));
-    expect(answer.status).toBe(200);
-  });
+  it.each(['length', 'chunked'] as const)(
+    'is served if it has exactly the size of the limit (%s)',
+    async (framing) => {
+      const answer = await rawExchange(gateway().url, aRequest({ body: ofSize(bodyMaxBytes), framing }));
+      expect(answer.status).toBe(200);
+    },
+  );
 });

@@ -12,13 +12,13 @@ describe('a team', () => {
     expect(await spentBy('team:shared:actor:none')).toBe(2);
   });
 
-  it('does not pay for its members’ own keys', async () => {
+  it('is not charged for its members’ own keys', async () => {
     expect(await ask('member')).toMatchObject({ status: 200 });
     expect(await spentBy('team:empty%')).toBe(0);
   });
 });
 
-describe('a budget of the file', () => {
+describe('a budget from the file', () => {
   const rows = () =>
     query(
       `select b.cadence, b.amount_10000, b.hard_limit, b.timezone, b.active, b.deactivated_at is null as open
@@ -27,7 +27,7 @@ describe('a budget of the file', () => {
     );
   const first = { cadence: 'daily', amount_10000: '1', hard_limit: true, timezone: 'UTC' };
 
-  it('closes into history when it changes, and when it goes', async () => {
+  it('is closed into history when it changes and when its block is removed', async () => {
     expect(await rows()).toEqual([{ ...first, active: true, open: true }]);
     await ask('changing');
     await refusedBefore(await ask('changing'));
@@ -58,7 +58,7 @@ describe('a budget of the file', () => {
     await refusedBefore(await ask('changing'));
   });
 
-  it('leaves the budgets of all other owners as they are', async () => {
+  it('leaves the budgets of all other owners active when it changes', async () => {
     const [row] = await query(
       `select count(*)::int as n from user_budgets b join users u using (user_id)
        where u.email not in ('changing@example.com', 'close@example.com') and not b.active`,

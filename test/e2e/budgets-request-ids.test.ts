@@ -7,7 +7,7 @@ const { query, traceOf, accountingBy, ask, spentBy, scopeOf, refusedBefore } = b
 const rejecting = accountingBy({ duplicate_request_ids: 'reject' });
 
 describe('a request id that is in the ledger already', () => {
-  it('is served without a second row: both budget phases are bypassed', async () => {
+  it('is served without a second ledger row, and both budget checks are bypassed', async () => {
     const requestId = `twice-${randomUUID()}`;
     expect(await ask('twice', { requestId })).toMatchObject({ status: 200 });
     await refusedBefore(await ask('twice'));
@@ -23,12 +23,12 @@ describe('a request id that is in the ledger already', () => {
       ...Array.from({ length: 3 }, () => [200, expect.objectContaining({ accounting: { duplicate: true } })]),
     ]);
     expect(await spentBy(await scopeOf('twice'))).toBe(1);
-    // Another owner's request of the same id is another request.
+    // Ids are unique per owner: the same id from another owner is another request.
     expect(await ask('other', { requestId })).toMatchObject({ status: 200 });
     expect((await traceOf(requestId)).ledger).toHaveLength(2);
   });
 
-  it('many at once with one id: all are served, one is written', async () => {
+  it('sent in concurrent requests: all of them are served, and one ledger row is written', async () => {
     const requestId = `at-once-${randomUUID()}`;
     const answers = await Promise.all(Array.from({ length: 10 }, () => ask('soft', { requestId })));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
@@ -42,7 +42,7 @@ describe('duplicate_request_ids: reject', () => {
   const duplicate = ({ status, text, calls }: Answered) => ({ status, code: codeIn(text), calls });
   const rejected = { status: 409, code: 'duplicate_request_id', calls: 0 };
 
-  it('a request that was accounted is turned away before the provider', async () => {
+  it('rejects a request id that is in the ledger with 409, before the provider is called', async () => {
     const requestId = `reject-${randomUUID()}`;
     expect(await ask('reject', { requestId, at: rejecting() })).toMatchObject({ status: 200 });
     const again = await ask('reject', { requestId, at: rejecting() });
@@ -62,7 +62,7 @@ describe('duplicate_request_ids: reject', () => {
     ]);
   });
 
-  it('also while the first one is in flight, whichever family member comes first', async () => {
+  it('serves one of concurrent requests with the same id, streamed or not, and rejects the others with 409', async () => {
     const requestId = `flight-${randomUUID()}`;
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, index) =>
@@ -80,7 +80,7 @@ describe('duplicate_request_ids: reject', () => {
     expect([logs.length, attempts.length, ledger.length]).toEqual([5, 1, 1]);
   });
 
-  it('a request that failed left no claim: it may be tried again', async () => {
+  it('accepts a request id again after the request failed, and leaves no claim on it', async () => {
     const requestId = `again-${randomUUID()}`;
     expect(await ask('reject', { requestId, model: 'fails', at: rejecting() })).toMatchObject({
       status: 502,
@@ -90,7 +90,7 @@ describe('duplicate_request_ids: reject', () => {
     expect(claims).toEqual({ n: 0 });
   });
 
-  it('another owner’s request of the same id is another request', async () => {
+  it('accepts the same request id from another owner', async () => {
     const requestId = `scopes-${randomUUID()}`;
     expect(await ask('reject', { requestId, at: rejecting() })).toMatchObject({ status: 200 });
     expect(await ask('soft', { requestId, at: rejecting() })).toMatchObject({ status: 200 });

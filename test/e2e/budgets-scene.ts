@@ -26,7 +26,7 @@ export const hard = (amount_10000: number, more: object = {}) => ({
   ...more,
 });
 
-/** One owner for each pipeline, so that no pipeline pays for another. */
+/** One owner per case, so that cases do not spend each other's budgets. */
 const budgets = {
   filled: hard(2),
   nothing: hard(0),
@@ -102,7 +102,7 @@ export interface Answered {
   readonly text: string;
   readonly headers: Headers;
   readonly requestId: string;
-  /** Calls that reached the upstream meanwhile. */
+  /** Number of upstream calls during the request. */
   readonly calls: number;
 }
 
@@ -116,7 +116,7 @@ interface Asked {
 export const codeIn = (text: string): unknown =>
   (JSON.parse(text) as { error?: { code?: unknown } }).error?.code;
 
-/** Who is told so does not ask again; it is told when the window ends, to wait only where that is soon. */
+/** The headers say not to retry and when the window ends; `retry-after` is sent only if that is soon. */
 export function expectToStop(headers: Headers): void {
   expect(headers.get('x-should-retry')).toBe('false');
   expect(headers.get('x-gateway-error')).toBe('budget_exceeded');
@@ -128,13 +128,13 @@ export function expectToStop(headers: Headers): void {
   else expect(Math.abs(Number(retryAfter) - leftMs / 1000)).toBeLessThan(10);
 }
 
-/** Gateways whose callers have budgets, and what their requests have cost. */
+/** Gateways whose callers have budgets. */
 export function budgetsScene() {
   const stage = simulatedScene((url) => configOf(url, {}, {}));
   const { upstream } = stage;
   const config = (over: Partial<Record<Owner, object | undefined>> = {}, more: ConfigFile = {}): ConfigFile =>
     configOf(upstream().url, over, more);
-  /** A gateway over the same database that accounts in another way. */
+  /** A gateway on the same database with other accounting settings. */
   const accountingBy = (accounting: object): (() => TestGateway) =>
     stage.another((url) => configOf(url, {}, { accounting }));
 

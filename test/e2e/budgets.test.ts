@@ -6,8 +6,8 @@ const { query, traceOf, gateway, config, accountingBy, ask, spentBy, scopeOf, re
   budgetsScene();
 const closing = accountingBy({ after_block: 'close_window' });
 
-describe('before the provider', () => {
-  it('an owner at or above the amount is turned away, without an upstream call or an attempt', async () => {
+describe('the budget check before the provider', () => {
+  it('refuses an owner at or above the amount with 429, without an upstream call or an attempt', async () => {
     expect(await ask('filled')).toMatchObject({ status: 200, calls: 1 });
     expect(await ask('filled')).toMatchObject({ status: 200, calls: 1 });
     const third = await ask('filled');
@@ -26,22 +26,22 @@ describe('before the provider', () => {
     expect(await spentBy(await scopeOf('filled'))).toBe(2);
   });
 
-  it('a stream is turned away in the same way, as an HTTP error', async () => {
+  it('refuses a stream in the same way, as an HTTP error', async () => {
     const answered = await ask('filled', { stream: true });
     await refusedBefore(answered);
     expect(answered.headers.get('content-type')).toContain('application/json');
   });
 
-  it('even what costs nothing is turned away then', async () => {
+  it('refuses a request that costs nothing, too', async () => {
     await refusedBefore(await ask('filled', { model: 'free' }));
   });
 
-  it('an amount of 0 with a hard limit blocks everything from the start', async () => {
+  it('refuses every request if the amount is 0 with a hard limit', async () => {
     await refusedBefore(await ask('nothing'));
     await refusedBefore(await ask('nothing', { model: 'free' }));
   });
 
-  it.each(['weekly', 'monthly'] as const)('a %s window tells its end', async (owner) => {
+  it.each(['weekly', 'monthly'] as const)('says when a %s window ends', async (owner) => {
     await ask(owner);
     const refused = await ask(owner);
     await refusedBefore(refused);
@@ -49,7 +49,7 @@ describe('before the provider', () => {
     expect(refused.text).toContain(`${owner} budget of 0.0001 USD is used up; it will reset at ${resetsAt}`);
   });
 
-  it('a used-up day is open again the day after', async () => {
+  it('admits the owner of a used-up daily budget again on the next day', async () => {
     await ask('tomorrow');
     await refusedBefore(await ask('tomorrow'));
     const [clock] = await query<{ made: string }>(
@@ -69,12 +69,12 @@ describe('before the provider', () => {
   });
 });
 
-/** Something is left, but not enough for this answer. */
+/** The message if something of the budget is left, but not enough for this answer. */
 const wouldPass =
   /^Quota exceeded: the cost of this answer would pass what is left of the daily budget of 0\.0002 USD, which will reset at /;
 
-describe('after the provider', () => {
-  it('a cost that would go over the amount is not written: 429 instead of the answer', async () => {
+describe('the budget check after the provider', () => {
+  it('does not write a cost that would exceed the amount, and returns 429 instead of the answer', async () => {
     const answered = await ask('block', { model: 'three' });
     expect({ status: answered.status, code: codeIn(answered.text), calls: answered.calls }).toEqual({
       status: 429,
@@ -101,20 +101,20 @@ describe('after the provider', () => {
     expect(await spentBy(await scopeOf('block'))).toBe(0);
   });
 
-  it('as specified, the owner is still under the amount: what fits is served', async () => {
+  it('by default still serves requests that fit after a blocked cost', async () => {
     expect(await ask('block', { model: 'three' })).toMatchObject({ status: 429, calls: 1 });
     expect(await ask('block')).toMatchObject({ status: 200 });
     expect(await ask('block')).toMatchObject({ status: 200 });
     await refusedBefore(await ask('block'));
   });
 
-  it('a cost that fills the budget to the last picodollar fits', async () => {
+  it('accepts a cost that uses up the budget exactly', async () => {
     expect(await ask('exact', { model: 'three' })).toMatchObject({ status: 200 });
     await refusedBefore(await ask('exact', { model: 'free' }));
     expect(await spentBy(await scopeOf('exact'))).toBe(3);
   });
 
-  it('a stream ends with one structured error chunk and no [DONE]', async () => {
+  it('ends a blocked stream with one structured error chunk and no [DONE]', async () => {
     const { status, text, requestId, calls } = await ask('blockStream', { model: 'three', stream: true });
     expect({ status, calls }).toEqual({ status: 200, calls: 1 });
     const frames = text.trimEnd().split('\n\n');
@@ -138,7 +138,7 @@ describe('after the provider', () => {
     ]);
   });
 
-  it('of many at once exactly as many are written as fit', async () => {
+  it('serves and writes exactly as many concurrent requests as fit', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => ask('crowd', { stream: index % 2 === 0 })),
     );
@@ -152,7 +152,7 @@ describe('after the provider', () => {
     }
   });
 
-  it('what is unpriced or brings no usage never counts', async () => {
+  it('never counts requests that are unpriced or have no usage', async () => {
     for (let round = 0; round < 3; round += 1) {
       expect(await ask('uncounted', { model: 'unpriced' })).toMatchObject({ status: 200 });
       expect(await ask('uncounted', { model: 'no-usage', stream: true })).toMatchObject({ status: 200 });
@@ -161,14 +161,14 @@ describe('after the provider', () => {
     expect(await ask('uncounted')).toMatchObject({ status: 200 });
   });
 
-  it('an upstream failure costs nothing', async () => {
+  it('counts nothing for an upstream failure', async () => {
     expect(await ask('other', { model: 'fails' })).toMatchObject({ status: 502 });
     expect(await spentBy(await scopeOf('other'))).toBe(0);
   });
 });
 
 describe('a soft limit', () => {
-  it('blocks nothing, and everything is counted', async () => {
+  it('blocks nothing, and every cost is counted', async () => {
     for (let round = 0; round < 3; round += 1) expect(await ask('soft')).toMatchObject({ status: 200 });
     expect(await ask('soft', { model: 'three', stream: true })).toMatchObject({ status: 200 });
     expect(await spentBy(await scopeOf('soft'))).toBe(6);
@@ -176,7 +176,7 @@ describe('a soft limit', () => {
 });
 
 describe('after_block: close_window', () => {
-  it('a blocked cost shuts the owner out until its budget changes', async () => {
+  it('refuses all requests of an owner after a blocked cost until its budget changes', async () => {
     expect(await ask('close', { at: closing() })).toMatchObject({ status: 200 });
     expect(await ask('close', { model: 'three', at: closing() })).toMatchObject({ status: 429, calls: 1 });
     const shut = await ask('close', { at: closing() });

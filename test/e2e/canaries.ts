@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import { basicConfig, type ConfigFile } from '../support/gateway.ts';
 
-/** What must not be found anywhere afterwards, by the name of the place that it was planted in. */
+/** The planted secrets, which must not be found anywhere afterwards, by the place of each. */
 export const planted = new Map<string, string>();
 
 const coreChars = 22;
 
-/** How canaries begin: by letters that are seldom otherwise, and where only hex may stand. */
+/** The prefixes of canaries: letters that rarely occur together, and hex digits for places that allow hex only. */
 const [anywhere, inHex] = ['knry', 'caca'];
 
-/** Letters and digits, which every spelling leaves as they are. */
+/** A canary of letters and digits, which JSON and URLs do not escape. */
 export const canary = (place: string): string => plantedAs(place, anywhere);
 
 function plantedAs(place: string, beginning: string): string {
@@ -19,15 +19,15 @@ function plantedAs(place: string, beginning: string): string {
   return core;
 }
 
-/** A canary among signs that JSON and URLs spell in other ways. */
+/** A canary among characters that JSON and URLs escape. */
 export const odd = (place: string): string => `"${canary(place)}/+\\=%&é<`;
-/** The same of signs that a header or a token may have. */
+/** The same with characters that a header or a token may have. */
 const oddToken = (place: string): string => `t-"${canary(place)}/+\\=%&<'`;
 
-/** What stays beside what does not: it shows that what was looked through is what was kept. */
+/** Texts that must be stored beside the canaries: they show that the search covers what is stored. */
 export const staying = new Set<string>();
 
-/** In answers it may stand across frames, or in words that the caller's are not. */
+/** A text that must be stored, except in answers and errors, where it may be split or reworded. */
 export function plain(place = 'body'): string {
   const text = `plain${randomBytes(9).toString('hex')}`;
   if (!/answer|stream|error text/.test(place)) staying.add(text);
@@ -37,13 +37,13 @@ export function plain(place = 'body'): string {
 export const ownKey = `gwk_${randomBytes(8).toString('hex')}.${canary('a caller’s own key')}-"\\/+%=&${'x'.repeat(20)}`;
 export const otherKey = `gwk_${randomBytes(16).toString('hex')}.${canary('another caller’s key')}${randomBytes(8).toString('hex')}`;
 export const ownSecret = ownKey.slice(ownKey.indexOf('.') + 1);
-/** A token of an admin, which no call of a caller needs. */
+/** A token of an admin, which callers never need. */
 export const adminToken = `gwa_${randomBytes(16).toString('hex')}.${plantedAs('an admin’s token', inHex)}${randomBytes(21).toString('hex')}`;
-/** One whose secret fits into a tag, as its value and as its key. */
+/** A key whose secret is valid as the value and as the key of a tag. */
 export const plainKey = `gwk_${randomBytes(8).toString('hex')}.${canary('a caller’s plain key')}${'y'.repeat(10)}`;
 export const plainSecret = plainKey.slice(plainKey.indexOf('.') + 1);
 
-/** Every credential of the file, by where it stands. */
+/** Every credential of the configuration file, by its place. */
 export const credentials = {
   bearer: oddToken('bearer token of compat'),
   header: `h ${oddToken('header value of compat')}`,
@@ -59,7 +59,7 @@ export const credentials = {
   smtp: odd('smtp password'),
 };
 
-/** Providers of each kind by their ids: every way in which the file takes a credential. */
+/** Providers of each kind by id, with every type of credential that the file accepts. */
 const providersOf = {
   compat: {
     up: {
@@ -82,7 +82,7 @@ const providersOf = {
   },
 } as const satisfies Record<ProviderKind, Readonly<Record<string, object>>>;
 
-/** Where each kind is called; `url` is that of a chat-style host. */
+/** The address of each kind of provider; `url` is the base URL of a chat-style host. */
 const placeOf: Readonly<Record<ProviderKind, (url: string) => object>> = {
   compat: (url) => ({ base_url: url }),
   cloud_run_compat: (url) => ({ base_url: url }),
@@ -90,7 +90,7 @@ const placeOf: Readonly<Record<ProviderKind, (url: string) => object>> = {
   cloud_b_platform: (url) => ({ region: 'us-east-1', runtime_endpoint_url: url.replace('/v1', '') }),
 };
 
-/** More members of a route to a kind. */
+/** Further members of a route to a kind of provider. */
 const routeTo: Readonly<Partial<Record<ProviderKind, object>>> = {
   cloud_b_platform: {
     compatibility: { cloud_b: { api_style: 'runtime_unified' } },
@@ -107,10 +107,10 @@ const byProvider = providers.map(({ id, kind }) => ({
   routes: [{ provider: id, upstream_model: 'm', ...routeTo[kind] }],
 }));
 
-/** A model of each of these providers. */
+/** The models, one for each provider. */
 export const modelsByProvider = byProvider.map(({ id }) => id);
 
-/** All of them in front of one upstream, with a credential wherever else the file takes one. */
+/** All providers point to one upstream; every other place that accepts a credential has one, too. */
 export const canaryConfig = (url: string, key: string, collectorUrl: string): ConfigFile =>
   basicConfig(url, key, {
     more: {
@@ -157,7 +157,7 @@ export const canaryConfig = (url: string, key: string, collectorUrl: string): Co
     },
   });
 
-/** How logs, shells, proxies and the JSON and URL libraries of common languages spell a text. */
+/** How logs, shells, proxies and the JSON and URL libraries of common languages encode a text. */
 export const spellings: readonly (readonly [name: string, spell: (text: string) => string])[] = [
   ['as it is', (text) => text],
   ['in JSON', (text) => JSON.stringify({ a: text })],
@@ -178,7 +178,7 @@ export const spellings: readonly (readonly [name: string, spell: (text: string) 
 ];
 export const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** A text as it is, as bytes are printed, and as base64 has it wherever it begins. */
+/** A text unchanged, in hex, and in base64 at each of its three alignments. */
 const formsOf = (text: string): readonly string[] => [
   text,
   Buffer.from(text).toString('hex'),
@@ -189,11 +189,11 @@ const formsOf = (text: string): readonly string[] => [
   ),
 ];
 
-/** How every canary begins, in each form. */
+/** Matches the prefix of every canary, in each form. */
 const beginnings = new RegExp([anywhere, inHex].flatMap(formsOf).join('|'), 'g');
 const formChars = 24;
 
-/** Finds what was planted so far. */
+/** Returns a search for all canaries planted so far. */
 export function finder(): (where: string, text: string) => readonly string[] {
   const places = new Map<string, string>();
   for (const [place, core] of planted)

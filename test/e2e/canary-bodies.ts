@@ -2,7 +2,7 @@ import { canary, odd, plain } from './canaries.ts';
 import { streamed, whole } from './scene.ts';
 import { chat, messages, responses, type Talk } from './talk.ts';
 
-/** URLs of a field: the query, the fragment and the userinfo are not kept; scheme, host and path are. */
+/** A URL of which scheme, host and path are stored, but not userinfo, query and fragment. */
 export const url = (place: string): string =>
   `https://user:${canary(`${place}: userinfo`)}@host.example:8443/${plain(place)}/a.png?X-Sig=${encodeURIComponent(odd(`${place}: query`))}&t=${canary(`${place}: query`)}#${canary(`${place}: fragment`)}`;
 
@@ -16,7 +16,7 @@ const more = [
   'X-Api-Key',
 ] as const;
 
-/** Redacted keys in every case, with values of every kind, at any depth. */
+/** Redacted keys in upper, lower and mixed case, with values of several types and depths. */
 const underKeys = (place: string): object => ({
   [plain(place)]: plain(place),
   ...Object.fromEntries(mixed.map((key) => [key, odd(`${place}: ${key}`)])),
@@ -36,7 +36,7 @@ const serviceAccount = (place: string): object => ({
   token_uri: `https://oauth.example/token?x=${canary(`${place}: token_uri`)}`,
 });
 
-/** JSON in strings, as tool arguments and tool results are, down to JSON in JSON in JSON. */
+/** JSON in a string, as in tool arguments and tool results, with more JSON in its strings. */
 export const inJson = (place: string): string =>
   JSON.stringify({
     [plain(place)]: plain(place),
@@ -151,7 +151,7 @@ const messagesBody = (): object => ({
   metadata: underKeys('messages: metadata'),
 });
 
-/** What no chat-style upstream can be asked for is refused, and logged all the same. */
+/** Content that cannot be sent to a chat-style upstream: the request is refused, and logged. */
 export const messagesForItself = (): object => ({
   messages: [
     {
@@ -196,7 +196,7 @@ const toolCalls = (place: string): object[] => [
   { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: inJson(`${place}: arguments`) } },
 ];
 
-/** A whole answer that is full of secrets, for each path. */
+/** A whole answer with secrets in many places, for each path. */
 const wholeAnswers: Readonly<Record<string, () => object>> = {
   [chat.path]: () => ({
     ...JSON.parse(chat.upstream.whole),
@@ -256,7 +256,7 @@ export const frame = (payload: object): string => `data: ${JSON.stringify(payloa
 export const named = (type: string, members: object): string =>
   `event: ${type}\n${frame({ type, ...members })}`;
 
-/** A text in pieces, as a stream tells it. */
+/** Splits a text into pieces, as a stream sends it. */
 export const inPieces = (text: string, chars: number): readonly string[] =>
   Array.from({ length: Math.ceil(text.length / chars) }, (_, index) =>
     text.slice(index * chars, (index + 1) * chars),

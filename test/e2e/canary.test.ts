@@ -42,12 +42,12 @@ beforeAll(async () => {
 const { ask, open, query, gateway, databaseUrl } = scene((url, key) => canaryConfig(url, key, collector.url));
 afterAll(() => collector?.close());
 
-/** Everything that a caller was told of a failure. */
+/** Every error text that a caller received. */
 const told: string[] = [];
-/** Requests that leave a log row. */
+/** The number of requests that must have a log row. */
 let logged = 0;
 
-/** The events of a stream that tell of a failure. */
+/** The error events of a stream. */
 const failuresIn = ({ events }: Answer): string =>
   events
     .map(({ data }) => data)
@@ -63,43 +63,49 @@ async function asks(...args: Parameters<typeof ask>): Promise<Answer> {
   return answer;
 }
 
-describe('secrets that a caller or an upstream puts into places that are known for them', () => {
-  it.each(families)('in the body and in the answer: %s', async (_, talk, body, stream) => {
-    const answer = await asks(talk, answerOf(talk, stream), { stream, body: { ...body() } });
-    expect(answer.status).toBe(200);
-  });
+describe('a request with secrets in known places', () => {
+  it.each(families)(
+    'is served with secrets in its body and in its answer: %s',
+    async (_, talk, body, stream) => {
+      const answer = await asks(talk, answerOf(talk, stream), { stream, body: { ...body() } });
+      expect(answer.status).toBe(200);
+    },
+  );
 
-  it('in a messages body that is refused', async () => {
+  it('is refused with secrets in a messages body that cannot be translated', async () => {
     const answer = await asks(messages, whole('{}'), { stream: false, body: { ...messagesForItself() } });
     expect(answer.status).toBe(400);
   });
 
-  it.each(families)('in the headers and the query: %s', async (_, talk, body, stream) => {
-    const headers = {
-      cookie: `session=${canary('cookie')}; other=${canary('cookie')}`,
-      'x-api-key': canary('x-api-key'),
-      'anthropic-api-key': canary('anthropic-api-key'),
-      'X-Goog-Api-Key': canary('x-goog-api-key'),
-      'proxy-authorization': `Basic ${canary('proxy-authorization')}`,
-      'set-cookie': canary('set-cookie'),
-      referer: `https://app.example/${plain()}?code=${canary('referer')}`,
-      'x-original-url': `https://user:${canary('x-original-url')}@app.example/?code=${canary('x-original-url')}`,
-      'api-key': canary('api-key'),
-      token: canary('token header'),
-      'x-forwarded-access-token': canary('x-forwarded-access-token'),
-      'x-amzn-oidc-data': canary('x-amzn-oidc-data'),
-      'cf-access-jwt-assertion': canary('cf-access-jwt-assertion'),
-      'ocp-apim-subscription-key': canary('ocp-apim-subscription-key'),
-      dpop: canary('dpop'),
-      'idempotency-key': plain(),
-      'user-agent': plain(),
-    };
-    const path = `${talk.path}?key=${canary('query of the path')}`;
-    const answer = await asks(talk, answerOf(talk, stream), { stream, body: { ...body() }, headers, path });
-    expect(answer.status).toBe(200);
-  });
+  it.each(families)(
+    'is served with secrets in its headers and its query: %s',
+    async (_, talk, body, stream) => {
+      const headers = {
+        cookie: `session=${canary('cookie')}; other=${canary('cookie')}`,
+        'x-api-key': canary('x-api-key'),
+        'anthropic-api-key': canary('anthropic-api-key'),
+        'X-Goog-Api-Key': canary('x-goog-api-key'),
+        'proxy-authorization': `Basic ${canary('proxy-authorization')}`,
+        'set-cookie': canary('set-cookie'),
+        referer: `https://app.example/${plain()}?code=${canary('referer')}`,
+        'x-original-url': `https://user:${canary('x-original-url')}@app.example/?code=${canary('x-original-url')}`,
+        'api-key': canary('api-key'),
+        token: canary('token header'),
+        'x-forwarded-access-token': canary('x-forwarded-access-token'),
+        'x-amzn-oidc-data': canary('x-amzn-oidc-data'),
+        'cf-access-jwt-assertion': canary('cf-access-jwt-assertion'),
+        'ocp-apim-subscription-key': canary('ocp-apim-subscription-key'),
+        dpop: canary('dpop'),
+        'idempotency-key': plain(),
+        'user-agent': plain(),
+      };
+      const path = `${talk.path}?key=${canary('query of the path')}`;
+      const answer = await asks(talk, answerOf(talk, stream), { stream, body: { ...body() }, headers, path });
+      expect(answer.status).toBe(200);
+    },
+  );
 
-  it('in a key that is not valid, in the path and in a body that nobody reads', async () => {
+  it('is refused with secrets in an invalid key, an unread body or an unknown path', async () => {
     for (const headers of [
       { authorization: `Bearer ${canary('an invalid key')}` },
       { authorization: `Basic ${canary('another scheme')}` },
@@ -121,7 +127,7 @@ describe('secrets that a caller or an upstream puts into places that are known f
     }
   });
 
-  it('in a body that is not valid', async () => {
+  it('is refused with secrets in an invalid body', async () => {
     const secret = () => JSON.stringify(odd('an invalid body'));
     for (const spelled of [
       () => `{"password":${secret()},`,
@@ -142,7 +148,7 @@ describe('secrets that a caller or an upstream puts into places that are known f
 
 const callerKeys = (): readonly string[] => [ownKey, ownSecret, otherKey, adminToken];
 
-/** Every text that may be kept nowhere: the credentials of the file, the database's, and callers' keys. */
+/** Every text that must not be stored: the file's credentials, the database's password, and callers' keys. */
 const knownSecrets = (): readonly string[] => [
   ...Object.values(credentials),
   databasePassword(),
@@ -155,12 +161,12 @@ const everySpelling = (): string =>
     .flatMap((secret) => spellings.map(([, spell]) => `«${spell(secret)}»`))
     .join(' ');
 
-describe('credentials of the configuration and callers’ keys', () => {
-  it('the password of the database is one that can be told apart', () => {
+describe('a request with configured credentials and callers’ keys', () => {
+  it('can include the database password: it is long enough to be searched for', () => {
     expect(databasePassword().length).toBeGreaterThanOrEqual(16);
   });
 
-  it.each(families)('in any text, in any spelling: %s', async (_, talk, __, stream) => {
+  it.each(families)('is served with them in any text and encoding: %s', async (_, talk, __, stream) => {
     const text = everySpelling();
     const shapes: Readonly<Record<string, object>> = {
       [chat.path]: { messages: [{ role: 'user', content: text }], [credentials.bearer]: { [ownKey]: text } },
@@ -186,9 +192,9 @@ describe('credentials of the configuration and callers’ keys', () => {
   });
 
   it.each([ownKey, ownSecret, plainSecret, adminToken, ...Object.values(credentials)])(
-    'as the model, in the user agent and other headers (%#)',
+    'is 404 with one as the model, and is served with one in the user agent and other headers (%#)',
     async (secret) => {
-      // A header holds no character beyond ASCII: it says them as JSON may.
+      // Headers are ASCII only, so other characters are escaped as in JSON.
       const asText = secret.replace(/[^\x20-\x7e]/g, escaped);
       const key = secret === plainSecret ? plainKey : ownKey;
       const headers = {
@@ -204,7 +210,7 @@ describe('credentials of the configuration and callers’ keys', () => {
     },
   );
 
-  it('as a caller tag', async () => {
+  it('is served with one in valid caller tags, and is refused with one in invalid tags', async () => {
     for (const headers of [
       { 'x-gateway-service': plainSecret },
       { 'x-gateway-component': plainSecret, 'x-gateway-env': plainSecret },
@@ -220,7 +226,7 @@ describe('credentials of the configuration and callers’ keys', () => {
     expect(refused.status).toBe(400);
   });
 
-  it('as a key, also of a body that is refused for it', async () => {
+  it('is refused with one as a repeated key of its body', async () => {
     for (const [key, secret] of [
       [ownKey, ownKey],
       [ownKey, ownSecret],
@@ -236,14 +242,17 @@ describe('credentials of the configuration and callers’ keys', () => {
     }
   });
 
-  it.each(modelsByProvider)('of a provider that cannot be reached or is: %s', async (model) => {
-    const answer = await asks(chat, whole(chat.upstream.whole), { stream: false, body: { model } });
-    expect(answer.status).toBeGreaterThanOrEqual(200);
-  });
+  it.each(modelsByProvider)(
+    'is answered by the model of each provider, whatever the status: %s',
+    async (model) => {
+      const answer = await asks(chat, whole(chat.upstream.whole), { stream: false, body: { model } });
+      expect(answer.status).toBeGreaterThanOrEqual(200);
+    },
+  );
 });
 
-describe('upstreams that repeat what they were sent', () => {
-  /** What an upstream may say about a request that it does not like. */
+describe('an upstream that echoes the request with its secrets', () => {
+  /** Error messages of an upstream that quote the request or a URL. */
   const echoes: readonly (readonly [string, (received: Loose) => string])[] = [
     ['the authorization header', ({ headers }) => `Bad credentials: ${headers['authorization']}`],
     ['all headers', ({ headers }) => `Received: ${JSON.stringify(headers)}`],
@@ -264,7 +273,7 @@ describe('upstreams that repeat what they were sent', () => {
     return { ...spoken, metadata: { password: odd('echoed body'), note: inJson('echoed body') } };
   };
 
-  /** The upstream's request is only known once it is there: it is asked twice, and repeats the first one. */
+  /** Sends the request once, so that the test knows what the upstream receives and can echo it. */
   async function received(talk: Talk, stream: boolean): Promise<Loose> {
     const replay = stream ? streamed('') : whole(wholeAnswer(talk));
     const { upstream } = await asks(talk, replay, { stream, body: body(talk) as Record<string, unknown> });
@@ -283,15 +292,18 @@ describe('upstreams that repeat what they were sent', () => {
     [200, { error: { message, request: { headers: sent.headers, body: sent.body } } }],
   ];
 
-  it.each(families)('in an error answer: %s', async (_, talk, __, stream) => {
-    const sent = await received(talk, stream);
-    for (const [, echo] of echoes)
-      for (const [status, error] of wholeErrors(echo(sent), sent)) {
-        const replay = whole(error, { status });
-        const answer = await asks(talk, replay, { stream, body: body(talk) as Record<string, unknown> });
-        expect(answer.status).toBeGreaterThanOrEqual(400);
-      }
-  });
+  it.each(families)(
+    'in an error answer is answered with an error status: %s',
+    async (_, talk, __, stream) => {
+      const sent = await received(talk, stream);
+      for (const [, echo] of echoes)
+        for (const [status, error] of wholeErrors(echo(sent), sent)) {
+          const replay = whole(error, { status });
+          const answer = await asks(talk, replay, { stream, body: body(talk) as Record<string, unknown> });
+          expect(answer.status).toBeGreaterThanOrEqual(400);
+        }
+    },
+  );
 
   const streamErrors = ({ path }: Talk, message: string, sent: Loose): readonly string[] => {
     const error = { message, code: message, request: { headers: sent.headers, body: sent.body } };
@@ -304,21 +316,24 @@ describe('upstreams that repeat what they were sent', () => {
     ];
   };
 
-  it.each(families.filter(([, , , stream]) => stream))('midway in a stream: %s', async (_, talk) => {
-    const sent = await received(talk, true);
-    for (const [, echo] of echoes)
-      for (const error of streamErrors(talk, echo(sent), sent)) {
-        const { begin, piece } = talk.upstream;
-        const answer = await asks(talk, streamed(begin + piece + error), {
-          body: body(talk) as Record<string, unknown>,
-        });
-        expect(answer.after.logs).toEqual([expect.objectContaining({ status_code: 502 })]);
-        expect(failuresIn(answer)).not.toBe('');
-      }
-  });
+  it.each(families.filter(([, , , stream]) => stream))(
+    'in the middle of a stream is a failure, logged with 502: %s',
+    async (_, talk) => {
+      const sent = await received(talk, true);
+      for (const [, echo] of echoes)
+        for (const error of streamErrors(talk, echo(sent), sent)) {
+          const { begin, piece } = talk.upstream;
+          const answer = await asks(talk, streamed(begin + piece + error), {
+            body: body(talk) as Record<string, unknown>,
+          });
+          expect(answer.after.logs).toEqual([expect.objectContaining({ status_code: 502 })]);
+          expect(failuresIn(answer)).not.toBe('');
+        }
+    },
+  );
 });
 
-/** Every table of the database, every column as text. */
+/** The rows of every table of the database as text. */
 async function everyRow(): Promise<ReadonlyMap<string, string>> {
   const tables = await query<{ name: string }>(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
@@ -332,8 +347,8 @@ async function everyRow(): Promise<ReadonlyMap<string, string>> {
   return rows;
 }
 
-describe('what finds the canaries', () => {
-  it('finds each of them, however it is spelled, and nothing else', () => {
+describe('the search for canaries', () => {
+  it('finds a canary in plain text, hex and base64, and finds no text that is none', () => {
     const [[place, core] = ['', '']] = planted;
     const leaksIn = finder();
     const leak = [expect.stringContaining(`${place} is in x`)];
@@ -345,8 +360,8 @@ describe('what finds the canaries', () => {
   });
 });
 
-describe('afterwards', () => {
-  it('every request has its payload', async () => {
+describe('after all these requests', () => {
+  it('every logged request has its payload', async () => {
     for (let tries = 0; tries < 500; tries += 1) {
       const [row] = await query<{ all: string; without: string }>(
         `select count(*) as all, count(*) filter (where not has_payload) as without from request_logs`,
@@ -359,7 +374,7 @@ describe('afterwards', () => {
     ]);
   });
 
-  it('no canary is in any table of the database, and what is none is there', async () => {
+  it('no canary is in any table of the database, and every plain text is', async () => {
     const leaksIn = finder();
     const rows = await everyRow();
     expect([...rows].flatMap(([table, text]) => leaksIn(table, text))).toEqual([]);
@@ -389,7 +404,7 @@ describe('afterwards', () => {
     expect(finder()('the log', lines.join('\n'))).toEqual([]);
   });
 
-  it('no canary is in what a caller was told of a failure', () => {
+  it('no canary is in an error that a caller received', () => {
     const failures = told.filter((text) => text !== '');
     expect(failures.length).toBeGreaterThan(100);
     const leaksIn = finder();

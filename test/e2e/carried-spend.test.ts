@@ -14,7 +14,7 @@ const { query, gateway, databaseUrl, seen } = simulatedScene((upstreamUrl) =>
   }),
 );
 
-/** The statements of the page, as somebody pastes them. */
+/** Runs the SQL statements that the page shows. */
 async function carryOver(): Promise<void> {
   const page = await readFile(new URL('../../docs/budgets.md', import.meta.url), 'utf8');
   const [, section = ''] = page.split('## Spend of an earlier service\n');
@@ -33,8 +33,8 @@ const asked = async (): Promise<unknown> => {
   return error?.code ?? answer.status;
 };
 
-describe('spend of an earlier service, taken over as the page says', () => {
-  it('counts toward a hard budget and into reports, and once, however often it is sent', async () => {
+describe('spend of an earlier service, imported as docs/budgets.md shows', () => {
+  it('counts once toward a hard budget and in reports, even if it is imported twice', async () => {
     await carryOver();
     await carryOver();
     expect(await asked()).toBe(200);

@@ -11,9 +11,9 @@ const anId = (): string => `t-${randomUUID()}`;
 
 interface Change {
   readonly path: string;
-  /** The `n`th of several that differ. */
+  /** The `n`th of several different bodies. */
   readonly body: (n: number) => object | undefined;
-  /** How the object is read; what is deleted is read by nobody. */
+  /** The path that returns the object; undefined if it cannot be read again. */
   readonly present?: string;
 }
 
@@ -49,14 +49,14 @@ const limited = {
   },
 };
 
-/** A limit of its own subject, at version 1. */
+/** A rate limit of a new subject, at version 1. */
 const aLimitOf = (subject: () => Promise<string>, body: Change['body']) => async (): Promise<Change> => {
   const path = await subject();
   dataOf(await admin('PUT', path, { requests_per_minute: 1000 }));
   return { path, body };
 };
 
-/** A fresh object, at version 1, for each route that names a version. */
+/** A new object, at version 1, for each route that takes a version. */
 const versioned: Readonly<Record<string, () => Promise<Change>>> = {
   [`PATCH ${root}/api-keys/:api_key_id`]: async () => read(await aKeyPath(), named),
   [`DELETE ${root}/api-keys/:api_key_id`]: async () => read(await aKeyPath(), nothing),
@@ -78,7 +78,7 @@ const versioned: Readonly<Record<string, () => Promise<Change>>> = {
 const budget = { cadence: 'daily', amount_10000: 1, hard_limit: true };
 
 /**
- * A body of each route that names none: what makes something has nothing before it, budgets and memberships are set as a
+ * A body for each route that takes no version: nothing exists before a creation, budgets and memberships are set as a
  * whole, one change after the other, a token is revoked once, and tests of models and of mail change nothing.
  */
 const unversioned: Readonly<Record<string, object | undefined>> = {
@@ -108,8 +108,8 @@ const at = (route: string): readonly [method: string, path: string] => {
 const inOrder = (answers: readonly AdminAnswer[]): readonly number[] =>
   answers.map(({ status }) => status).toSorted((one, other) => one - other);
 
-describe('changes of one object at once', () => {
-  it('name a version at every route that is declared so, and at no other', () => {
+describe('concurrent changes of one object', () => {
+  it('are tested for every changing route: with a version if it takes `If-Match`, without one otherwise', () => {
     const [versions, none] = [true, false].map((has) =>
       namesOf(changing.filter(({ ifMatch }) => (ifMatch !== undefined) === has)),
     );
@@ -118,7 +118,7 @@ describe('changes of one object at once', () => {
   });
 
   it.each(Object.keys(versioned))(
-    'that name the same version: one is made, and the others are 409 with the present state: %s',
+    'to the same version: one is made, and the others are 409 with the current state: %s',
     async (route) => {
       const [method] = at(route);
       const { path, body, present } = await versioned[route]!();
@@ -138,30 +138,30 @@ describe('changes of one object at once', () => {
     },
   );
 
-  it.each(Object.keys(unversioned))('that have no version do not take one: %s', async (route) => {
-    const [method, path] = at(route);
-    const answer = await admin(method, path.replaceAll(/:\w+/g, 'x'), unversioned[route], {
-      'if-match': '"1"',
-    });
-    expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_request', param: 'if-match' } });
-  });
+  it.each(Object.keys(unversioned))(
+    'without a version: the route refuses `If-Match` with 400: %s',
+    async (route) => {
+      const [method, path] = at(route);
+      const answer = await admin(method, path.replaceAll(/:\w+/g, 'x'), unversioned[route], {
+        'if-match': '"1"',
+      });
+      expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_request', param: 'if-match' } });
+    },
+  );
 
   it.each([
     ['users', () => ({ email: `${randomUUID()}@example.com` })],
     ['teams', () => ({ team_id: anId() })],
     ['service-accounts', () => ({ service_account_id: anId(), team_id: 'platform' })],
-  ])(
-    'that would make the same one of %s: one makes it, and the others are 409 with it',
-    async (kind, one) => {
-      const body = one();
-      const answers = await Promise.all([1, 2, 3, 4].map(() => admin('POST', `${root}/${kind}`, body)));
-      expect(inOrder(answers)).toEqual([200, 409, 409, 409]);
-      const made = answers.find(({ status }) => status === 200)?.data;
-      for (const { data } of answers) expect(data).toEqual(made);
-    },
-  );
+  ])('that create the same one of %s: one creates it, and the others are 409 with it', async (kind, one) => {
+    const body = one();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => admin('POST', `${root}/${kind}`, body)));
+    expect(inOrder(answers)).toEqual([200, 409, 409, 409]);
+    const made = answers.find(({ status }) => status === 200)?.data;
+    for (const { data } of answers) expect(data).toEqual(made);
+  });
 
-  it('of a membership are made one after the other, and each event begins where the one before it ended', async () => {
+  it('of a membership are made in sequence: each event’s state before is the state after the previous one', async () => {
     const [team, user] = [await aTeamPath(), await aUser()];
     const path = `${team}/members/${String(user['user_id'])}`;
     const roles = ['owner', 'member', undefined, 'owner', 'member', undefined] as const;

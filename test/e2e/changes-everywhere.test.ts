@@ -8,7 +8,7 @@ const { admin, aUser, aKeyOf, soon, statuses, query, replicas } = adminObjectsSc
 const root = '/api/v1/admin';
 const idOf = (item: Item, name: string): string => String(item[name]);
 
-/** Changes something that must have worked. */
+/** Makes a change over the API; throws unless its status is 200. */
 async function change(method: string, path: string, body?: object): Promise<Item> {
   return dataOf(await admin(method, `${root}${path}`, body));
 }
@@ -28,7 +28,7 @@ async function anAccount(team: string): Promise<string> {
 const aKey = async (kind: string, id: string) => aKeyOf({ owner_kind: kind, owner_id: id });
 const nothingLeft = { cadence: 'daily', amount_10000: 0, hard_limit: true };
 
-/** A key that works everywhere, the change, and the status of the key's requests from then on. */
+/** A key that works at first, the change, and the status of the key's requests after it. */
 interface Pipeline {
   readonly key: Item & { readonly api_key: string };
   readonly change: () => Promise<unknown>;
@@ -98,7 +98,7 @@ describe('a change over the API', () => {
     await soon(pipeline.key.api_key, pipeline.status);
   });
 
-  it('ends the logging of a person on every replica within 5 seconds', async () => {
+  it('of request_logging_enabled ends the logging of a user on every replica within 5 seconds', async () => {
     const id = idOf(await aUser(), 'user_id');
     const key = await aKey('user', id);
     await soon(key.api_key, 200);
@@ -115,7 +115,7 @@ describe('a change over the API', () => {
     });
   });
 
-  it('of a membership or a role is what every replica tells and judges by at once', async () => {
+  it('of a membership or a role is in force on every replica at once', async () => {
     const [team, user] = [await aTeam(), await aUser()];
     const id = idOf(user, 'user_id');
     const other = await adminClient(replicas[1]!.url);

@@ -5,7 +5,7 @@ import { key, narrowKey, poorKey, idHeader, hello, openaiScene } from './openai-
 
 const { traceOf, gateway, upstream, client } = openaiScene();
 
-describe('the openai client, unmodified: errors have its classes', () => {
+describe('the unmodified openai client: errors', () => {
   const failing = async (
     body: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'messages'> & { messages?: unknown },
     requestId: string,
@@ -25,7 +25,7 @@ describe('the openai client, unmodified: errors have its classes', () => {
 
   it.each([
     [
-      'a body that cannot be read',
+      'a body with a wrong type',
       'BadRequestError',
       400,
       'invalid_request',
@@ -49,7 +49,7 @@ describe('the openai client, unmodified: errors have its classes', () => {
       () => failing({ model: 'fast' }, 'error-3', narrowKey),
     ],
     [
-      'a model that there is not',
+      'an unknown model',
       'NotFoundError',
       404,
       'model_not_found',
@@ -64,7 +64,7 @@ describe('the openai client, unmodified: errors have its classes', () => {
       null,
       () => failing({ model: 'fast' }, 'error-5', poorKey),
     ],
-  ] as const)('%s: %s %i %s', async (_what, name, status, code, param, fail) => {
+  ] as const)('%s is reported as %s with %i %s', async (_what, name, status, code, param, fail) => {
     const before = upstream().requests();
     const error = await fail();
     expect(error).toBeInstanceOf(OpenAI[name]);
@@ -73,7 +73,7 @@ describe('the openai client, unmodified: errors have its classes', () => {
     expect(upstream().requests()).toBe(before);
   });
 
-  it('does not try again when the budget is used up, and is told when it may', async () => {
+  it('does not retry when the budget is used up, and receives the time when the budget resets', async () => {
     const patient = new OpenAI({ baseURL: `${gateway().url}/v1`, apiKey: poorKey });
     await expect(
       patient.chat.completions.create({ model: 'fast', messages: hello }, idHeader('error-6')),
@@ -93,30 +93,33 @@ describe('the openai client, unmodified: errors have its classes', () => {
     ['our-fault', 'InternalServerError', 502, 401, 'Incorrect API key provided: [REDACTED]'],
     ['fails', 'InternalServerError', 502, 500, 'This is a simulated error with status 500.'],
     ['away', 'InternalServerError', 503, 503, 'This is a simulated error with status 503.'],
-  ] as const)('an upstream that %s: %s %i', async (model, name, status, upstreamStatus, words) => {
-    const before = upstream().requests();
-    const error = await failing({ model }, `upstream-${model}`);
-    expect(error).toBeInstanceOf(OpenAI[name]);
-    const code = model === 'limited' ? 'rate_limit_exceeded' : 'upstream_error';
-    expect(error).toMatchObject({ status, code, type: 'upstream_error', param: null });
-    expect(error.headers?.get('x-gateway-error')).toBe('upstream_error');
-    expect(error.message).toBe(`${status} ${words}`);
-    expect(error.headers?.get('retry-after')).toBe(model === 'limited' ? '7' : null);
-    expect(upstream().requests()).toBe(before + 1);
-    const { logs, attempts, ledger } = await traceOf(`upstream-${model}`);
-    expect(logs).toMatchObject([{ status_code: status, error_code: 'upstream_error' }]);
-    expect(attempts).toMatchObject([
-      {
-        status: 'provider_error',
-        status_code: upstreamStatus,
-        error_code: 'upstream_error',
-        error_detail: words,
-      },
-    ]);
-    expect(ledger).toEqual([]);
-  });
+  ] as const)(
+    'an error of the upstream deployment `%s` is reported as %s with %i',
+    async (model, name, status, upstreamStatus, words) => {
+      const before = upstream().requests();
+      const error = await failing({ model }, `upstream-${model}`);
+      expect(error).toBeInstanceOf(OpenAI[name]);
+      const code = model === 'limited' ? 'rate_limit_exceeded' : 'upstream_error';
+      expect(error).toMatchObject({ status, code, type: 'upstream_error', param: null });
+      expect(error.headers?.get('x-gateway-error')).toBe('upstream_error');
+      expect(error.message).toBe(`${status} ${words}`);
+      expect(error.headers?.get('retry-after')).toBe(model === 'limited' ? '7' : null);
+      expect(upstream().requests()).toBe(before + 1);
+      const { logs, attempts, ledger } = await traceOf(`upstream-${model}`);
+      expect(logs).toMatchObject([{ status_code: status, error_code: 'upstream_error' }]);
+      expect(attempts).toMatchObject([
+        {
+          status: 'provider_error',
+          status_code: upstreamStatus,
+          error_code: 'upstream_error',
+          error_detail: words,
+        },
+      ]);
+      expect(ledger).toEqual([]);
+    },
+  );
 
-  it('gets an HTTP error, not a stream, when the upstream fails before a stream begins', async () => {
+  it('receives an HTTP error, not a stream, when the upstream fails before the stream begins', async () => {
     await expect(
       client().chat.completions.create(
         { model: 'fails', messages: hello, stream: true },

@@ -3,7 +3,7 @@ import { key, hello, openaiScene } from './openai-scene.ts';
 
 const { gateway, upstream, seen } = openaiScene();
 
-describe('what the upstream receives', () => {
+describe('the upstream receives', () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(`${gateway().url}/v1/chat/completions?beta=true`, {
       method: 'POST',
@@ -11,7 +11,7 @@ describe('what the upstream receives', () => {
       body,
     });
 
-  it('only the headers that are its business: nothing of the caller but W3C trace context', async () => {
+  it('its own headers, and of the caller’s headers only W3C trace context', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const answer = await post(JSON.stringify({ model: 'fast', messages: hello }), {
       cookie: 'session=secret',
@@ -57,7 +57,7 @@ describe('what the upstream receives', () => {
   it.each([
     ['compact', '{"model":"fast","messages":[{"role":"user","content":"Hi"}],"n":1}'],
     [
-      'as a person would write it',
+      'with white space and escapes',
       '\n{\n  "messages" : [ {"content": "Hi \\u00e9 \\/ é 😀", "role": "user"} ] ,\n\t"model" :  "fast",\r\n  "seed": 1 }\n',
     ],
     [
@@ -65,7 +65,7 @@ describe('what the upstream receives', () => {
       '{"seed":12345678901234567890,"temperature":1.0,"top_p":1E-2,"x":[-0,0.10,1e400],"model":"fast","messages":[{"role":"user","content":"Hi","n":98765432109876543210.123456789}]}',
     ],
     [
-      'with keys that only look alike further down',
+      'with the same keys in nested objects',
       '{"model":"fast","messages":[{"role":"user","content":"Hi"}],"metadata":{"model":"fast","a":1,"a":2,"constructor":{"prototype":1}}}',
     ],
     [
@@ -77,10 +77,10 @@ describe('what the upstream receives', () => {
       `{"é":1,"model":"fast","messages":[{"role":"user","content":"${'Hi – é 😀'.repeat(999)}"}]}`,
     ],
     [
-      'with the name of the model behind all that',
+      'with the model after a long text beyond ASCII',
       `{"messages":[{"role":"user","content":"${'é😀'.repeat(999)}"}],"model":"fast","ü":"–"}`,
     ],
-  ])('the body byte for byte, but for the model: %s', async (_how, body) => {
+  ])('the body byte for byte, except for the model: %s', async (_how, body) => {
     const answer = await post(body);
     expect(answer.status).toBe(200);
     const expected = body.replace(
@@ -91,13 +91,13 @@ describe('what the upstream receives', () => {
     expect(seen()[0]?.body).toBe(expected);
   });
 
-  it('the very bytes when the model has the same name there', async () => {
+  it('exactly the same bytes if the model has the same name upstream', async () => {
     const body = ' { "messages":[{"role":"user","content":"Hi"}], "model":"same" } ';
     await post(body);
     expect(seen()[0]?.body).toBe(body);
   });
 
-  it('extra_body last of all: objects merge deeply, arrays, scalars and null replace', async () => {
+  it('`extra_body` merged last: objects merge deeply, and arrays, scalars and null replace', async () => {
     await post(
       '{"model":"adapted","messages":[{"role":"user","content":"Hi"}],"temperature":0.70,"stop":["A","B"],' +
         '"user":{"id":1},"metadata":{"own":12345678901234567890,"nested":{"limit":1,"kept":0.10},"team":"x"}}',
@@ -108,7 +108,7 @@ describe('what the upstream receives', () => {
     );
   });
 
-  it('extra_body where the caller said nothing, and extra_headers beside the authentication', async () => {
+  it('`extra_body` in place of absent or scalar members, and `extra_headers` beside the authentication', async () => {
     await post('{"model":"adapted","messages":[{"role":"user","content":"Hi"}],"metadata":7}');
     const { body, headers } = seen()[0]!;
     expect(JSON.parse(body)).toEqual({
@@ -126,7 +126,7 @@ describe('what the upstream receives', () => {
     });
   });
 
-  it('no body at all when extra_body would merge into a level that repeats a key', async () => {
+  it('no request if `extra_body` would merge into an object with a repeated key: the caller gets 400', async () => {
     const answer = await post(
       '{"model":"adapted","messages":[{"role":"user","content":"Hi"}],"metadata":{"nested":{"limit":1,"l\\u0069mit":2}}}',
     );

@@ -5,8 +5,8 @@ import { eventually, outcomesOf } from './traces.ts';
 
 const { query, traceOf, finalTraceOf, gateway, upstream, client } = openaiScene();
 
-describe('the openai client, unmodified: whole answers', () => {
-  it('gets a completion, and its rows hold the exact cost', async () => {
+describe('the unmodified openai client: whole answers', () => {
+  it('receives a completion, and its rows contain the exact cost', async () => {
     const completion = await client().chat.completions.create(
       { model: 'fast', messages: hello },
       {
@@ -101,7 +101,7 @@ describe('the openai client, unmodified: whole answers', () => {
     ]);
   });
 
-  it('gets a generated request id when it sent none', async () => {
+  it('receives a generated request id if it sent none', async () => {
     const completion = await client().chat.completions.create({ model: 'fast', messages: hello });
     expect(completion._request_id).toMatch(
       /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
@@ -109,7 +109,7 @@ describe('the openai client, unmodified: whole answers', () => {
     expect((await traceOf(completion._request_id ?? '')).ledger).toHaveLength(1);
   });
 
-  it('is served by a model without a catalogue price, which is recorded as unpriced and costs nothing', async () => {
+  it('is served by a model without a catalogue price, and the ledger row is unpriced with no cost', async () => {
     await client().chat.completions.create({ model: 'unpriced', messages: hello }, idHeader('unpriced-1'));
     const { ledger } = await traceOf('unpriced-1');
     expect(ledger).toEqual([
@@ -153,7 +153,7 @@ describe('the openai client, unmodified: whole answers', () => {
     expect(second.ledger).toMatchObject([{ cost_picousd: costOf(answered.usage) }]);
   });
 
-  it('gets parallel tool calls with ids of their own', async () => {
+  it('receives parallel tool calls with distinct ids', async () => {
     const asked = await client().chat.completions.create(
       { model: 'parallel', messages: hello, tools },
       idHeader('parallel-1'),
@@ -167,14 +167,14 @@ describe('the openai client, unmodified: whole answers', () => {
     expect((await traceOf('parallel-1')).logs).toMatchObject([{ invoked_tool_count: 2 }]);
   });
 
-  it('gets every digit of numbers that no double can hold', async () => {
+  it('receives every digit of numbers that no double can represent', async () => {
     const answer = await client().chat.completions.create({ model: 'digits', messages: hello }).asResponse();
     expect(await answer.text()).toContain('"digits":[9007199254740993,0.10]');
   });
 });
 
-describe('the openai client, unmodified: streams', () => {
-  it('reads a stream to its end, and the ledger holds its exact cost', async () => {
+describe('the unmodified openai client: streams', () => {
+  it('reads a stream to its end, and the ledger contains its exact cost', async () => {
     const stream = await client().chat.completions.create(
       { model: 'fast', messages: hello, stream: true, stream_options: { include_usage: true } },
       idHeader('stream-1'),
@@ -202,7 +202,7 @@ describe('the openai client, unmodified: streams', () => {
     expect(outcomesOf(gateway(), 'stream-1')).toMatchObject([{ outcome: 'success', stream: true }]);
   });
 
-  it('writes usage_missing for a stream that brought no usage, and estimates nothing', async () => {
+  it('gets a ledger row with usage_missing and no estimate for a stream without usage', async () => {
     const stream = await client().chat.completions.create(
       { model: 'fast', messages: hello, stream: true },
       idHeader('stream-2'),
@@ -255,7 +255,7 @@ describe('the openai client, unmodified: streams', () => {
     ]);
   });
 
-  it('gets reasoning apart from the content, under the canonical name', async () => {
+  it('receives reasoning separately from the content, in the canonical field', async () => {
     const stream = await client().chat.completions.create({
       model: 'reasoning',
       messages: hello,
@@ -278,14 +278,14 @@ describe('the openai client, unmodified: streams', () => {
     expect(usage?.completion_tokens_details?.reasoning_tokens).toBeGreaterThan(0);
   });
 
-  it('gets every digit of numbers that no double can hold', async () => {
+  it('receives every digit of numbers that no double can represent', async () => {
     const answer = await client()
       .chat.completions.create({ model: 'digits', messages: hello, stream: true })
       .asResponse();
     expect(await answer.text()).toContain('"digits":[9007199254740993,0.10]');
   });
 
-  it('is told of a stream at once: 200, an event stream, never cached or transformed', async () => {
+  it('receives a stream with 200, as text/event-stream, with no-store and no-transform', async () => {
     const answer = await client()
       .chat.completions.create({ model: 'fast', messages: hello, stream: true }, idHeader('stream-5'))
       .asResponse();
@@ -299,7 +299,7 @@ describe('the openai client, unmodified: streams', () => {
     expect((await answer.text()).endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('may abort in the middle: the upstream is left, and one row says so', async () => {
+  it('aborts in the middle: the upstream call is aborted, and one log row has 499 client_closed', async () => {
     const before = upstream().aborted();
     const stream = await client().chat.completions.create(
       { model: 'endless', messages: hello, stream: true },
@@ -319,21 +319,24 @@ describe('the openai client, unmodified: streams', () => {
   it.each([
     ['breaks', 'The model fell over.'],
     ['cut', 'The connection to the upstream could not be made, or it broke. (UND_ERR_SOCKET)'],
-  ])('throws when the upstream fails in the middle (%s), after what came before', async (model, words) => {
-    const stream = await client().chat.completions.create(
-      { model, messages: hello, stream: true, stream_options: { include_usage: true } },
-      idHeader(`midway-${model}`),
-    );
-    let text = '';
-    const read = async (): Promise<void> => {
-      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
-    };
-    await expect(read()).rejects.toMatchObject({ code: 'upstream_error', type: 'upstream_error' });
-    expect(text).not.toBe('');
-    const { logs, attempts, ledger } = await traceOf(`midway-${model}`);
-    expect(logs).toMatchObject([{ status_code: 502, error_code: 'upstream_error' }]);
-    expect(attempts).toMatchObject([{ status: 'stream_error', status_code: 200, error_detail: words }]);
-    expect(ledger).toEqual([]);
-    expect(outcomesOf(gateway(), `midway-${model}`)).toMatchObject([{ outcome: 'upstream_error' }]);
-  });
+  ])(
+    'receives the text so far and then throws when the upstream fails in the middle (%s)',
+    async (model, words) => {
+      const stream = await client().chat.completions.create(
+        { model, messages: hello, stream: true, stream_options: { include_usage: true } },
+        idHeader(`midway-${model}`),
+      );
+      let text = '';
+      const read = async (): Promise<void> => {
+        for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'upstream_error', type: 'upstream_error' });
+      expect(text).not.toBe('');
+      const { logs, attempts, ledger } = await traceOf(`midway-${model}`);
+      expect(logs).toMatchObject([{ status_code: 502, error_code: 'upstream_error' }]);
+      expect(attempts).toMatchObject([{ status: 'stream_error', status_code: 200, error_detail: words }]);
+      expect(ledger).toEqual([]);
+      expect(outcomesOf(gateway(), `midway-${model}`)).toMatchObject([{ outcome: 'upstream_error' }]);
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { isLoose, listOf, type Loose, readStream, type ReceivedStream } from '..
 import { type Answer, rehearsal, replayConfig } from '../recordings/rehearsal.ts';
 import type { Cuts } from '../support/replay-upstream.ts';
 
-// Kinds of streams that upstreams document, and that no recording was found of.
+// Kinds of streams that upstreams document, but for which there is no recording.
 
 const { ask } = rehearsal((url, key) => replayConfig(url, key, ['generated']));
 
@@ -25,12 +25,12 @@ const chunkOf = (choices: readonly object[], more: object = {}): string =>
 const deltaOf = (delta: Delta, finish: string | null = null, more: object = {}): string =>
   chunkOf([{ index: 0, delta, finish_reason: finish, ...more }]);
 
-/** How events are written down. */
+/** How events are serialized. */
 interface Framing {
   readonly newline: string;
-  /** After the colon. */
+  /** The white space after the colon. */
   readonly space: string;
-  /** Lines before each event. */
+  /** The lines before each event. */
   readonly before: readonly string[];
 }
 
@@ -99,14 +99,14 @@ describe('usage inside a choice', () => {
     expect(answer.bytes.toString().match(/"usage"/g)).toHaveLength(1);
   });
 
-  it('is moved when the top of the chunk has null', async () => {
+  it('is moved if the top of the chunk has null', async () => {
     const choice = { index: 0, delta: {}, finish_reason: 'stop', usage };
     const [answer, received] = await stream([chunkOf([choice], { usage: null }), '[DONE]']);
     expectStreamSuccess(answer, received, usage);
     expect(received.usage).toEqual(usage);
   });
 
-  it('stays where it is when the top of the chunk has its own, and that one counts', async () => {
+  it('is not moved if the top of the chunk has its own usage, which is the one accounted', async () => {
     const other = { ...usage, completion_tokens: 1000, total_tokens: 1011 };
     const choice = { index: 0, delta: {}, finish_reason: 'stop', usage: other };
     const [answer, received] = await stream([chunkOf([choice], { usage }), '[DONE]']);
@@ -114,7 +114,7 @@ describe('usage inside a choice', () => {
     expect(listOf(received.chunks[0]?.['choices'])[0]?.['usage']).toEqual(other);
   });
 
-  it('of several choices: the first that is not null counts', async () => {
+  it('of several choices is the first one that is not null', async () => {
     const choice = (index: number, reported: object | null) => ({
       index,
       delta: {},
@@ -153,7 +153,7 @@ describe('reasoning', () => {
     },
   );
 
-  it('in a null canonical field counts as absent', async () => {
+  it('is moved if the canonical field is null', async () => {
     const [, received] = await stream([
       deltaOf({ reasoning: null, reasoning_text: 'Hm.' }),
       deltaOf({}, 'stop'),
@@ -162,13 +162,13 @@ describe('reasoning', () => {
     expect(firstDelta(received)).toEqual({ reasoning: 'Hm.' });
   });
 
-  it('in the canonical field goes out byte for byte, whatever is beside it', async () => {
+  it('in the canonical field is sent byte for byte, even if another reasoning field is present', async () => {
     const payload = deltaOf({ reasoning: 'Hm.', reasoning_content: 'Hm.' });
     const [, received] = await stream([payload, deltaOf({}, 'stop'), '[DONE]']);
     expect(received.payloads[0]).toBe(payload);
   });
 
-  it('in parts of the content never reaches the content', async () => {
+  it('in parts of the content is moved to the canonical field', async () => {
     const parts = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }], signature: 's' },
       { type: 'redacted_thinking', data: 'x' },
@@ -196,7 +196,7 @@ describe('a legacy function call', () => {
     deltaOf({}, 'function_call'),
   ];
 
-  it('reaches the caller piece by piece and counts as one call', async () => {
+  it('is sent to the caller unchanged and counts as one call', async () => {
     const [answer, received] = await stream([...pieces, '[DONE]']);
     expectStreamSuccess(answer, received, undefined);
     expect(received.payloads).toEqual([...pieces, '[DONE]']);
@@ -205,7 +205,7 @@ describe('a legacy function call', () => {
     expect(answer.after.logs[0]).toMatchObject({ invoked_tool_count: 1 });
   });
 
-  it('that is empty in every chunk is no call', async () => {
+  it('that is empty in every chunk counts as no call', async () => {
     const empty = { function_call: { name: '', arguments: '' } };
     const [answer, received] = await stream([
       deltaOf({ content: 'Hi', ...empty }),
@@ -230,7 +230,7 @@ describe('framing', () => {
     ],
     ['an event name', { ...plain, before: ['event: message'] }],
   ];
-  it.each(framings)('with %s is understood, however it is cut', async (_name, framing) => {
+  it.each(framings)('with %s is parsed, whole or split into single bytes', async (_name, framing) => {
     for (const cuts of [{ kind: 'whole' }, { kind: 'bytes' }] as const) {
       const [answer, received] = await stream(payloads, framing, cuts);
       expectStreamSuccess(answer, received, usage);
@@ -238,21 +238,21 @@ describe('framing', () => {
     }
   });
 
-  it('with a payload over several data lines is understood', async () => {
+  it('with a payload in several data lines is parsed', async () => {
     const wide = JSON.stringify(JSON.parse(payloads[0]!), null, 2);
     const [answer, received] = await stream([wide, ...payloads.slice(1)]);
     expectStreamSuccess(answer, received, usage);
     expect(received.choices['0']?.text).toBe('Grüße, 🦊');
   });
 
-  it('with a byte order mark is understood, and the mark is not passed on', async () => {
+  it('with a byte order mark is parsed', async () => {
     const body = `\u{FEFF}${framed(payloads)}`;
     const answer = await ask({ headers: sse, body }, { model: 'generated', stream: true });
     expectStreamSuccess(answer, readStream(answer.bytes), usage);
   });
 });
 
-describe('the end', () => {
+describe('the end of a stream', () => {
   it.each(['content_filter', 'length', 'tool_calls', 'eos', 'something_new'])(
     'with the finish reason `%s` is a success',
     async (finish) => {
@@ -262,7 +262,7 @@ describe('the end', () => {
     },
   );
 
-  it('after the finish reason, without `[DONE]`: the gateway appends it', async () => {
+  it('without `[DONE]` after the finish reason is a success, and the gateway appends `[DONE]`', async () => {
     const [answer, received] = await stream([
       deltaOf({ content: 'Hi' }),
       deltaOf({}, 'stop'),
@@ -271,19 +271,22 @@ describe('the end', () => {
     expectStreamSuccess(answer, received, usage);
   });
 
-  it('after content alone is a failure', async () => {
+  it('without a finish reason and `[DONE]` is a failure', async () => {
     const [answer, received] = await stream([deltaOf({ content: 'Hi' }), chunkOf([], { usage })]);
     expectStreamFailure(answer, received, 'The upstream ended its stream before the answer was complete.');
     expect(received.choices['0']?.text).toBe('Hi');
   });
 
-  it.each([null, '', 0, false, {}])('with the finish reason %j is no end', async (finish) => {
-    const payload = chunkOf([{ index: 0, delta: { content: 'Hi' }, finish_reason: finish }]);
-    const [answer, received] = await stream([payload]);
-    expectStreamFailure(answer, received, /before the answer was complete/);
-  });
+  it.each([null, '', 0, false, {}])(
+    'with the finish reason %j and no `[DONE]` is a failure',
+    async (finish) => {
+      const payload = chunkOf([{ index: 0, delta: { content: 'Hi' }, finish_reason: finish }]);
+      const [answer, received] = await stream([payload]);
+      expectStreamFailure(answer, received, /before the answer was complete/);
+    },
+  );
 
-  it('by an error of the upstream in the middle is that error, and what came before is kept', async () => {
+  it('by an error in the middle is a failure with that error, after the content before it', async () => {
     const error = {
       error: { message: 'The server had an error.', type: 'server_error', param: null, code: null },
     };
@@ -297,7 +300,7 @@ describe('the end', () => {
     expect(received.choices['0']?.text).toBe('Half an');
   });
 
-  it('by an error after two finish reasons is that error, though `[DONE]` follows', async () => {
+  it('by an error after the finish reasons is a failure with that error, even if `[DONE]` follows', async () => {
     const last = { error: { code: 502, message: 'Provider disconnected.' }, usage };
     const [answer, received] = await stream([
       deltaOf({ content: 'Hi' }),
@@ -310,7 +313,7 @@ describe('the end', () => {
   });
 });
 
-describe('any stream, in any framing, cut anywhere', () => {
+describe('a random stream, in any framing, split anywhere', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 12 });
   const field = fc.constantFrom<Field>(
     'content',
@@ -328,7 +331,7 @@ describe('any stream, in any framing, cut anywhere', () => {
   const end = fc.constantFrom('done', 'finish', 'finish and done', 'nothing', 'error');
   const place = fc.constantFrom('nowhere', 'alone', 'finish', 'choice', 'x_groq');
 
-  /** What the caller must see of the deltas: reasoning in one field, everything else where it was. */
+  /** The field in which the caller receives a text: one field for all reasoning, else the same field. */
   const canonical = (name: Field): Field => (name.startsWith('reasoning') ? 'reasoning' : name);
 
   const finishChunks = (where: string): readonly string[] => {
@@ -355,7 +358,7 @@ describe('any stream, in any framing, cut anywhere', () => {
     error: () => ['{"error":{"message":"Gone wrong."}}', '[DONE]'],
   };
 
-  it('says to its caller what it says, and has exactly one end', async () => {
+  it('reaches the caller with the same text in each field, and with exactly one end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(delta, { maxLength: 8 }),

@@ -5,7 +5,7 @@ import { json, scene } from './scene.ts';
 
 const narrow = aKey();
 
-/** Ids may hold slashes, and what has a meaning in URLs. */
+/** Model ids may contain slashes and other characters that have a meaning in URLs. */
 const ids = ['fast', 'openai/gpt-4o', 'vendor/family/model:v1@2', 'granted'];
 
 function config(url: string, key: string): ConfigFile {
@@ -40,7 +40,7 @@ const asked = (path: string, { method = 'GET', key = devKey, headers = {} }: Ask
   });
 
 describe('GET /v1/models/{id}', () => {
-  it.each(ids)('%s: the item of the list, encoded or not', async (id) => {
+  it.each(ids)('%s: returns the item of the list, whether the id is percent-encoded or not', async (id) => {
     const list = json((await asked('/v1/models')).body).data as readonly { readonly id: string }[];
     const spellings = [id, encodeURIComponent(id), id.replaceAll('/', '%2f'), `${id}?beta=true`];
     for (const spelled of spellings) {
@@ -53,7 +53,7 @@ describe('GET /v1/models/{id}', () => {
     expect([head.status, head.body]).toEqual([200, '']);
   });
 
-  it('one item holds what both families read', async () => {
+  it('returns one item with the fields of both families', async () => {
     expect(json((await asked('/v1/models/openai%2Fgpt-4o')).body)).toEqual({
       id: 'openai/gpt-4o',
       object: 'model',
@@ -67,12 +67,12 @@ describe('GET /v1/models/{id}', () => {
 
   it.each([
     ['unknown', 'nope', devKey],
-    ['half of an id', 'openai', devKey],
+    ['a part of an id', 'openai', devKey],
     ['another case', 'Fast', devKey],
-    ['with a slash behind', 'fast/', devKey],
-    ['no encoding of anything', '%E0%A4%A', devKey],
+    ['with a slash at its end', 'fast/', devKey],
+    ['with an invalid percent-encoding', '%E0%A4%A', devKey],
     ['not granted, and therefore not in the list', 'fast', narrow],
-  ])('%s: 404 model_not_found in the envelope of the family', async (_, id, key) => {
+  ])('returns 404 model_not_found in the envelope of the family for an id that is %s', async (_, id, key) => {
     const plain = await asked(`/v1/models/${id}`, { key });
     expect(plain.status).toBe(404);
     expect(json(plain.body).error).toMatchObject({ code: 'model_not_found', param: 'model' });
@@ -84,7 +84,7 @@ describe('GET /v1/models/{id}', () => {
     });
   });
 
-  it('needs a key; a key sees what it is granted', async () => {
+  it('is 401 without a key, and returns a model that the key is granted', async () => {
     expect((await asked('/v1/models/fast', { key: '' })).status).toBe(401);
     expect((await asked('/v1/models/granted', { key: narrow })).status).toBe(200);
   });
@@ -93,7 +93,7 @@ describe('GET /v1/models/{id}', () => {
 it.each([
   ['GET', '{"name":"model-gateway"}'],
   ['HEAD', ''],
-])('%s /: 200, with or without a key', async (method, body) => {
+])('%s / is 200 with and without a key', async (method, body) => {
   for (const key of ['', devKey, 'gwk_no.no']) {
     const answer = await asked('/', { method, key });
     expect([answer.status, answer.body]).toEqual([200, body]);

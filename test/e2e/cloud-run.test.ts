@@ -37,7 +37,7 @@ beforeEach(() => {
   fakes.mood = {};
 });
 
-/** Provider id, its `auth`, and what its route says beside that; each model has the provider's name. */
+/** Provider id, its `auth`, and further members of its route; each model has the provider's name. */
 const providers: readonly (readonly [id: string, auth: object, route?: object])[] = [
   ['adc', { mode: 'adc', audience }],
   ['file', { mode: 'service_account', audience, credentials_path: file }],
@@ -83,8 +83,8 @@ const tokenIn = (answer: Answer, header = 'authorization'): string =>
 const { upstream: said } = chat;
 const stream = streamed(said.begin + said.piece + said.finish + said.usage + said.done);
 
-describe('cloud_run_compat: the same adapter, behind a serverless service with ID-token authentication', () => {
-  it.each(['adc', 'file'])('a stream of chat completions, proven by an ID token: %s', async (model) => {
+describe('cloud_run_compat, the compat adapter with ID-token authentication', () => {
+  it.each(['adc', 'file'])('sends an ID token with a stream of chat completions: %s', async (model) => {
     const answer = await ask(chat, stream, { body: { model } });
     expectCompleteStream(chat, answer, priced);
     expect(fakes.claimsOf(tokenIn(answer))).toMatchObject({ aud: audience });
@@ -95,13 +95,13 @@ describe('cloud_run_compat: the same adapter, behind a serverless service with I
     ['chat completions', chat, said.whole],
     ['messages', messages, said.whole],
     ['responses', responses, responses.upstream.whole],
-  ])('%s, not streamed', async (_, talk, body) => {
+  ])('sends an ID token with %s that are not streamed', async (_, talk, body) => {
     const answer = await ask(talk, whole(body), { stream: false, body: { model: 'adc' } });
     expectSold(answer, priced);
     expect(fakes.claimsOf(tokenIn(answer))).toMatchObject({ aud: audience });
   });
 
-  it('embeddings', async () => {
+  it('sends an ID token with embeddings', async () => {
     const body =
       '{"object":"list","data":[{"object":"embedding","index":0,"embedding":"AACAPw=="}],"usage":{"prompt_tokens":2}}';
     const talk = {
@@ -114,19 +114,19 @@ describe('cloud_run_compat: the same adapter, behind a serverless service with I
     expect(fakes.claimsOf(tokenIn(answer))).toMatchObject({ aud: audience });
   });
 
-  it('x_serverless_authorization leaves application-level Authorization intact', async () => {
+  it('with x_serverless_authorization leaves the application’s own Authorization intact', async () => {
     const answer = await ask(chat, stream, { body: { model: 'behind' } });
     expect(fakes.claimsOf(tokenIn(answer, 'x-serverless-authorization'))).toMatchObject({ aud: audience });
     expect(tokenIn(answer)).toBe('of-the-application');
   });
 
-  it('bearer: the static token', async () => {
+  it('sends the static token with `bearer` auth', async () => {
     expect(tokenIn(await ask(chat, stream, { body: { model: 'static' } }))).toBe(
       'a-static-id-token-0123456789',
     );
   });
 
-  it('fields of the serving software belong in route extra_body', async () => {
+  it('sends fields of the serving software from `extra_body`, merged over the caller’s', async () => {
     const body = { model: 'vllm', chat_template_kwargs: { enable_thinking: true, other: 1 } };
     const { upstream: sent } = await ask(chat, stream, { body });
     expect(sent?.body).toMatchObject({
@@ -135,7 +135,7 @@ describe('cloud_run_compat: the same adapter, behind a serverless service with I
     });
   });
 
-  it('one token for all that come to a cold gateway at once', async () => {
+  it('fetches one token for 50 concurrent requests to a cold gateway', async () => {
     fakes.mood = { delayMs: 50 };
     const before = fakes.requests.length;
     const opened = await Promise.all(
@@ -146,8 +146,8 @@ describe('cloud_run_compat: the same adapter, behind a serverless service with I
   });
 });
 
-describe('where there is no token', () => {
-  it('a clear 502 with one attempt, and the upstream is not called', async () => {
+describe('if no token can be obtained', () => {
+  it('the caller gets a 502 that says why, with one attempt, and the upstream is not called', async () => {
     fakes.mood = { refusal: { status: 404, body: 'No service account.' } };
     for (const stream of [true, false]) {
       const answer = await ask(chat, whole('{}'), { stream, body: { model: 'dead' } });
@@ -165,7 +165,7 @@ describe('where there is no token', () => {
   });
 });
 
-it('no token is in an error, a log line or a row, also where the upstream repeats it', async () => {
+it('no token is in an error or a log line, even if the upstream quotes it in an error', async () => {
   for (const model of ['adc', 'file', 'behind']) {
     const { upstream: sent } = await ask(chat, stream, { body: { model } });
     const token = String(sent?.headers['x-serverless-authorization'] ?? sent?.headers.authorization).slice(7);
@@ -182,7 +182,7 @@ it('no token is in an error, a log line or a row, also where the upstream repeat
   expect(upstream().requests().length).toBeGreaterThan(0);
 });
 
-it('no token is in a kept answer that repeats it, though no configuration holds it', async () => {
+it('no token is in the stored payload of an answer that contains it', async () => {
   for (const model of ['adc', 'file', 'behind'])
     for (const isStream of [true, false]) {
       const { upstream: sent } = await ask(chat, stream, { body: { model } });

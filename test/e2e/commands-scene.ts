@@ -16,7 +16,7 @@ type Failing = readonly [
   env: Readonly<Record<string, string>>,
 ];
 
-/** Calls that end with a code and a sentence, two at a time: this machine may have two cores. */
+/** Commands that must fail with a code and a message; two run at a time, since the machine may have two cores. */
 export async function failing(calls: readonly Failing[]): Promise<void> {
   for (let from = 0; from < calls.length; from += 2)
     await Promise.all(
@@ -29,7 +29,7 @@ export async function failing(calls: readonly Failing[]): Promise<void> {
     );
 }
 
-/** What the commands work on: a folder with files, a database and an upstream. */
+/** A folder for files, a database and an upstream for the commands. */
 export function commandsScene() {
   const database = withDatabase();
   let folder = '';

@@ -14,7 +14,7 @@ import { key, failing, commandsScene } from './commands-scene.ts';
 const { query, databaseUrl, folder, upstream, file, good, variables } = commandsScene();
 
 describe('gateway serve', () => {
-  it('tells everything that is wrong with the file: path, line, and what was probably meant', async () => {
+  it('reports every error of the file with its path and line, and the nearest valid name', async () => {
     const config = await file(
       'wrong.yaml',
       `server: { bind: 127.0.0.1:0, shutdown_grace: 5 }
@@ -47,7 +47,7 @@ api_keys:
     expect(err).not.toContain('short-secret-value');
   });
 
-  it('a call that cannot be made sense of is a clear error, without a stack', async () => {
+  it('reports a missing file, wrong options or a missing variable without a stack trace', async () => {
     await file('good.yaml', good());
     await failing([
       [['serve'], 1, 'cannot be read (ENOENT)', variables(path.join(folder(), 'nowhere.yaml'))],
@@ -71,7 +71,7 @@ api_keys:
     ['serve', ['serve']],
     ['serve, without migrations', ['serve', '--no-migrate']],
     ['ledger verify', ['ledger', 'verify']],
-  ])('a database that cannot be reached is a clear error, without its password: %s', async (_, args) => {
+  ])('says that the database cannot be reached, without its password: %s', async (_, args) => {
     const config = await file('good.yaml', good());
     const env = variables(config, 'postgresql://someone:canary-password@127.0.0.1:9/db');
     const { code, out, err } = await runGateway(args, env);
@@ -80,23 +80,26 @@ api_keys:
     expect(out + err).not.toContain('canary-password');
   });
 
-  it.each([['1'], ['2']])('a port in use is a clear error, at once (--workers %s)', async (workers) => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const bind = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const config = await file(`port-${workers}.yaml`, good({ server: { bind } }));
-    const { value, ms } = await timed(() => runGateway(['serve', '--workers', workers], variables(config)));
-    other.close();
-    expect(value.code).toBe(1);
-    expect(value.err).toContain(
-      `cannot listen on ${bind}: another process listens there. Another address is said by GATEWAY_BIND`,
-    );
-    expect(ms).toBeLessThan(15_000);
-  });
+  it.each([['1'], ['2']])(
+    'fails at once and names the address if the port is in use (--workers %s)',
+    async (workers) => {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const bind = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+      const config = await file(`port-${workers}.yaml`, good({ server: { bind } }));
+      const { value, ms } = await timed(() => runGateway(['serve', '--workers', workers], variables(config)));
+      other.close();
+      expect(value.code).toBe(1);
+      expect(value.err).toContain(
+        `cannot listen on ${bind}: another process listens there. Another address is said by GATEWAY_BIND`,
+      );
+      expect(ms).toBeLessThan(15_000);
+    },
+  );
 });
 
-describe('a start that a rule of the tables stops', () => {
-  it.each(['serve', 'seed'])('%s names the constraint and its table', async (command) => {
+describe('a startup that violates a constraint of the tables', () => {
+  it.each(['serve', 'seed'])('fails with the name of the constraint and its table: %s', async (command) => {
     const strict = await createDatabase();
     const config = await file(`strict-${command}.yaml`, good());
     await connected(strict.url, (client) =>
@@ -110,7 +113,7 @@ describe('a start that a rule of the tables stops', () => {
 });
 
 describe('gateway migrate', () => {
-  it('tells what is pending, applies it, also from two places at once, and then there is nothing to do', async () => {
+  it('lists pending migrations, applies them once even if run twice concurrently, then has nothing to do', async () => {
     const empty = await createDatabase({ empty: true });
     const env = variables(await file('good.yaml', good()), empty.url);
     const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
@@ -134,7 +137,7 @@ describe('gateway migrate', () => {
 });
 
 describe('gateway check-config', () => {
-  it('lints what is valid and probably not meant', async () => {
+  it('warns about settings that are valid but probably not intended', async () => {
     const config = await file(
       'lint.yaml',
       `providers:
@@ -165,7 +168,7 @@ users:
     expect(out).not.toContain('inline-secret-canary');
   });
 
-  it('fails on a file that serve would refuse, and passes one without remarks', async () => {
+  it('fails for a file or a database URL that serve would refuse, and passes a good file without warnings', async () => {
     const missing = await runGateway(['check-config', 'nowhere.yaml'], {});
     expect(missing).toEqual({ code: 1, out: '', err: 'error nowhere.yaml cannot be read (ENOENT)\n' });
     const bad = await runGateway(['check-config', await file('bad.yaml', 'modles: []\n')], {});
@@ -185,7 +188,7 @@ users:
     expect(fine).toEqual({ code: 0, out: `${config} is valid; 0 warnings.\n`, err: '' });
   });
 
-  it('finds the example and the quick start valid', async () => {
+  it('accepts the example and the quick start as valid', async () => {
     const configs = path.join(import.meta.dirname, '..', '..', 'config');
     for (const name of ['example.yaml', 'quickstart.yaml']) {
       const config = path.join(configs, name);
@@ -222,7 +225,7 @@ describe('gateway seed', () => {
         .concat(' order by 1, 2'),
     );
 
-  it('makes the database match the file, and a second time nothing changes', async () => {
+  it('makes the database match the file, and changes nothing when run again', async () => {
     const config = await file(
       'seed.yaml',
       good({
@@ -252,7 +255,7 @@ describe('gateway seed', () => {
 });
 
 describe('gateway keys', () => {
-  it('says why it cannot', async () => {
+  it('fails for an unknown owner or key, or wrong arguments, and says why', async () => {
     const env = variables(await file('good.yaml', good()));
     await failing([
       [
@@ -267,7 +270,7 @@ describe('gateway keys', () => {
     ]);
   });
 
-  it('makes a key for a user whatever the case of the address, for some models only', async () => {
+  it('creates a key for a user in any case of the address, limited to some models', async () => {
     const env = variables(await file('good.yaml', good()));
     await runGateway(['seed'], env);
     const created = await runGateway(
@@ -281,7 +284,7 @@ describe('gateway keys', () => {
     expect(out).not.toContain(created.out.trim().split('.')[1]);
   });
 
-  it('tells until when a key is active, and that it has expired since', async () => {
+  it('lists until when a key is active, or that it has expired', async () => {
     const env = variables(await file('good.yaml', good()));
     await runGateway(['seed'], env);
     const state = async (hours: number): Promise<string | undefined> => {
@@ -295,7 +298,7 @@ describe('gateway keys', () => {
 });
 
 describe('gateway ledger verify', () => {
-  it('recomputes every row and every day, and names what was tampered with', async () => {
+  it('recomputes every row and every day total, and names the ones that were tampered with', async () => {
     const money = await createDatabase();
     const gateway = await startGateway(basicConfig(upstream().url, key), money.url);
     for (const requestId of ['verify-1', 'verify-2'])
@@ -346,7 +349,7 @@ describe('gateway pricing import', () => {
     "odd-1": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.23456789e-13, "output_cost_per_token": 6e-07 }
   }`;
 
-  it('prints a block that a configuration takes, and tells what it could not carry', async () => {
+  it('prints a valid pricing block, and reports the entries that it skipped', async () => {
     const imported = await runGateway(['pricing', 'import', await file('prices.json', litellm)], {});
     expect(imported.code).toBe(0);
     const block = parse(imported.out) as object;
@@ -367,7 +370,7 @@ describe('gateway pricing import', () => {
     expect(await runGateway(['check-config', config], variables(config))).toMatchObject({ code: 0, err: '' });
   });
 
-  it('says why it cannot', async () => {
+  it('fails for an unknown format or a missing file, and says why', async () => {
     await failing([
       [
         ['pricing', 'import', await file('other.json', '{"a":1}')],

@@ -8,7 +8,7 @@ import { type Answer, rehearsal, replayConfig } from '../recordings/rehearsal.ts
 import { compressions } from '../support/compressed.ts';
 import type { Replay } from '../support/replay-upstream.ts';
 
-/** Upstreams that compress their answers although nobody asked them to. */
+/** Upstreams that compress their answers although the gateway asks for `identity`. */
 
 const { ask, open, traceOf } = rehearsal((url, key) => replayConfig(url, key, ['up']));
 
@@ -49,7 +49,7 @@ const events = [chunk({ role: 'assistant', content: 'Hel' }), chunk({ content: '
 const stream = `${events.join('')}${usageChunk}data: [DONE]\n\n`;
 
 describe.each(compressions)('an answer in %s', (_, coding, compressed) => {
-  it('is read whole, however it is cut', async () => {
+  it('is decompressed if it is whole, also if it arrives in single bytes', async () => {
     for (const cuts of [{ kind: 'whole' }, { kind: 'bytes' }] as const) {
       const body = compressed(Buffer.from(completionOf('Hello')));
       const answer = await whole({ headers: json(coding), body, cuts });
@@ -59,7 +59,7 @@ describe.each(compressions)('an answer in %s', (_, coding, compressed) => {
     }
   });
 
-  it('is read streamed, however it is cut', async () => {
+  it('is decompressed if it is streamed, also if it arrives in single bytes', async () => {
     for (const cuts of [{ kind: 'whole' }, { kind: 'bytes' }] as const) {
       const body = compressed(Buffer.from(stream));
       const answer = await streamed({ headers: sse(coding), body, cuts });
@@ -69,7 +69,7 @@ describe.each(compressions)('an answer in %s', (_, coding, compressed) => {
     }
   });
 
-  it('is read where it is an error', async () => {
+  it('is decompressed if it is an error', async () => {
     const body = compressed(Buffer.from('{"error": {"message": "Too much at once."}}'));
     const expected = { status: 429, message: /^Too much at once\.$/ } as const;
     const replay = { status: 429, headers: json(coding), body };
@@ -77,7 +77,7 @@ describe.each(compressions)('an answer in %s', (_, coding, compressed) => {
     expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });
 
-  it('that is cut off is none, or is a stream that broke', async () => {
+  it('that is cut off is a 502 if it is whole, and an error without `[DONE]` if it is streamed', async () => {
     const cut = (text: string) => compressed(Buffer.from(text)).subarray(0, -1);
     const refused = await whole({ headers: json(coding), body: cut(completionOf('Hello')) });
     expectRefusal(refused, { status: 502, message: /^The upstream/, attempt: 'provider_error' });
@@ -86,7 +86,7 @@ describe.each(compressions)('an answer in %s', (_, coding, compressed) => {
   });
 });
 
-it('each event of a compressed stream leaves when it has come', async () => {
+it('the events of a compressed stream are sent as they arrive, not at the end', async () => {
   const gzip = createGzip();
   const pieces: Buffer[] = [];
   gzip.on('data', (piece: Buffer) => pieces.push(piece));
@@ -113,13 +113,13 @@ it('each event of a compressed stream leaves when it has come', async () => {
   await traceOf(requestId);
 });
 
-it('what comes out after a broken connection is read all the same: a finished stream is a success', async () => {
+it('a compressed stream with a finish reason is a success even if the connection breaks after it', async () => {
   const body = gzipSync(`${events.join('')}${usageChunk}`, { finishFlush: constants.Z_SYNC_FLUSH });
   const answer = await streamed({ headers: sse('gzip'), body, ending: { kind: 'break' } });
   expectStreamSuccess(answer, readStream(answer.bytes), usage);
 });
 
-it('a large answer is read, and one that is too large is not, however small it came', async () => {
+it('a large compressed answer is read, and one that is too large when decompressed is a 502', async () => {
   const large = completionOf('x'.repeat(3 * 1024 * 1024));
   const answer = await whole({ headers: json('gzip'), body: gzipSync(large) });
   expectSuccessRows(answer, usage);

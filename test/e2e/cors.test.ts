@@ -46,7 +46,7 @@ const publicPaths = [
   '/',
 ];
 
-/** All of them, by the names that the clients of both families send. */
+/** Headers that the clients of both families send. */
 const clientHeaders = [
   'authorization',
   'x-api-key',
@@ -59,8 +59,8 @@ const clientHeaders = [
   'x-stainless-os',
 ];
 
-describe('a preflight of an origin that is configured', () => {
-  it.each(publicPaths)('%s: 204, without a key', async (path) => {
+describe('a preflight of a configured origin', () => {
+  it.each(publicPaths)('is answered with 204 without a key: %s', async (path) => {
     for (const origin of [app, local]) {
       const answer = await exchange('listed', 'OPTIONS', path, preflightOf(origin, 'X-Own, x-stainless-new'));
       expect([answer.status, answer.body]).toEqual([204, '']);
@@ -75,7 +75,7 @@ describe('a preflight of an origin that is configured', () => {
     }
   });
 
-  it('what is no name of a header is not allowed', async () => {
+  it('does not allow invalid header names', async () => {
     const odd = 'x own, "x", x:y, , x-fine';
     const answer = await exchange('listed', 'OPTIONS', '/v1/models', preflightOf(app, odd));
     const allowed = answer.headers['access-control-allow-headers']?.split(', ') ?? [];
@@ -84,15 +84,15 @@ describe('a preflight of an origin that is configured', () => {
   });
 });
 
-describe('an answer to an origin that is configured', () => {
+describe('an answer to a configured origin', () => {
   it.each([
     ['a whole one', false, whole(chat.upstream.whole), {}, 200],
     ['a stream', true, streamed(wholeStream(chat)), {}, 200],
-    ['an upstream that refuses', true, whole({ error: { message: 'No.' } }, { status: 429 }), {}, 429],
+    ['an upstream error', true, whole({ error: { message: 'No.' } }, { status: 429 }), {}, 429],
     ['a bad key', true, whole({}), { key: 'gwk_no.no' }, 401],
     ['an unknown path', true, whole({}), { path: '/v1/nothing' }, 404],
   ] as const)(
-    '%s may be read, and the headers that clients look at',
+    'can be read, with the headers that clients use: %s',
     async (_, stream, replay, asked, status) => {
       const { ask } = scenes.listed;
       const answer = await ask(chat, replay, { stream, headers: { origin: app }, ...asked });
@@ -106,12 +106,12 @@ describe('an answer to an origin that is configured', () => {
     },
   );
 
-  it('a request id of any bytes stays what it is', async () => {
+  it('echoes a request id of any bytes unchanged', async () => {
     const answer = await exchange('listed', 'GET', '/v1/models', { origin: app, 'x-request-id': 'ü\u00ff' });
     expect(answer.headers['x-request-id']).toBe('ü\u00ff');
   });
 
-  it('`*` is every origin', async () => {
+  it('allows every origin if `*` is configured', async () => {
     for (const origin of [app, 'null', 'https://else.example']) {
       const answer = await scenes.any.ask(messages, whole(chat.upstream.whole), {
         stream: false,
@@ -122,15 +122,15 @@ describe('an answer to an origin that is configured', () => {
   });
 });
 
-describe('nothing is allowed', () => {
-  it('where no origin is configured', async () => {
+describe('no CORS header is sent', () => {
+  it('if no origin is configured', async () => {
     const preflight = await exchange('off', 'OPTIONS', '/v1/models', preflightOf(app));
     expect([preflight.status, corsHeaders(preflight.headers)]).toEqual([405, []]);
     const get = await exchange('off', 'GET', '/v1/models', { origin: app });
     expect([corsHeaders(get.headers), get.headers['vary']]).toEqual([[], undefined]);
   });
 
-  it('to any origin that is not exactly one of those configured', async () => {
+  it('to an origin that is not exactly one of the configured ones', async () => {
     const near = fc.constantFrom(
       'http://app.example.com',
       'https://APP.example.com',

@@ -10,7 +10,7 @@ const system = 'Be brief.';
 const said = [{ role: 'user', content: 'How long am I?' }];
 const tools = [{ name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: {} } }];
 
-/** What is counted, in the family's own words; an answer needs no limit. */
+/** The request in the messages family; it has no `max_tokens`, since nothing is generated. */
 const counting: Talk = {
   ...messages,
   operation: 'count_tokens',
@@ -97,7 +97,7 @@ const count = (model: string, counted: object, asked: Asked = {}): Promise<Answe
 
 const body = ({ upstream }: Answer): Loose => upstream?.body;
 
-/** Logged as what it is, and sold to nobody. */
+/** Logged as `count_tokens`, without a ledger row. */
 function expectCounted(answer: Answer, tokens: number): void {
   expect([answer.status, answer.text]).toEqual([200, `{"input_tokens":${tokens}}`]);
   expect(answer.after.logs).toEqual([
@@ -112,7 +112,7 @@ function expectCounted(answer: Answer, tokens: number): void {
   expect(answer.after.outcomes).toEqual([expect.objectContaining({ outcome: 'success' })]);
 }
 
-describe('tokens are counted by the upstream that the message would go to', () => {
+describe('tokens are counted by the upstream that would serve the message', () => {
   it('platform A, models of the messages family', async () => {
     const answer = await count('claude-a', { input_tokens: 41 });
     expectCounted(answer, 41);
@@ -141,7 +141,7 @@ describe('tokens are counted by the upstream that the message would go to', () =
     });
   });
 
-  it('platform B, converse: by the model behind the profile', async () => {
+  it('platform B, converse: with the model that the inference profile refers to', async () => {
     const answer = await count('unified', { inputTokens: 43 });
     expectCounted(answer, 43);
     expect(answer.upstream?.path).toBe(`/model/anthropic.${opus}-v1%3A0/count-tokens`);
@@ -156,7 +156,7 @@ describe('tokens are counted by the upstream that the message would go to', () =
     });
   });
 
-  it('platform B, invoke: its whole body, with the limit that it must have', async () => {
+  it('platform B, invoke: with its whole body and the `max_tokens` that it requires', async () => {
     const thinking = { type: 'enabled', budget_tokens: 2000 };
     const answer = await count('invoke', { inputTokens: 44 }, { body: { thinking, max_tokens: undefined } });
     expectCounted(answer, 44);
@@ -184,7 +184,7 @@ describe('tokens are counted by the upstream that the message would go to', () =
     expect(body(answer)).toEqual({ model: `anthropic.${opus}`, system, messages: said, tools });
   });
 
-  it('what is said of the answer alone is not sent', async () => {
+  it('fields that affect only the answer are not sent upstream', async () => {
     const over = {
       max_tokens: 9,
       stream: true,
@@ -204,7 +204,7 @@ describe('tokens are counted by the upstream that the message would go to', () =
     }
   });
 
-  it('of every count nothing enters the ledger, and what is no count is no answer', async () => {
+  it('no count writes a ledger row, and an invalid count is a 502', async () => {
     const counts = fc.oneof(
       fc.maxSafeNat().map((value) => [value, value] as const),
       fc.constantFrom(-1, 0.5, '7', null, 2 ** 53, [], {}).map((value) => [value, undefined] as const),
@@ -225,7 +225,7 @@ describe('tokens are counted by the upstream that the message would go to', () =
     );
   });
 
-  it('an upstream that refuses is told of as in a message', async () => {
+  it('an upstream error is returned in the messages envelope', async () => {
     const refusal = { type: 'error', error: { type: 'rate_limit_error', message: 'Slower.' } };
     const answer = await ask(counting, whole(refusal, { status: 429 }));
     expect(answer.status).toBe(429);
@@ -234,7 +234,7 @@ describe('tokens are counted by the upstream that the message would go to', () =
   });
 });
 
-/** Refused before anything is sent upstream. */
+/** The request was refused before anything was sent upstream. */
 function expectRefusedEarly(
   answer: Answer,
   status: number,
@@ -255,7 +255,7 @@ function expectRefusedEarly(
 
 describe('tokens are not counted', () => {
   it.each(['fast', 'vectors', 'nova', 'profile'])(
-    'where the upstream cannot: %s is told so, before its budget is looked at',
+    'if the upstream cannot: 404 not_supported, also when the budget is used up: %s',
     async (model) => {
       for (const key of [{}, { key: keys.poor }]) {
         const answer = await count(model, {}, key);
@@ -265,7 +265,7 @@ describe('tokens are not counted', () => {
     },
   );
 
-  it('of a field that its provider refuses: it has the name that the caller wrote', async () => {
+  it('with a field that the provider does not accept: 400 with the field’s name as the caller wrote it', async () => {
     const wrong = { tools: [{ name: 'a b', input_schema: { type: 'object' } }] };
     const answer = await count('unified', {}, { body: wrong });
     expectRefusedEarly(answer, 400, 'invalid_request_error', 'invalid_request', 'invalid_request');
@@ -275,7 +275,7 @@ describe('tokens are not counted', () => {
   it.each([
     ['without a key', { key: undefined }, 401, 'authentication_error', 'missing_api_key', 'unauthenticated'],
     [
-      'of a model that is not granted',
+      'for a model that is not granted',
       { key: keys.narrow },
       403,
       'permission_error',
@@ -283,7 +283,7 @@ describe('tokens are not counted', () => {
       'forbidden',
     ],
     [
-      'of an unknown model',
+      'for an unknown model',
       { body: { model: 'nope' } },
       404,
       'not_found_error',
@@ -299,7 +299,7 @@ describe('tokens are not counted', () => {
       'budget_error',
     ],
     [
-      'of no messages',
+      'without messages',
       { body: { messages: [] } },
       400,
       'invalid_request_error',
@@ -307,7 +307,7 @@ describe('tokens are not counted', () => {
       'invalid_request',
     ],
     [
-      'of a thread',
+      'for a thread',
       { body: { thread: 't' } },
       400,
       'invalid_request_error',
@@ -318,7 +318,7 @@ describe('tokens are not counted', () => {
     expectRefusedEarly(await ask(counting, whole({ input_tokens: 1 }), asked), status, type, code, outcome);
   });
 
-  it('and none of all that is in the ledger', async () => {
+  it('and no request of this file has a ledger row or caused a defect', async () => {
     expect(await query('select count(*)::int as rows from usage_cost_events')).toEqual([{ rows: 0 }]);
     expect(gateway().log.lines.filter(({ message }) => message === 'defect')).toEqual([]);
   });

@@ -9,12 +9,12 @@ import { eventually, outcomesOf } from './traces.ts';
 const keys = { free: aKey(), hard: aKey() };
 type Owner = keyof typeof keys;
 
-/** A request that is in flight when the grace of the gateway ends. */
+/** A request that is in flight when the gateway's shutdown grace period ends. */
 interface Cut {
   readonly name: string;
   readonly owner: Owner;
   readonly talk: Talk;
-  /** How far its upstream has come; `drained`: it goes on when the caller has been cut off. */
+  /** How far the upstream's answer is; `drained`: the upstream completes it after the caller was cut off. */
   readonly upstream: 'silent' | 'begun' | 'drained';
   readonly stream: boolean;
 }
@@ -88,28 +88,31 @@ beforeAll(async () => {
   await Promise.all(closed);
 });
 
-describe('a request that the gateway itself cuts off at the end of its grace', () => {
-  it.each(cuts)('is no caller’s who left: $name', async ({ name, talk, upstream: how, stream }) => {
-    const { logs, attempts, ledger } = await traceOf(name);
-    expect(logs).toMatchObject([
-      { status_code: 503, error_code: 'shutting_down', metadata_json: { operation: talk.operation } },
-    ]);
-    expect(attempts).toMatchObject([{ error_code: how === 'drained' ? null : 'shutting_down' }]);
-    expect(outcomesOf(gateway(), name)).toMatchObject([{ outcome: 'interrupted', status: 503 }]);
-    const status = { silent: [], begun: ['usage_missing'], drained: ['priced'] }[how];
-    expect(ledger.map((row) => row['pricing_status'])).toEqual(status);
+describe('a request that the gateway cuts off at the end of its shutdown grace period', () => {
+  it.each(cuts)(
+    'ends with 503 shutting_down, not as a client disconnect: $name',
+    async ({ name, talk, upstream: how, stream }) => {
+      const { logs, attempts, ledger } = await traceOf(name);
+      expect(logs).toMatchObject([
+        { status_code: 503, error_code: 'shutting_down', metadata_json: { operation: talk.operation } },
+      ]);
+      expect(attempts).toMatchObject([{ error_code: how === 'drained' ? null : 'shutting_down' }]);
+      expect(outcomesOf(gateway(), name)).toMatchObject([{ outcome: 'interrupted', status: 503 }]);
+      const status = { silent: [], begun: ['usage_missing'], drained: ['priced'] }[how];
+      expect(ledger.map((row) => row['pricing_status'])).toEqual(status);
 
-    const text = received.get(name) ?? '';
-    expect(text).not.toContain(talk.end.stream);
-    expect(text).toContain('shutting_down');
-    expect(text).toContain('overloaded_error');
-    if (how === 'silent') {
-      expect(text).toMatch(/^HTTP\/1.1 503 /);
-      expect(text.toLowerCase()).toContain('retry-after: 1');
-    } else {
-      expect(text).toMatch(/^HTTP\/1.1 200 /);
-      expect(text).toContain(talk.failure);
-    }
-    expect(stream || how === 'silent').toBe(true);
-  });
+      const text = received.get(name) ?? '';
+      expect(text).not.toContain(talk.end.stream);
+      expect(text).toContain('shutting_down');
+      expect(text).toContain('overloaded_error');
+      if (how === 'silent') {
+        expect(text).toMatch(/^HTTP\/1.1 503 /);
+        expect(text.toLowerCase()).toContain('retry-after: 1');
+      } else {
+        expect(text).toMatch(/^HTTP\/1.1 200 /);
+        expect(text).toContain(talk.failure);
+      }
+      expect(stream || how === 'silent').toBe(true);
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { basicConfig, type ConfigFile } from '../support/gateway.ts';
 import { type Asked, scene, streamed, textOf, whole } from './scene.ts';
 import { chat, messages, responses, type Talk, wholeStream } from './talk.ts';
 
-/** Credentials of the file, by who has them; each begins with signs that stand nowhere else. */
+/** Credentials of the file; each begins with a letter that its hex digits do not have. */
 const token = `q${randomBytes(20).toString('hex')}`;
 const tenant = `w${randomBytes(20).toString('hex')}`;
 
@@ -27,7 +27,7 @@ const { ask, open, query, gateway } = scene(config, { CUT_TENANT: tenant });
 
 const streamMaxEvents = 128;
 
-/** What is cut off after so many of its characters, and where a text of any length is put there. */
+/** Texts that are truncated, their maximum length, and how a request carries such a text. */
 const boundedTexts: readonly (readonly [name: string, chars: number, asked: (text: string) => Asked])[] = [
   ['User-Agent', maxUserAgentChars, (text) => ({ headers: { 'user-agent': text } })],
   ['model_key', maxModelKeyChars, (text) => ({ body: { model: text } })],
@@ -43,10 +43,10 @@ const boundedTexts: readonly (readonly [name: string, chars: number, asked: (tex
   ],
 ];
 
-/** How much of the secret stands before the cut. */
+/** How many characters of the secret are before the cut. */
 const halves = [4, 8, 20, token.length - 1];
 
-/** Everything that is kept of a request, and what is said of it. */
+/** All rows of a request and the whole log, as text. */
 async function keptOf(requestId: string): Promise<string> {
   for (let tries = 0; tries < 500; tries += 1) {
     const rows = await query<{ readonly has_payload: boolean }>(
@@ -68,7 +68,7 @@ const expectNothingOf = (text: string, secret: string): void => {
   for (let chars = 8; chars <= secret.length; chars += 1) expect(text).not.toContain(secret.slice(0, chars));
 };
 
-describe('no half of a secret stays where a text is cut off', () => {
+describe('no part of a secret remains at the end of a truncated text', () => {
   it.each(boundedTexts)('%s', async (_, chars, asked) => {
     for (const secret of [token, tenant])
       for (const half of halves) {
@@ -78,7 +78,7 @@ describe('no half of a secret stays where a text is cut off', () => {
       }
   });
 
-  it('the message of an upstream', async () => {
+  it('the error message of an upstream', async () => {
     for (const half of halves) {
       const message = `${'a'.repeat(maxErrorMessageChars - half)}${token}${'b'.repeat(40)}`;
       const answer = await ask(chat, whole({ error: { message } }, { status: 400 }), { stream: false });
@@ -86,7 +86,7 @@ describe('no half of a secret stays where a text is cut off', () => {
     }
   });
 
-  it('the id of a request in its log line', async () => {
+  it('the request id in a log line', async () => {
     for (const half of halves) {
       const id = `${randomBytes(8).toString('hex')}${'-'.repeat(112 - half)}${token}`;
       const { response } = await open(chat, whole(chat.upstream.whole), {
@@ -103,18 +103,18 @@ describe('no half of a secret stays where a text is cut off', () => {
   const piece = ({ upstream }: Talk, text: string): string =>
     upstream.piece.replace('"piece"', JSON.stringify(text));
 
-  /** A stream of more events than are stored; before the cut stand so many pieces that begin a secret. */
+  /** A stream with more events than are stored; the last `ahead` stored events hold the beginning of a secret. */
   const cutStream = ({ upstream, ...talk }: Talk, pieces: readonly string[], ahead: number): string => {
     const { begin, finish, usage, done } = upstream;
     const plain = Array.from({ length: streamMaxEvents + 20 }, () => 'a ');
-    // A translated stream begins with one event more than its upstream's.
+    // A translated stream begins with one more event than the upstream's.
     const begun = talk.operation === 'messages' ? 2 : 1;
     const texts = [...plain.slice(0, streamMaxEvents - begun - ahead), ...pieces, ...plain];
     const told = texts.map((text) => piece({ ...talk, upstream }, text)).join('');
     return begin + told + finish + usage + done;
   };
 
-  /** The text of the events that are kept of a stream. */
+  /** The text of the stored events of a stream. */
   const keptText = async (talk: Talk, requestId: string): Promise<string> => {
     const [row] = await query<{ readonly events: readonly unknown[] }>(
       `select response_json->'events' as events from request_log_payloads
@@ -130,14 +130,17 @@ describe('no half of a secret stays where a text is cut off', () => {
     ['letters', () => token.split(''), (half: number) => half],
     ['tokens', () => token.match(/.{1,3}/g) ?? [], (half: number) => Math.ceil(half / 3)],
     ['halves', (half: number) => [token.slice(0, half), token.slice(half)], () => 1],
-  ] as const)('the last event of a stream that is stored: a secret in %s', async (_, piecesOf, ahead) => {
-    for (const talk of [chat, messages, responses])
-      for (const half of [8, 20]) {
-        const answer = await ask(talk, streamed(cutStream(talk, piecesOf(half), ahead(half))));
-        expectNothingOf(await keptOf(answer.requestId), token);
-        expectNothingOf(await keptText(talk, answer.requestId), token);
-      }
-  });
+  ] as const)(
+    'the last stored event of a stream, with a secret split into %s',
+    async (_, piecesOf, ahead) => {
+      for (const talk of [chat, messages, responses])
+        for (const half of [8, 20]) {
+          const answer = await ask(talk, streamed(cutStream(talk, piecesOf(half), ahead(half))));
+          expectNothingOf(await keptOf(answer.requestId), token);
+          expectNothingOf(await keptText(talk, answer.requestId), token);
+        }
+    },
+  );
 });
 
 describe('a `${NAME}` value in `default_headers`', () => {
@@ -145,7 +148,7 @@ describe('a `${NAME}` value in `default_headers`', () => {
     ['whole', chat, false],
     ['translated', messages, false],
     ['streamed', responses, true],
-  ] as const)('that an upstream echoes is not kept: %s', async (_, talk, stream) => {
+  ] as const)('is not stored if an upstream echoes it: %s', async (_, talk, stream) => {
     const echo = (text: string): string => text.replace(/"(?:all|piece)"/g, `"tenant ${tenant} known"`);
     const sent = stream ? streamed(echo(wholeStream(talk))) : whole(echo(talk.upstream.whole));
     const answer = await ask(talk, sent, { stream });

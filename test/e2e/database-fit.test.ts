@@ -30,17 +30,17 @@ async function check(url: string, distribution: 'none' | 'citus') {
 }
 
 describe('gateway check-config --database', () => {
-  it('passes a database that fits', async () => {
+  it('accepts a database with all migrations', async () => {
     expect(await check(database.url(), 'none')).toMatchObject({ code: 0, err: '' });
   });
 
-  it('names what a database lacks', async () => {
+  it('names the first migration that a database lacks', async () => {
     const { code, err } = await check(empty.url, 'none');
     expect(code).toBe(1);
     expect(err).toContain('error the database: gateway migrate has to be run: it lacks 0001_identity.sql');
   });
 
-  it('says in words why it cannot be reached', async () => {
+  it('says why a database cannot be reached', async () => {
     const nowhere = new URL(database.url());
     nowhere.pathname = '/no_such_database';
     const { code, err } = await check(nowhere.href, 'none');
@@ -48,7 +48,7 @@ describe('gateway check-config --database', () => {
     expect(err).toContain('The database cannot be reached: database "no_such_database" does not exist');
   });
 
-  /** What `run` gives with the variables of commands in a database of an encoding. */
+  /** Calls `run` with the environment of commands for a new database of this encoding. */
   async function inDatabaseOf<A>(
     encoding: string,
     run: (env: { readonly GATEWAY_CONFIG: string; readonly DATABASE_URL: string }) => Promise<A>,
@@ -68,12 +68,12 @@ describe('gateway check-config --database', () => {
     return given;
   }
 
-  it('takes one that keeps bytes as they come', async () => {
+  it('SQL_ASCII, which keeps bytes unchanged, is accepted by migrate', async () => {
     const { code, err } = await inDatabaseOf('SQL_ASCII', (env) => runGateway(['migrate'], env));
     expect([code, err]).toEqual([0, '']);
   });
 
-  it('refuses one that cannot hold every text, and so do migrate and serve', async () => {
+  it('refuses an encoding that cannot store every text, and so do migrate and serve', async () => {
     const refused = await inDatabaseOf('LATIN1', async (env) => [
       await check(env.DATABASE_URL, 'none'),
       await runGateway(['migrate'], env),
@@ -85,7 +85,7 @@ describe('gateway check-config --database', () => {
     }
   });
 
-  it('refuses one that another program keeps its migrations in', async () => {
+  it('refuses a database with a schema_migrations table of another program', async () => {
     const shared = await createDatabase({ empty: true });
     await connected(shared.url, (client) =>
       client.query('create table schema_migrations (version text primary key)'),
@@ -96,7 +96,7 @@ describe('gateway check-config --database', () => {
     expect(err).toContain('a table schema_migrations of another program');
   });
 
-  it('says that one server is no Citus cluster', async () => {
+  it('refuses a single server if distribution is citus', async () => {
     const { code, err } = await check(database.url(), 'citus');
     expect(code).toBe(1);
     expect(err).toContain('error the database: ');
@@ -104,8 +104,8 @@ describe('gateway check-config --database', () => {
   });
 });
 
-describe('a database that is to be distributed', () => {
-  it('needs the extension, and without it nothing is applied', async () => {
+describe('gateway migrate with distribution: citus', () => {
+  it('fails without the citus extension and applies nothing', async () => {
     const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
     await expect(pendingMigrations(database.url(), migrations, 'citus')).rejects.toThrow(
       'create extension citus',

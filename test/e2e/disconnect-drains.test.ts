@@ -14,7 +14,7 @@ describe.each([
   ['hard_budget', 'hard'],
   ['always', 'free'],
 ] as const)(
-  'drain_on_disconnect: %s, owner with %s limit: the upstream is read to its end',
+  'drain_on_disconnect: %s, owner with %s limit: the upstream is read to its end after a disconnect',
   (mode, owner) => {
     beforeAll(() => gateway().take(config({ drain_on_disconnect: mode })));
 
@@ -66,7 +66,7 @@ describe.each([
         await expectLeft(talk, caller.requestId, { status: 'success' }, [priced]);
       });
 
-      it('and a refusal that it comes to is still a caller that left, which costs nothing', async () => {
+      it('before the upstream answers with an error: client_closed, without a ledger row', async () => {
         const caller = call(owner, true, talk);
         const held = await upstream().next();
         await caller.leave();
@@ -79,7 +79,7 @@ describe.each([
         );
       });
 
-      it('and an error that comes in the stream too: usage is missing then', async () => {
+      it('before the upstream sends an error in the stream: client_closed, with usage_missing', async () => {
         const caller = call(owner, true, talk);
         const held = await upstream().next();
         held.head('stream');
@@ -100,7 +100,7 @@ describe('a drain', () => {
     await undisturbed(300, async () => {
       const callers = [call('free', true, chat), call('soft', true, messages), call('hard', true, responses)];
       const held = [await upstream().next(), await upstream().next(), await upstream().next()];
-      // Which call belongs to which caller is not known: each gets what its family understands.
+      // Calls arrive in any order: each gets an answer of the family of its path.
       const spoken = await Promise.all(held.map(async (each) => ({ each, talk: talkOf(each) })));
       for (const { each, talk } of spoken) {
         each.head('stream');
@@ -118,27 +118,30 @@ describe('a drain', () => {
     });
   });
 
-  it.each(families)('takes one of max_drains places, and gives it back ($operation)', async ({ talk }) => {
-    await gateway().take(config({ drain_on_disconnect: 'always', max_drains: 1 }));
-    const { begin, piece, finish, usage, done } = talk.upstream;
-    for (let round = 0; round < 2; round += 1) {
-      const callers = [call('free', true, talk), call('free', true, talk)];
-      const held = [await upstream().next(), await upstream().next()];
-      for (const each of held) {
-        each.head('stream');
-        each.write(begin + piece);
+  it.each(families)(
+    'takes one of max_drains places and releases it when it ends ($operation)',
+    async ({ talk }) => {
+      await gateway().take(config({ drain_on_disconnect: 'always', max_drains: 1 }));
+      const { begin, piece, finish, usage, done } = talk.upstream;
+      for (let round = 0; round < 2; round += 1) {
+        const callers = [call('free', true, talk), call('free', true, talk)];
+        const held = [await upstream().next(), await upstream().next()];
+        for (const each of held) {
+          each.head('stream');
+          each.write(begin + piece);
+        }
+        for (const caller of callers) await caller.receives('piece');
+        for (const caller of callers) await caller.leave();
+        await eventually(() => held.some((each) => each.left()) || undefined);
+        const drained = held.filter((each) => !each.left());
+        expect(drained).toHaveLength(1);
+        drained[0]?.write(finish + usage + done);
+        drained[0]?.end();
+        const ledgers = await Promise.all(callers.map(({ requestId }) => settledStatus(requestId)));
+        expect(ledgers.toSorted()).toEqual(['priced', 'usage_missing']);
       }
-      for (const caller of callers) await caller.receives('piece');
-      for (const caller of callers) await caller.leave();
-      await eventually(() => held.some((each) => each.left()) || undefined);
-      const drained = held.filter((each) => !each.left());
-      expect(drained).toHaveLength(1);
-      drained[0]?.write(finish + usage + done);
-      drained[0]?.end();
-      const ledgers = await Promise.all(callers.map(({ requestId }) => settledStatus(requestId)));
-      expect(ledgers.toSorted()).toEqual(['priced', 'usage_missing']);
-    }
-  });
+    },
+  );
 
   const settledStatus = async (requestId: string): Promise<string> => {
     const [row] = await eventually(async () => {

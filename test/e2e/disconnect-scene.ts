@@ -9,7 +9,7 @@ import { beginExchange } from './raw-http.ts';
 import { chat, type Talk, talks } from './talk.ts';
 import { eventually, outcomesOf } from './traces.ts';
 
-/** In this time the gateway has noticed that its caller is gone: both are on this machine. */
+/** Time in which the gateway notices a disconnect; short, since both are on this machine. */
 export const noticedMs = 50;
 
 const keys = { free: aKey(), soft: aKey(), hard: aKey(), poor: aKey() };
@@ -44,9 +44,9 @@ export interface Caller {
   /** Waits until the caller has received the text. */
   readonly receives: (text: string) => Promise<true>;
   readonly received: () => string;
-  /** Waits until the request is on its way, and then for the gateway to take it. */
+  /** Waits until the request is sent, and then until the gateway has received it. */
   readonly sent: () => Promise<void>;
-  /** Hangs up, and waits until the gateway knows. */
+  /** Disconnects, and waits until the gateway has noticed. */
   readonly leave: () => Promise<void>;
 }
 
@@ -56,10 +56,10 @@ export const untilLeft = (held: HeldCall): Promise<true> =>
 export const priced = { pricing_status: 'priced', cost_picousd: String(10n * 150_000n + 20n * 600_000n) };
 export const usageMissing = { pricing_status: 'usage_missing', cost_picousd: null };
 
-/** `$operation` names the family in a title. */
+/** The families with a name for titles, `$operation`. */
 export const families = talks.map((talk) => ({ operation: talk.operation, talk }));
 
-/** A gateway whose callers hang up, and what is left of their requests. */
+/** A gateway whose callers disconnect, and the checks of the rows of their requests. */
 export function disconnectScene() {
   const stage = heldScene((url) => configOf(url, {}));
   const config = (accounting: ConfigFile = {}): ConfigFile => configOf(stage.upstream().url, accounting);
@@ -93,7 +93,7 @@ export function disconnectScene() {
     };
   }
 
-  /** The rows and the one outcome of a caller that left. */
+  /** Checks the rows and the single outcome of a request whose caller disconnected. */
   async function expectLeft(
     { operation }: Talk,
     requestId: string,
@@ -132,10 +132,10 @@ export function disconnectScene() {
     expect(outcomesOf(stage.gateway(), requestId)).toEqual([expect.objectContaining({ outcome: 'success' })]);
   }
 
-  /** The last thing that each suite asks. */
+  /** The last test of each suite. */
   function describeEverybodyWhoLeft(): void {
-    describe('everybody who left', () => {
-      it('holds nothing any more: the gateway is as idle as before', async () => {
+    describe('after all client disconnects', () => {
+      it('no request is in flight, the gateway stops at once, and no error was logged', async () => {
         const stopped = stage.stop();
         await expect(
           Promise.race([stopped.then(() => 'idle'), sleep(8000, 'busy', { ref: false })]),

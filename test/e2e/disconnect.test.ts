@@ -12,7 +12,7 @@ describe.each([
   ['never', 'hard'],
   ['hard_budget', 'free'],
   ['hard_budget', 'soft'],
-] as const)('drain_on_disconnect: %s, owner with %s limit: the upstream is left', (mode, owner) => {
+] as const)('drain_on_disconnect: %s, owner with %s limit: the upstream call is aborted', (mode, owner) => {
   beforeAll(() => gateway().take(config({ drain_on_disconnect: mode })));
 
   describe.each(families)('$operation', ({ talk }) => {
@@ -66,9 +66,9 @@ describe.each([
   });
 });
 
-describe('a caller that leaves before its request is sent upstream', () => {
+describe('a client disconnect before the request is sent upstream', () => {
   it.each(families)(
-    'costs no upstream call, and has one row without an attempt ($operation)',
+    'makes no upstream call, and writes one log row without an attempt ($operation)',
     async ({ talk }) => {
       const before = upstream().calls();
       const blocker = new Client(databaseUrl());
@@ -90,9 +90,9 @@ describe('a caller that leaves before its request is sent upstream', () => {
   );
 });
 
-describe('a caller that leaves while its key is looked up', () => {
-  it.each(families)('is logged as one that left, without an attempt ($operation)', async ({ talk }) => {
-    // What is known of keys is forgotten when the configuration changes.
+describe('a client disconnect while the key is looked up', () => {
+  it.each(families)('is logged as client_closed, without an attempt ($operation)', async ({ talk }) => {
+    // A change of the configuration clears the cache of keys, so the key is looked up again.
     await gateway().take(config({ drain_timeout_secs: 20 + talks.indexOf(talk) }));
     const before = upstream().calls();
     const blocker = new Client(databaseUrl());

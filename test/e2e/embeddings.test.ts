@@ -66,7 +66,7 @@ const expectNothingSent = ({ after, upstream }: Answer): void => {
   expect([...after.attempts, ...after.ledger]).toEqual([]);
 };
 
-describe('compat routes: no transforms', () => {
+describe('embeddings on compat routes, without transforms', () => {
   it.each<[string, string]>([
     ['a string', '"input":"Gr\\u00fc\\u00dfe"'],
     ['an empty string', '"input":""'],
@@ -79,7 +79,7 @@ describe('compat routes: no transforms', () => {
       'unknown members',
       '"dimensions":256,"input_type":"query","x":{"y":1,"y":2},"t":0.10,"stream":false,"tools":[]',
     ],
-  ])('the body goes upstream as it came: %s', async (_, more) => {
+  ])('the request body goes upstream byte for byte: %s', async (_, more) => {
     const answer = await embed(vectors(), { more });
     expect(answer.upstream?.path).toBe('/v1/embeddings');
     expect(answer.upstream?.headers.accept).toBe('application/json');
@@ -87,7 +87,7 @@ describe('compat routes: no transforms', () => {
     expectSuccessRows(answer, tokens(8));
   });
 
-  it('with the upstream’s name of the model, and extra_body as the final override', async () => {
+  it('the model is replaced with the upstream model, and `extra_body` is merged last', async () => {
     const { sent, upstream } = await embed(vectors(), {
       model: 'renamed',
       more: '"input":"Hi","dimensions":1536',
@@ -102,7 +102,7 @@ describe('compat routes: no transforms', () => {
       '{"object":"list","data":[{"index":0,"embedding":"AACAPw=="}],"usage":{"total_tokens":8}}',
     ],
     ['characters beyond ASCII', '{"data":[],"model":"Grüße 😀","usage":{"total_tokens":8}}'],
-  ])('the answer comes out as it went in: %s', async (_, body) => {
+  ])('the upstream’s answer is returned byte for byte: %s', async (_, body) => {
     const answer = await embed({ headers: json, body, cuts: { kind: 'bytes' } });
     expect(answer.bytes.toString()).toBe(body);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
@@ -110,7 +110,7 @@ describe('compat routes: no transforms', () => {
   });
 });
 
-describe('usage', () => {
+describe('the usage of embeddings', () => {
   it.each<[string, string, object | undefined]>([
     ['prompt and total', '{"prompt_tokens":8,"total_tokens":8}', tokens(8)],
     ['prompt_tokens missing: the total', '{"total_tokens":9}', tokens(9)],
@@ -123,7 +123,7 @@ describe('usage', () => {
     expectSuccessRows(await embed(vectors(usage)), expected);
   });
 
-  it('its log row has the operation, and no tool counts: embeddings have no such dimension', async () => {
+  it('is on a log row with the operation and null tool counts, since embeddings have no tools', async () => {
     const { after } = await embed(vectors(), { more: '"input":"Hi","tools":[{"type":"function"}]' });
     expect(after.logs).toMatchObject([
       {
@@ -138,7 +138,7 @@ describe('usage', () => {
   });
 });
 
-describe('errors', () => {
+describe('errors of embeddings', () => {
   it.each<[string, string, string]>([
     ['an empty model', '"model":""', 'model'],
     ['an empty array', '"input":[]', 'input'],
@@ -157,7 +157,7 @@ describe('errors', () => {
     ]);
   });
 
-  it('embeddings: false is a capability mismatch', async () => {
+  it('are 400 for a model with `embeddings: false`', async () => {
     const answer = await embed(vectors(), { model: 'no-embeddings' });
     expect(JSON.parse(answer.bytes.toString())).toMatchObject({
       error: { code: 'invalid_request', param: 'model', message: expect.stringContaining('`embeddings`') },
@@ -177,7 +177,7 @@ describe('errors', () => {
     [500, 502],
     [503, 503],
     [529, 503],
-  ])('an upstream’s %i is %i, with what it says of trying again', async (status, told) => {
+  ])('from an upstream with %i are %i, with its retry headers and no others', async (status, told) => {
     const headers = { ...json, 'retry-after': '17', 'retry-after-ms': '17000', 'set-cookie': 'a=b' };
     const answer = await embed({ status, headers, body: '{"error":{"message":"Slow down."}}' });
     expectRefusal(answer, {
@@ -200,7 +200,7 @@ describe('errors', () => {
       { headers: { 'content-type': 'text/event-stream' }, body: 'data: {}\n\n' },
       /not a JSON object/,
     ],
-  ])('under status 200 is a 502: %s', async (_, replay, message) => {
+  ])('are 502 for an upstream’s 200 with the wrong body: %s', async (_, replay, message) => {
     expectRefusal(await embed(replay), {
       status: 502,
       message,
@@ -210,10 +210,10 @@ describe('errors', () => {
   });
 });
 
-describe('budgets', () => {
+describe('budgets for embeddings', () => {
   const costing = vectors('{"prompt_tokens":2000,"total_tokens":2000}');
 
-  it('an owner at the amount is turned away without an upstream call', async () => {
+  it('refuse an owner at the amount with 429, without an upstream call', async () => {
     const key = keys.filled;
     expectSuccessRows(await embed(costing, { key }), tokens(2000));
     const answer = await embed(vectors(), { key });
@@ -222,7 +222,7 @@ describe('budgets', () => {
     expectNothingSent(answer);
   });
 
-  it('a cost that would go over the amount is not written: 429 instead of the vectors', async () => {
+  it('block a cost that would exceed the amount: 429 instead of the vectors, and no ledger row', async () => {
     const { status, bytes, after, upstream } = await embed(costing, { key: keys.blocked });
     expect([status, after.ledger]).toEqual([429, []]);
     expect(upstream).toBeDefined();

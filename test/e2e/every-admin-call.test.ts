@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 type Operation = (typeof operations)[number];
 
-/** Where an example stands, with its parameters filled in. */
+/** The path of an operation with the examples of its parameters. */
 const exampled = ({ path, operation }: Operation): string =>
   path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
     encodeURIComponent(String(operation.parameters.find((each) => each.name === name)?.example)),
@@ -25,28 +25,28 @@ const administration = operations.filter(({ operation }) => operation.tags.inclu
 const named = (list: readonly Operation[]) =>
   list.map((each) => [each.method.toUpperCase(), each.path, each] as const);
 
-describe('the description', () => {
-  it('is served as it is, to who has no session either', async () => {
+describe('the OpenAPI description', () => {
+  it('is served unchanged without a session', async () => {
     const answer = await fetch(`${scene.gateway().url}/api/v1/openapi.json`);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(description)));
   });
 });
 
-describe('an example of a call that says when something ends', () => {
+describe('an example of a call with an expires_at', () => {
   const ending = operations.flatMap(({ method, path, operation }) => {
     const example = operation.requestBody?.content['application/json'].example;
     const at = (example as { readonly expires_at?: string } | undefined)?.expires_at;
     return at === undefined ? [] : [[method.toUpperCase(), path, at] as const];
   });
-  it.each(ending)('says an instant that is ahead: %s %s', (_method, _path, expiresAt) => {
+  it.each(ending)('has an expires_at in the future: %s %s', (_method, _path, expiresAt) => {
     expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now());
   });
 });
 
 describe('every documented call', () => {
   it.each(named(operations.filter(({ path }) => path !== '/api/v1/auth/logout')))(
-    'is answered as it is described, when its example is sent: %s %s',
+    'returns an answer that matches its description when its example is sent: %s %s',
     async (method, _path, operation) => {
       const body = operation.operation.requestBody?.content['application/json'].example;
       const isPublic = operation.operation.tags.includes('Models');
@@ -62,7 +62,7 @@ describe('every documented call', () => {
 
 describe('every route of the admin API', () => {
   it.each(named(administration))(
-    'names a query parameter that it does not know: %s %s',
+    'refuses an unknown query parameter with 400 and names it: %s %s',
     async (method, _path, operation) => {
       const body = operation.operation.requestBody === undefined ? undefined : {};
       const answer = await admin(method, `${exampled(operation)}?no_such_thing=1`, body);

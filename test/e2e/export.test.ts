@@ -66,10 +66,10 @@ const args = [
   '--to-url',
   's3://lake/gateway',
 ];
-/** 128 MB of heap: two thirds of what the rows of the day would take. */
+/** 128 MB of heap, two thirds of what all rows of the day would need: shows that memory is bounded. */
 const small = { NODE_OPTIONS: '--max-old-space-size=128' };
 
-/** Rows and money of the objects beside those of the table. */
+/** Compares the rows and costs of the exported objects with those of the table. */
 async function expectWhole(): Promise<void> {
   const exported = await readExport(s3, 'gateway/', 'ledger', day);
   const [table] = await query<{ count: string; cost: string; ids: string }>(
@@ -93,7 +93,7 @@ async function expectWhole(): Promise<void> {
 }
 
 describe('gateway export', () => {
-  it('that is killed between two parts leaves no manifest; run again it is whole, in bounded memory', async () => {
+  it('killed between two parts leaves no manifest; run again it exports every row, in bounded memory', async () => {
     const second = Promise.withResolvers<void>();
     s3.meets = ({ key }) => {
       if (!key.endsWith('part-00001.parquet')) return undefined;
@@ -116,7 +116,7 @@ describe('gateway export', () => {
     await expectWhole();
   }, 300_000);
 
-  it('run again says that nothing has changed, and writes nothing', async () => {
+  it('run again prints `unchanged` and writes nothing', async () => {
     const { code, out } = await runGateway(args, env);
     expect({ code, out: out.split(':')[0] }).toEqual({ code: 0, out: '2026-03-01 unchanged' });
     expect(s3.calls.some((call) => call.startsWith('PUT'))).toBe(false);
@@ -137,7 +137,7 @@ describe('gateway export', () => {
     );
   }, 300_000);
 
-  it('says what the storage says, and no secret', async () => {
+  it('reports the code and status of a refusal by the storage, without secrets', async () => {
     const { code, out, err } = await runGateway(args, { ...env, EXPORT_SECRET: 'canary-of-the-secret' });
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toContain('SignatureDoesNotMatch, status 403');
@@ -153,7 +153,7 @@ describe('gateway export', () => {
     [['--to-url', 's3://Lake'], 'a bucket has 3 to 63 of a-z 0-9 . -,'],
     [['--format', 'xml'], '--format must be parquet or csv'],
     [['more'], 'export --what'],
-  ])('refuses %j', async ([flag = '', ...value], says) => {
+  ])('refuses %j with exit code 2', async ([flag = '', ...value], says) => {
     const at = args.indexOf(flag);
     const others = at === -1 ? args : args.toSpliced(at, 2);
     const { code, err } = await runGateway([...others, flag, ...value], env);

@@ -12,7 +12,7 @@ const database = withDatabase();
 const query = queries(database.url);
 const traceOf = tracesIn(query);
 const key = aKey();
-/** Clocks are read in whole milliseconds. */
+/** Long against the clocks' resolution of 1 ms. */
 const pauseMs = 50;
 let upstream: HeldUpstream;
 let gateway: TestGateway;
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 const admin: AdminClient = withAdmin(database.url, () => gateway);
 
-/** A request that waits for its upstream. */
+/** Starts a request and waits for its upstream call. */
 async function begin({ path, body }: Talk, requestId: string, stream: boolean) {
   const socket = beginExchange(gateway.url, {
     path,
@@ -54,7 +54,7 @@ const timesOf = async (requestId: string) => {
 
 describe('the time to the first token', () => {
   it.each(talks)(
-    'of a stream of $operation is that of its first content, not of its frame or its end',
+    'of a stream of $operation is that of its first content, not of its first event or its end',
     async (talk) => {
       const id = `stream-${talk.operation}`;
       const { call, text, closed } = await begin(talk, id, true);
@@ -73,7 +73,7 @@ describe('the time to the first token', () => {
     },
   );
 
-  it.each([...talks, embeddings])('of $operation that is no stream is null', async (talk) => {
+  it.each([...talks, embeddings])('of $operation without streaming is null', async (talk) => {
     const id = `whole-${talk.operation}`;
     const { call, closed } = await begin(talk, id, false);
     call.head('whole');
@@ -84,7 +84,7 @@ describe('the time to the first token', () => {
   });
 
   it.each(talks)(
-    'of a stream of $operation that broke off is there where content came before',
+    'of a stream of $operation that fails is null, unless content was sent before the failure',
     async (talk) => {
       for (const { id, says, expected } of [
         { id: `empty-${talk.operation}`, says: talk.upstream.begin, expected: null },

@@ -28,7 +28,7 @@ afterAll(() => {
   for (const socket of sockets) socket.destroy();
 });
 
-/** Begins so many requests and sends half of their bodies; what is heard of them. */
+/** Starts `count` requests with incomplete bodies; returns what each one receives. */
 function halves(count: number, head: string): { text: string }[] {
   return Array.from({ length: count }, () => {
     const socket = rawSocket(gateway().url);
@@ -55,9 +55,9 @@ const ask = (key: string, requestId: string, path = '/v1/chat/completions') =>
   });
 
 describe('half-sent requests', () => {
-  it('300 logins shut neither the model API nor the admin API, and logging in still works', async () => {
+  it('300 incomplete logins block neither the model API nor the admin API nor further logins', async () => {
     const logins = halves(300, '/api/v1/auth/login HTTP/1.1');
-    // More requests than the model API lets in are under way when the last of them has arrived.
+    // There are more of them than `max_in_flight` allows.
     await Promise.all(
       sockets.map((socket) => eventually(() => (socket.bytesWritten > 0 ? true : undefined))),
     );
@@ -67,9 +67,9 @@ describe('half-sent requests', () => {
     expect(logins.map(({ text }) => text).join('')).toBe('');
   });
 
-  it('of one owner’s key do not take the place of the others; 429 says why', async () => {
+  it('of one owner leave room for other owners; more requests of that owner are 429 too_many_requests', async () => {
     const path = `/v1/chat/completions HTTP/1.1\r\nx-api-key: ${greedyKey}`;
-    // The key is known then: nobody holds a place while it is looked up.
+    // This request puts the key into the cache: a request takes no place while its key is looked up.
     expect((await ask(greedyKey, 'before-greed')).status).toBe(200);
     const requests = halves(60, path);
     await eventually(() => (requests.filter(({ text }) => text !== '').length === 50 ? true : undefined));
@@ -91,8 +91,8 @@ describe('half-sent requests', () => {
   });
 });
 
-describe('a body of somebody without a session', () => {
-  it('is not read: the answer comes at once, and then the connection ends', async () => {
+describe('the body of an admin call without a session', () => {
+  it('is not read: the 401 is sent at once, and the connection is closed', async () => {
     const socket = rawSocket(gateway().url);
     sockets.push(socket);
     let text = '';
@@ -104,7 +104,7 @@ describe('a body of somebody without a session', () => {
         `content-length: 1000000000\r\n\r\n${'x'.repeat(100_000)}`,
     );
     await eventually(() => (text.includes('session_required') ? true : undefined));
-    // What is sent on is taken by the buffers of the two systems at most.
+    // What is sent after that fills at most the socket buffers of both sides.
     let taken = 0;
     const piece = Buffer.alloc(64 * 1024);
     for (let n = 0; n < 1000; n += 1)

@@ -4,7 +4,7 @@ import { type ConfigFile, queries, startGateway, type TestGateway } from '../sup
 import { type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
 import { finalTracesIn, tracesIn } from './traces.ts';
 
-/** A gateway over sockets in front of an upstream that a test answers by hand, and what its requests leave. */
+/** A gateway in front of an upstream whose answers the test sends itself, and the rows of its requests. */
 export function heldScene(config: (upstreamUrl: string) => ConfigFile) {
   const database = withDatabase();
   const query = queries(database.url);
@@ -15,7 +15,7 @@ export function heldScene(config: (upstreamUrl: string) => ConfigFile) {
     upstream = await startHeldUpstream();
     gateway = await startGateway(config(upstream.url), database.url());
   });
-  /** A test may stop the gateway before the suite is over. */
+  /** Stops the gateway; a test may call it before the suite ends. */
   async function stop(): Promise<void> {
     stopped ??= gateway?.stop();
     await stopped;

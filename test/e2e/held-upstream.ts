@@ -2,15 +2,15 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from './traces.ts';
 
-/** A call that has reached the upstream and is answered by hand. */
+/** A call that has reached the upstream and is answered by the test. */
 export interface HeldCall {
   readonly path: string;
-  /** 200 with the head of an event stream or of a JSON answer. */
+  /** Sends a 200 with the headers of an event stream or of a JSON answer. */
   readonly head: (kind: 'stream' | 'whole') => void;
   readonly refuse: (status: number) => void;
   readonly write: (text: string) => void;
   readonly end: () => void;
-  /** The gateway has hung up. */
+  /** Whether the gateway has closed the connection. */
   readonly left: () => boolean;
 }
 
@@ -18,12 +18,12 @@ export interface HeldUpstream {
   /** Base URL, `http://127.0.0.1:PORT/v1`. */
   readonly url: string;
   readonly calls: () => number;
-  /** The next call that was not asked for yet. */
+  /** Waits for the next call that was not returned yet. */
   readonly next: () => Promise<HeldCall>;
   readonly close: () => Promise<void>;
 }
 
-/** An upstream that does nothing by itself: what is sent, and when, is the test's to say. */
+/** An upstream that sends only what the test tells it to, and when. */
 export async function startHeldUpstream(): Promise<HeldUpstream> {
   const waiting: HeldCall[] = [];
   let calls = 0;
@@ -68,7 +68,7 @@ function heldCall(path: string, response: ServerResponse): HeldCall {
 const frame = (payload: object): string => `data: ${JSON.stringify(payload)}\n\n`;
 const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 
-/** Pieces of a streamed chat answer. */
+/** The events of a streamed chat answer. */
 export const frames = {
   content: frame({ choices: [{ index: 0, delta: { content: 'piece' }, finish_reason: null }] }),
   finish: frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),

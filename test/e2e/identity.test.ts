@@ -89,12 +89,12 @@ const everywhere = (key: string, status: number, model = 'fast'): Promise<true> 
 const modelsFor = async (key: string): Promise<Response> =>
   fetch(`${first().url}/v1/models?limit=1000`, { headers: { authorization: `Bearer ${key}` } });
 
-/** The command line, as an operator of this deployment calls it. */
+/** Runs a command with the configuration and the database of this deployment. */
 const operator = (...args: string[]) =>
   runGateway(args, { GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'), DATABASE_URL: databaseUrl() });
 
-describe('whose request it is', () => {
-  it('a user’s key spends for the user', async () => {
+describe('keys and their owners', () => {
+  it('requests with a user’s key are charged to the user', async () => {
     expect(await ask(first(), keys.user, 'owner-user')).toBe(200);
     const [user] = await query<{ user_id: string }>("select user_id from users where name = 'A'");
     const { logs, ledger } = await traceOf('owner-user');
@@ -103,7 +103,7 @@ describe('whose request it is', () => {
     expect(logs).toMatchObject([owner]);
   });
 
-  it('a team’s key spends for the team', async () => {
+  it('requests with a team’s key are charged to the team', async () => {
     expect(await ask(first(), keys.team, 'owner-team')).toBe(200);
     const { logs, ledger } = await traceOf('owner-team');
     const owner = { user_id: null, team_id: 'platform', service_account_id: null };
@@ -111,7 +111,7 @@ describe('whose request it is', () => {
     expect(logs).toMatchObject([owner]);
   });
 
-  it('a service account’s spend belongs to its team', async () => {
+  it('requests with a service account’s key are charged to its team', async () => {
     expect(await ask(first(), keys.account, 'owner-account')).toBe(200);
     const { logs, ledger } = await traceOf('owner-account');
     const owner = { user_id: null, team_id: 'platform', service_account_id: 'ci' };
@@ -119,7 +119,7 @@ describe('whose request it is', () => {
     expect(logs).toMatchObject([owner]);
   });
 
-  it('the secret of a key is stored nowhere', async () => {
+  it('the secret of a key is in no row of keys, request logs and the ledger', async () => {
     const [, secret = ''] = keys.user.split('.');
     const dump = await query(
       `select row_to_json(t)::text as text from (select * from api_keys) t
@@ -131,7 +131,7 @@ describe('whose request it is', () => {
   });
 });
 
-describe('which models a key may use', () => {
+describe('the models that a key may use', () => {
   it('GET /v1/models answers both families in one body', async () => {
     const answer = await modelsFor(keys.user);
     expect(answer.status).toBe(200);
@@ -155,7 +155,7 @@ describe('which models a key may use', () => {
     });
   });
 
-  it('a key with allowed_models sees those that there are, and may use no other', async () => {
+  it('a key with allowed_models lists only those models, and another one is 403 model_not_granted', async () => {
     const body = (await (await modelsFor(keys.narrow)).json()) as { data: { id: string }[] };
     expect(body).toMatchObject({ first_id: 'vendor/slow:1', last_id: 'vendor/slow:1' });
     expect(body.data.map(({ id }) => id)).toEqual(['vendor/slow:1']);
@@ -178,8 +178,8 @@ describe('which models a key may use', () => {
   });
 });
 
-describe('what changes while replicas run', () => {
-  it('a key made by the command line works, and is refused everywhere soon after it was revoked', async () => {
+describe('changes while replicas run', () => {
+  it('a key created on the command line works, and is refused on every replica soon after its revocation', async () => {
     const created = await operator('keys', 'create', '--owner', 'service_account:ci', '--name', 'fresh');
     expect(created.code).toBe(0);
     const key = created.out.trim();
@@ -197,7 +197,7 @@ describe('what changes while replicas run', () => {
     expect((await operator('keys', 'list')).out).toMatch(new RegExp(`${id}.*\\trevoked 2`));
   });
 
-  it('owners that are made inactive are refused, until they are active again', async () => {
+  it('keys of deactivated owners are refused until the owners are active again', async () => {
     for (const key of [keys.user, keys.team, keys.account])
       for (const replica of replicas()) expect(await ask(replica, key)).toBe(200);
     await query(`
@@ -220,7 +220,7 @@ describe('what changes while replicas run', () => {
     await everywhere(keys.user, 200);
   });
 
-  it('owners of the file whose activity an admin has ended stay so when the file is taken up again', async () => {
+  it('deactivated owners from the file stay inactive when the file is applied again', async () => {
     await query(`
       update users set active = false where name = 'A';
       update teams set active = false where team_id = 'platform';
@@ -239,7 +239,7 @@ describe('what changes while replicas run', () => {
     for (const key of [keys.user, keys.team, keys.account]) await everywhere(key, 200);
   });
 
-  it('a key that goes from the file is revoked, and is back with it; one that an admin revoked is not', async () => {
+  it('a key removed from the file is revoked until it is added again, unless an admin revoked it', async () => {
     const all = config()['api_keys'] as { name: string }[];
     await first().take(config({ api_keys: all.filter(({ name }) => name !== 'leaving') }));
     await everywhere(keys.leaving, 401);
@@ -260,7 +260,7 @@ describe('what changes while replicas run', () => {
   });
 });
 
-describe('who is logged', () => {
+describe('request logging', () => {
   it('a user with request_logging_enabled off has no log rows, but ledger rows', async () => {
     expect(await ask(first(), keys.quiet, 'quiet-1')).toBe(200);
     expect(await ask(first(), keys.quiet, 'quiet-2', 'no-such')).toBe(404);
@@ -274,7 +274,7 @@ describe('who is logged', () => {
     expect(rows).toEqual({ n: 0 });
   });
 
-  it('the flag takes effect on every replica', async () => {
+  it('a change of request_logging_enabled takes effect on every replica', async () => {
     await query(
       `update users set request_logging_enabled = true where name = 'Quiet'; select gateway_touch()`,
     );
@@ -287,7 +287,7 @@ describe('who is logged', () => {
     );
   });
 
-  it('capture_mode disabled writes no log rows for anybody, and every ledger row', async () => {
+  it('capture_mode disabled writes no log rows for any owner, and every ledger row', async () => {
     const gateway = first();
     await gateway.take(config({ request_logging: { payloads: { capture_mode: 'disabled' } } }));
     try {

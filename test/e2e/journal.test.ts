@@ -78,13 +78,13 @@ const embeddings = {
   end: { whole: '"embedding":[0.25,-1]' },
 };
 
-/** One way to ask, what its upstream says, and what the caller has when it is complete. */
+/** A kind of request, the upstream's answer to it, and what marks the caller's answer as complete. */
 interface Way {
   readonly name: string;
   readonly path: string;
   readonly body: object;
   readonly kind: 'stream' | 'whole';
-  /** Before and after the database is lost. */
+  /** What the upstream sends before and after the database is lost. */
   readonly pieces: readonly [string, string];
   readonly end: string;
   readonly failure: string;
@@ -129,7 +129,7 @@ interface Asked {
   readonly ended: Promise<string>;
 }
 
-/** A request whose upstream has begun to answer, and waits. */
+/** Starts a request; its upstream begins to answer and then waits. */
 async function ask(url: string, owner: Owner, way: Way): Promise<Asked> {
   const requestId = `journal-${randomUUID()}`;
   const socket = beginExchange(url, {
@@ -151,7 +151,7 @@ async function ask(url: string, owner: Owner, way: Way): Promise<Asked> {
   return { requestId, way, call, text: () => text, ended };
 }
 
-/** The upstream comes to its end; the caller's answer comes to its own. */
+/** Lets the upstream complete its answer, and waits for the end of the caller's answer. */
 async function answered({ call, way, ended }: Asked): Promise<string> {
   call.write(way.pieces[1]);
   call.end();
@@ -177,7 +177,7 @@ async function expectRows({ requestId, way }: Asked): Promise<void> {
 const recordsIn = async (folder: string): Promise<readonly string[]> =>
   (await readdir(folder)).filter((name) => name.endsWith('.journal'));
 
-/** Day totals and rollups are the sums of the rows. */
+/** Checks that day totals and rollups are the sums of the ledger rows. */
 async function expectSums(): Promise<void> {
   expect(
     await query(`select * from (
@@ -189,14 +189,14 @@ async function expectSums(): Promise<void> {
   ).toEqual([]);
 }
 
-describe('the database is lost between the provider and the settlement', () => {
+describe('if the database is lost between the provider and the settlement', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await startGateway(config(), proxy.to(database.url()));
   });
   afterAll(() => gateway?.stop());
 
-  it('and those without a hard limit complete; their rows are there when it is back, with exact money', async () => {
+  it('requests without a hard limit complete, and their rows are written with exact costs once it is back', async () => {
     const asked: Asked[] = [];
     for (const way of ways)
       for (const owner of ['free', 'soft'] as const) asked.push(await ask(gateway.url, owner, way));
@@ -216,7 +216,7 @@ describe('the database is lost between the provider and the settlement', () => {
     await expectSums();
   });
 
-  it('and the request of an owner with a hard limit does not complete, and leaves nothing', async () => {
+  it('requests of an owner with a hard limit fail with store_unavailable and leave no rows', async () => {
     const asked: Asked[] = [];
     for (const way of ways) asked.push(await ask(gateway.url, 'hard', way));
     await proxy.refuse();
@@ -241,7 +241,7 @@ describe('the database is lost between the provider and the settlement', () => {
       expect(await traceOf(requestId)).toMatchObject({ logs: [], ledger: [] });
   });
 
-  it('and whoever comes meanwhile gets 503 with Retry-After, and nothing is sent upstream', async () => {
+  it('new requests get 503 with Retry-After, and nothing is sent upstream', async () => {
     await proxy.refuse();
     const before = upstream.calls();
     for (const owner of ['free', 'soft', 'hard', 'team', 'account'] as const) {
@@ -259,7 +259,7 @@ describe('the database is lost between the provider and the settlement', () => {
     expect(upstream.calls()).toBe(before);
   });
 
-  it('and comes back just before the end of the process, which settles what is in the journal before it goes', async () => {
+  it('a process that stops just after it is back settles the records of its journal before it exits', async () => {
     const short = await startGateway(config(), proxy.to(database.url()));
     const asked = await ask(short.url, 'soft', oneWay!);
     await proxy.refuse();
@@ -282,7 +282,7 @@ describe('gateway serve', () => {
     await Promise.all(spawned.map(({ exited }) => exited));
   });
 
-  it('says at start where the journal is, and that it wants a durable disk', async () => {
+  it('logs at startup where the journal is, and that it needs a durable disk', async () => {
     const dataDir = await makeTestFolder('journal');
     const { output } = await spawn(dataDir);
     const line =
@@ -292,7 +292,7 @@ describe('gateway serve', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'info', journal: path.join(dataDir, 'journal') });
   });
 
-  it('that is killed with records in its journal has their rows after the next start', async () => {
+  it('that is killed with records in its journal writes their rows after the next start', async () => {
     const dataDir = await makeTestFolder('journal');
     const gateway = await spawn(dataDir);
     const asked: Asked[] = [];
@@ -312,7 +312,7 @@ describe('gateway serve', () => {
     await expectSums();
   });
 
-  it('that is killed leaves its records to another that lives beside it', async () => {
+  it('that is killed leaves its records to another process with the same data directory', async () => {
     const dataDir = await makeTestFolder('journal');
     const [first, second] = [await spawn(dataDir), await spawn(dataDir)];
     const asked = [await ask(first.url, 'soft', oneWay!), await ask(second.url, 'soft', oneWay!)];
@@ -327,7 +327,7 @@ describe('gateway serve', () => {
     );
   });
 
-  it('whose journal cannot be written completes nothing while the database is lost', async () => {
+  it('whose journal cannot be written completes no request while the database is lost', async () => {
     const dataDir = await makeTestFolder('journal');
     await mkdir(dataDir, { recursive: true });
     await writeFile(path.join(dataDir, 'journal'), 'no folder');
@@ -345,14 +345,14 @@ describe('gateway serve', () => {
     await eventually(() =>
       gateway.output().includes('the journal could not be written') ? true : undefined,
     );
-    // It is tried every two seconds.
+    // Settlement is tried every two seconds; the failure is logged only once.
     await sleep(4500);
     expect(gateway.output().split('the journal could not be settled')).toHaveLength(2);
   });
 });
 
-describe('gateways that are killed while the database comes and goes', () => {
-  /** `TORTURE_KILLS` asks for more. */
+describe('gateways that are killed while the database is lost and comes back repeatedly', () => {
+  /** The number of kills; `TORTURE_KILLS` can raise it. */
   const rounds = Number(process.env['TORTURE_KILLS'] ?? 2);
   const seed = tortureSeed();
   const random = randomFrom(seed);
@@ -363,7 +363,7 @@ describe('gateways that are killed while the database comes and goes', () => {
   afterAll(() => simulated?.close());
 
   it(
-    'leave the one ledger row and the one log row of every complete answer, and nothing in the journal',
+    'leave one ledger row and one log row for every complete answer, and an empty journal',
     async () => {
       const dataDir = await makeTestFolder('journal');
       const file = { ...config(), providers: [{ id: 'up', type: 'compat', base_url: simulated.url }] };
@@ -371,7 +371,7 @@ describe('gateways that are killed while the database comes and goes', () => {
       let journaled = 0;
       const isEnough = (): boolean =>
         journaled > 0 && outcomes.filter(({ fate }) => fate === 'complete').length > 10;
-      // A busy machine may need some more for a few that were journaled.
+      // A busy machine may need more rounds until some requests were journaled.
       for (let round = 0; round < rounds || (!isEnough() && round < rounds + 5); round += 1) {
         const gateway = await spawnGateway(file, proxy.to(database.url()), [], dataDir);
         const { url, kill, exited } = gateway;
@@ -386,7 +386,7 @@ describe('gateways that are killed while the database comes and goes', () => {
             };
             const request = { requestId: randomUUID(), key: keys.soft, stream: random() < 0.5, simulate };
             outcomes.push(await load.send(url, request));
-            // What is refused at once would be asked for again at once.
+            // Refusals come at once: without a pause this would be a busy loop.
             await sleep(5);
           }
         };

@@ -17,7 +17,7 @@ const comment = ': keep-alive\n\n';
 const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
 const aliveIn = (talk: Talk): string => (talk === messages ? ping : comment);
 
-/** A period of one second, the quarter of one in which silence is noticed, and what a busy machine adds. */
+/** The period of 1 s, the 0.25 s in which silence is noticed, and what a busy machine adds. */
 const noticedMs = 1400;
 
 const key = aKey();
@@ -30,9 +30,9 @@ const { gateway, upstream, databaseUrl } = heldScene((url) => configOf(url, 1));
 interface Caller {
   readonly talk: Talk;
   readonly socket: Socket;
-  /** Bytes of the answer, head and chunk sizes too. */
+  /** The bytes of the answer, including the head and chunk sizes. */
   readonly received: () => string;
-  /** The body so far: what chunks of the transfer hold. */
+  /** The body so far, without chunk sizes. */
   readonly body: () => string;
   readonly receives: (text: string, withinMs?: number) => Promise<true>;
 }
@@ -59,7 +59,7 @@ function call(talk: Talk, at = gateway()): Caller {
   };
 }
 
-/** The chunks of a transfer one after the other; the last one may be on its way. */
+/** The data of all chunks in sequence; the last chunk may be incomplete. */
 function unchunked(text: string): string {
   let body = '';
   let at = text.indexOf('\r\n\r\n') + 4;
@@ -72,22 +72,22 @@ function unchunked(text: string): string {
   }
 }
 
-/** One caller of each family, and the call that each of them has become. */
+/** One caller of each family, with its upstream call. */
 async function onePerFamily(): Promise<readonly { readonly caller: Caller; readonly held: HeldCall }[]> {
   const pairs = [];
   for (const talk of talks) pairs.push({ caller: call(talk), held: await upstream().next() });
   return pairs;
 }
 
-/** The events of a stream, each as it was spelled; what is no whole event stays as an odd one out. */
+/** The events of a stream, each as its text; an incomplete event is one of them. */
 const eventsOf = (body: string): readonly string[] => body.split('\n\n').filter((event) => event !== '');
 
 const isAlive = (event: string): boolean => [comment, ping].includes(`${event}\n\n`);
 
-/** The keep-alives that a caller has been sent. */
+/** The keep-alives that a caller has received. */
 const aliveAt = ({ body }: Caller): readonly string[] => eventsOf(body()).filter(isAlive);
 
-/** Waits until each caller has had so many keep-alives; the most that one for each second of the wait allows. */
+/** Waits until each caller has `times` keep-alives; returns the maximum that one per second allows so far. */
 async function untilAlive(callers: readonly Caller[], times: number): Promise<() => number> {
   const beganAt = performance.now();
   for (const caller of callers)
@@ -95,10 +95,10 @@ async function untilAlive(callers: readonly Caller[], times: number): Promise<()
   return () => Math.ceil((performance.now() - beganAt) / 1000);
 }
 
-/** What an event says to a client; ids of the gateway's own differ from one answer to the next. */
+/** The event with the gateway's own ids replaced, since they differ between answers. */
 const said = (event: string): string => event.replaceAll(/msg_[0-9a-f]{32}/g, 'msg_own');
 
-/** The stream without its keep-alives is, event for event, what it is without any silence. */
+/** Checks that the stream without its keep-alives has the same events as one without pauses. */
 function expectWholeStream({ talk, body }: Caller, quiet: readonly string[]): void {
   const told = eventsOf(body()).filter((event) => !isAlive(event));
   expect(told.map(said)).toEqual(quiet.map(said));
@@ -119,8 +119,8 @@ async function quietStreams(): Promise<readonly (readonly string[])[]> {
   return pairs.map(({ caller }) => eventsOf(caller.body()).filter((event) => !isAlive(event)));
 }
 
-describe('an upstream that is silent', () => {
-  it('before its first event: the caller hears of it at event boundaries, after head and headers', async () => {
+describe('stream keep-alives', () => {
+  it('are sent after the headers while the upstream has sent no event yet', async () => {
     const quiet = await quietStreams();
     const pairs = await onePerFamily();
     for (const { held } of pairs) held.head('stream');
@@ -140,7 +140,7 @@ describe('an upstream that is silent', () => {
     }
   });
 
-  it('in mid-stream, also in the middle of an event of its own: every event comes whole', async () => {
+  it('are sent at most once a second while the upstream pauses inside an event, and split no event', async () => {
     const quiet = await quietStreams();
     const pairs = await onePerFamily();
     for (const { caller, held } of pairs) {
@@ -162,13 +162,13 @@ describe('an upstream that is silent', () => {
       await caller.receives('\r\n0\r\n\r\n');
       const alive = aliveAt(caller);
       expect(new Set(alive.map((event) => `${event}\n\n`))).toEqual(new Set([aliveIn(caller.talk)]));
-      // Once a second, not more.
+      // At most one per second.
       expect(alive.length).toBeLessThanOrEqual(atMost());
       expectWholeStream(caller, quiet[index] ?? []);
     }
   });
 
-  it('while the settlement takes its time: before the end, never after it', async () => {
+  it('are sent while the settlement is slow, before the end of the stream and never after it', async () => {
     const quiet = await quietStreams();
     const pairs = await onePerFamily();
     const blocker = new Client(databaseUrl());
@@ -198,12 +198,12 @@ describe('an upstream that is silent', () => {
     }
   });
 
-  it('is not told of when it is not silent: none while events flow', async () => {
+  it('are not sent while events flow', async () => {
     const streams = await eventually(eventsFlow, 30_000);
     for (const events of streams) expect(events.filter(isAlive)).toEqual([]);
   });
 
-  /** Events five times a second for longer than the period; nothing when a busy machine made a pause of its own. */
+  /** Sends events five times a second for longer than the period; undefined if a busy machine paused too long. */
   async function eventsFlow(): Promise<readonly (readonly string[])[] | undefined> {
     const pairs = await onePerFamily();
     for (const { held, caller } of pairs) {
@@ -226,7 +226,7 @@ describe('an upstream that is silent', () => {
     return longestPauseMs < 700 ? pairs.map(({ caller }) => eventsOf(caller.body())) : undefined;
   }
 
-  it('stays silent with stream_keepalive_secs: 0', async () => {
+  it('are not sent with stream_keepalive_secs: 0', async () => {
     await gateway().take(configOf(upstream().url, 0));
     const pairs = await onePerFamily();
     for (const { held } of pairs) held.head('stream');
@@ -237,8 +237,8 @@ describe('an upstream that is silent', () => {
   });
 });
 
-describe('the timer', () => {
-  it('is one for all streams, and gone when no stream is open', () => {
+describe('the keep-alive timer', () => {
+  it('is shared by all streams, and removed when no stream is open', () => {
     jest.useFakeTimers();
     try {
       const heard: string[] = [];
@@ -263,7 +263,7 @@ describe('the timer', () => {
     }
   });
 
-  it('does not look at the wall clock, which may be set meanwhile', () => {
+  it('does not depend on the wall clock, which may be changed', () => {
     jest.useFakeTimers();
     const { now } = Date;
     let offMs = 0;
@@ -284,7 +284,7 @@ describe('the timer', () => {
     }
   });
 
-  it('follows a new period from the next silence on, also while streams are open all the time', () => {
+  it('applies a changed period to streams that are already open', () => {
     jest.useFakeTimers();
     try {
       let seconds = 60;
@@ -306,18 +306,18 @@ describe('the timer', () => {
   });
 });
 
-describe('a connection of a caller', () => {
-  it('is kept longer than load balancers keep theirs, the slowest of which takes 600 seconds', async () => {
+describe('an idle connection of a caller', () => {
+  it('is kept for 620 seconds, since load balancers keep theirs for up to 600 seconds', async () => {
     const { headers } = await fetch(`${gateway().url}/healthz`);
     expect(headers.get('keep-alive')).toBe('timeout=620');
   });
 });
 
 describe('the head of a stream', () => {
-  it('leaves before the first event, is never compressed, and asks no proxy to wait', async () => {
+  it('is sent before the first event, with no-store and no-transform, and without a content encoding', async () => {
     for (const { caller, held } of await onePerFamily()) {
       held.head('stream');
-      // Well before a keep-alive would take the head with it.
+      // Well before the first keep-alive, which would send the head, too.
       await caller.receives('\r\n\r\n', 700);
       const [head = ''] = caller.received().split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
@@ -329,7 +329,7 @@ describe('the head of a stream', () => {
   });
 });
 
-/** An upstream that sends as fast as it can, and knows how much was taken from it. */
+/** An upstream that sends as fast as it can, and counts the bytes sent. */
 interface Flood {
   readonly url: string;
   readonly sent: () => number;
@@ -381,9 +381,9 @@ describe('a caller that reads slowly', () => {
     await flood?.close();
   });
 
-  it('holds the upstream, is sent no keep-alive, and gets everything, in every family', async () => {
+  it('pauses the upstream, is sent no keep-alive, and receives the whole stream, in every family', async () => {
     const callers = talks.map((talk) => slowCaller(talk));
-    // It comes to a stop once sockets on both sides of the gateway have taken what they hold, some megabytes each.
+    // The upstream stops sending once the socket buffers on both sides of the gateway are full, some megabytes each.
     const taken = await eventually(async () => {
       const before = flood.sent();
       await sleep(noticedMs);
@@ -401,7 +401,7 @@ describe('a caller that reads slowly', () => {
     }
   });
 
-  /** Does not read until it is told to; keeps what it got without the flood itself. */
+  /** A caller that reads nothing until it is resumed; counts the bytes of the flood and keeps the rest. */
   const slowCaller = (talk: Talk) => {
     const { socket } = call(talk, flooded);
     socket.removeAllListeners('data').pause();
@@ -417,8 +417,8 @@ describe('a caller that reads slowly', () => {
   };
 });
 
-describe('a caller that takes nothing', () => {
-  /** A server whose answers are larger than what sockets hold; it tells how each one ended. */
+describe('a caller that stops reading', () => {
+  /** A server whose answers are larger than socket buffers; it records how each answer ended. */
   const ends = async (patienceMs: number, what: 'drain' | 'finish'): Promise<Server & { url: string }> => {
     const server = createServer((req, res) => {
       req.resume();
@@ -434,7 +434,7 @@ describe('a caller that takes nothing', () => {
   };
   let ended: string[] = [];
 
-  it.each(['drain', 'finish'] as const)('is hung up on, waiting for %s', async (what) => {
+  it.each(['drain', 'finish'] as const)('is disconnected after the timeout, waiting for %s', async (what) => {
     ended = [];
     const server = await ends(200, what);
     const socket = beginExchange(server.url, { method: 'GET', path: '/' });
@@ -445,12 +445,12 @@ describe('a caller that takes nothing', () => {
     server.close();
   });
 
-  it('is hung up on also when its answer had to wait for its turn on the connection', async () => {
+  it('is disconnected, too, if its answer was queued behind another one on the connection', async () => {
     ended = [];
     const server = await ends(2000, 'drain');
     const socket = rawSocket(server.url);
     socket.on('error', () => undefined);
-    // The first answer is read to its end; the second one, which waits behind it, is not.
+    // The first answer is read to its end; the second one, which is queued behind it, is not.
     socket.on('data', (piece: Buffer) => {
       if (piece.includes('\r\n0\r\n\r\n')) socket.pause();
     });
@@ -462,13 +462,13 @@ describe('a caller that takes nothing', () => {
   });
 
   it.each(['drain', 'finish'] as const)(
-    'too slowly, but something all the time, is waited for (%s)',
+    'is not disconnected as long as it reads a little again and again (%s)',
     async (what) => {
       ended = [];
       const server = await ends(400, what);
       const socket = beginExchange(server.url, { method: 'GET', path: '/' });
       const from = Date.now();
-      // A few hundred milliseconds of the whole, three times as long as nobody reading is waited for.
+      // It reads for 2 ms out of every 50 ms, for three times as long as the timeout.
       const pace = setInterval(() => {
         socket.resume();
         setTimeout(() => socket.pause(), 2);

@@ -12,7 +12,7 @@ const { ask, query } = scene((url, key) =>
 );
 
 const families = { chat, messages, responses, embeddings };
-/** Over what is worked on in the event loop, in bytes and in values. */
+/** Bodies over the limits of what is processed in the event loop, in bytes and in values. */
 const large = {
   bytes: { metadata: { padding: 'a'.repeat(maxEventLoopBodyBytes) } },
   values: { metadata: { padding: Array.from({ length: maxEventLoopValues + 1 }, () => ({})) } },
@@ -27,7 +27,7 @@ const payloadOf = async (requestId: string) => {
   return row;
 };
 
-/** Payloads are made behind the answer. */
+/** Waits for a payload, which is stored after the answer was sent. */
 async function until<A>(look: () => Promise<A | undefined>): Promise<A> {
   for (;;) {
     const seen = await look();
@@ -37,27 +37,30 @@ async function until<A>(look: () => Promise<A | undefined>): Promise<A> {
 }
 
 describe.each(Object.entries(families))('a large body of %s', (_, talk) => {
-  it.each(Object.entries(large))('by its %s is served and logged as a small one is', async (__, more) => {
-    const secret = randomUUID();
-    const body = { ...more, api_key: secret };
-    const answer = await ask(talk, whole(talk.upstream.whole), { stream: false, body });
-    expect(answer.status).toBe(200);
-    expect(answer.upstream?.body['model']).toBe('simulated-fast');
-    // Of a messages body only what chat has words for goes on.
-    expect(answer.upstream?.body['metadata']).toEqual(talk === messages ? undefined : more.metadata);
-    const stored = await until(async () => (await payloadOf(answer.requestId)) ?? undefined);
-    expect(stored.text.includes('"api_key":"[REDACTED]"')).toBe(true);
-    expect(stored.text.includes(secret)).toBe(false);
-  });
+  it.each(Object.entries(large))(
+    'by its %s is served, and its payload is stored with the secret redacted',
+    async (__, more) => {
+      const secret = randomUUID();
+      const body = { ...more, api_key: secret };
+      const answer = await ask(talk, whole(talk.upstream.whole), { stream: false, body });
+      expect(answer.status).toBe(200);
+      expect(answer.upstream?.body['model']).toBe('simulated-fast');
+      // Of a messages body only the members that chat has are sent upstream.
+      expect(answer.upstream?.body['metadata']).toEqual(talk === messages ? undefined : more.metadata);
+      const stored = await until(async () => (await payloadOf(answer.requestId)) ?? undefined);
+      expect(stored.text.includes('"api_key":"[REDACTED]"')).toBe(true);
+      expect(stored.text.includes(secret)).toBe(false);
+    },
+  );
 
-  it('is refused by the field that is wrong, as a small one is', async () => {
+  it('with a field of the wrong type is refused with 400 and names the field', async () => {
     const answer = await ask(talk, whole(talk.upstream.whole), { body: { ...large.bytes, model: 7 } });
     expect(answer.status).toBe(400);
     expect(answer.text).toContain('model');
     expect(answer.upstream).toBeUndefined();
   });
 
-  it('is refused with the bound where it holds more values than it may', async () => {
+  it('with too many JSON values is refused with 400 and names the limit', async () => {
     const body = { metadata: { padding: Array.from({ length: maxValues + 1 }, () => 0) } };
     const answer = await ask(talk, whole(talk.upstream.whole), { body });
     expect(answer.status).toBe(400);
@@ -69,7 +72,7 @@ describe.each(Object.entries(families))('a large body of %s', (_, talk) => {
 
 const bulk = 'b'.repeat(maxEventLoopBodyBytes);
 
-/** An answer over what is worked on in the event loop, with a secret in it, and what the caller reads of it. */
+/** Answers over the limits of what is processed in the event loop, and a text that the caller must receive. */
 const answers = [
   [chat, chat.upstream.whole.replace('"all"', `"${bulk}"`), `"content":"${bulk}"`],
   [messages, messages.upstream.whole.replace('"all"', `"${bulk}"`), `"text":"${bulk}"`],
@@ -88,7 +91,7 @@ const answers = [
 
 describe('a large answer', () => {
   it.each(answers.map(([talk, ...more]) => [talk.operation, talk, ...more] as const))(
-    'to %s is told, billed and logged as a small one is',
+    'to %s is returned and priced, and its payload is stored truncated and without the secret',
     async (_name, talk, text, told) => {
       const secret = randomUUID();
       const answer = await ask(talk, whole(text.replace(/^{/, `{"api_key":"${secret}",`)), { stream: false });
@@ -104,7 +107,7 @@ describe('a large answer', () => {
   it.each([
     ['is no JSON', 'x'.repeat(2 * maxEventLoopBodyBytes)],
     ['is an error', JSON.stringify({ error: { message: `no ${bulk}` } })],
-  ])('that %s is an upstream error', async (_what, text) => {
+  ])('that %s is answered with 502 and logged as upstream_error', async (_what, text) => {
     const answer = await ask(chat, whole(text), { stream: false });
     expect(answer.status).toBe(502);
     expect(answer.text.length).toBeLessThan(10_000);

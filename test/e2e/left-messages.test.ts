@@ -78,13 +78,13 @@ const priced = { pricing_status: 'priced', prompt_tokens: '10', completion_token
 const missing = { pricing_status: 'usage_missing', completion_tokens: null, cost_picousd: null };
 
 const cases: readonly (readonly [string, Talk, string, string, object])[] = [
-  ['its placeholder alone, a messages caller', messages, begun, 'piece', missing],
-  ['its placeholder alone, a chat caller', chat, begun, 'piece', missing],
-  ['the final usage, a messages caller', messages, begun + told, 'message_delta', priced],
+  ['only the placeholder, messages caller', messages, begun, 'piece', missing],
+  ['only the placeholder, chat caller', chat, begun, 'piece', missing],
+  ['the final usage, messages caller', messages, begun + told, 'message_delta', priced],
 ];
 
 it.each(cases)(
-  'a messages stream that is left without a hard budget is accounted by what came: %s',
+  'after a client disconnect a messages stream without a hard budget is accounted by the usage so far: %s',
   async (_, talk, sent, until, row) => {
     const requestId = randomUUID();
     const socket = beginExchange(gateway().url, {

@@ -25,10 +25,10 @@ const behaving = (id: string, directives: string, more: object = {}) => ({
   ...more,
 });
 
-/** 10 tokens in, 20 out. */
+/** 10 prompt tokens and 20 completion tokens. */
 const tokens = 'prompt-tokens=10&completion-tokens=20';
 
-/** One owner and one key for each pipeline, so that no pipeline takes from another. */
+/** The limits of one key per case, so that cases do not use up each other's limits. */
 const limits = {
   few: { requests_per_minute: 3 },
   streams: { requests_per_minute: 9, tokens_per_minute: 1000 },
@@ -106,7 +106,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Two replicas over one database, whose clock stands in the middle of a minute until it is let go on. */
+/** Two replicas on one database, whose clock a test can shift. */
 export function limitsScene() {
   const database = withDatabase();
   const query = queries(database.url);
@@ -126,7 +126,7 @@ export function limitsScene() {
     for (const gateway of gateways) await gateway.stop();
     await upstream?.close();
   });
-  /** So many seconds before the end of a minute that is a new one. */
+  /** Shifts the clock to this many seconds before the end of a later minute. */
   const secondsBeforeEnd = (seconds: number) =>
     query(
       `update test_clock set shift = shift + interval '2 minutes'
@@ -177,6 +177,6 @@ interface Asked {
   readonly body?: object;
 }
 
-/** The headers of rate limits, by their names. */
+/** The rate-limit headers of a reply, by name. */
 export const limitHeadersOf = ({ headers }: Pick<Reply, 'headers'>): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name.includes('ratelimit-')));
