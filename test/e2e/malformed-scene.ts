@@ -7,18 +7,18 @@ import { type Answer, rehearsal, replayConfig } from '../recordings/rehearsal.ts
 import type { ConfigFile } from '../support/gateway.ts';
 import type { Replay } from '../support/replay-upstream.ts';
 
-/** One line without an end. */
+/** One line of 1 GiB without a line end. */
 const GIB = 1024 ** 3;
 const endlessLine = `simulated-fast?long-line=${GIB}`;
 
-/** A credential of the provider `up`; upstreams quote such things in their error messages. */
+/** A credential of the provider `up`; upstreams quote such values in their error messages. */
 export const upstreamToken = 'upstream-token-0123456789';
 
 const listening = (server: Server): Promise<Server> =>
   new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 const portOf = (server: Server): number => (server.address() as { port: number }).port;
 
-/** The model of each name is served by the provider of the same name. */
+/** The timeouts of providers; the model of each name is served by the provider of the same name. */
 const patience = {
   quick_head: { first_byte_ms: 300, total_ms: 5000 },
   quick_idle: { idle_ms: 300 },
@@ -56,15 +56,15 @@ export const completion = (reported: unknown = usage): string =>
 export const errorBody = (message: string): string =>
   JSON.stringify({ error: { message, type: 't', ...labels } });
 
-/** What it calls its failure. */
+/** The `param` and `code` of the upstream's error. */
 export const labels: ExpectedLabels = { param: 'p', code: 'c' };
 
-/** Waits until it is so; a test that waits in vain fails by what it looks at next. */
+/** Waits until the condition holds; after 20 s it returns anyway, and the assertion that follows fails. */
 export async function until(isSo: () => boolean): Promise<void> {
   for (let tries = 0; tries < 2000 && !isSo(); tries += 1) await sleep(10);
 }
 
-/** A gateway whose upstreams answer what a test says, are slow, are gone, or say nothing. */
+/** A gateway whose upstreams replay what a test gives, are slow, refuse connections, or never answer. */
 export function malformedScene() {
   let sim: SimulatedUpstream;
   let deaf: Server;
@@ -72,7 +72,7 @@ export function malformedScene() {
   const deafSockets = new Set<Socket>();
   beforeAll(async () => {
     sim = await startSimulatedUpstream({ port: 0 });
-    // Takes connections and says nothing: a TLS handshake with it never ends.
+    // Accepts connections and never answers: a TLS handshake with it never completes.
     deaf = await listening(createServer((socket) => void deafSockets.add(socket)));
     gone = await listening(createServer());
   });

@@ -31,7 +31,7 @@ import {
 
 const { ask, upstream, whole, streamed } = malformedScene();
 
-describe('a 200 that is not the answer that was asked for', () => {
+describe('a 200 from an upstream that is not the requested answer', () => {
   const impostors: [string, Replay, RegExp, ExpectedLabels?][] = [
     [
       'an HTML page',
@@ -59,13 +59,16 @@ describe('a 200 that is not the answer that was asked for', () => {
       /^The upstream/,
     ],
   ];
-  it.each(impostors)('%s is a 502, whole or streamed', async (_name, replay, message, called = {}) => {
-    const expected = { status: 502, message, labels: called };
-    expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
-    expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
-  });
+  it.each(impostors)(
+    '%s is answered with 502, whole or streamed',
+    async (_name, replay, message, called = {}) => {
+      const expected = { status: 502, message, labels: called };
+      expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
+      expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
+    },
+  );
 
-  it('a chat completion with a piece that messages would lose is a 502 to their callers, and a charge to nobody', async () => {
+  it('a chat completion that cannot be translated to messages without loss is a 502 and writes no ledger row', async () => {
     const replay = { headers: json, body: completion().replace('"Hello"', 'true') };
     const answer = await ask(replay, { model: 'up', stream: false, family: 'messages' });
     const message = 'The upstream sent a malformed answer.';
@@ -73,32 +76,32 @@ describe('a 200 that is not the answer that was asked for', () => {
     expectRefusal(answer, expected, expectMessagesError(502, answer.requestId));
   });
 
-  it('events in a coding that is not read are a 502', async () => {
+  it('an event stream in an unsupported content encoding is answered with 502', async () => {
     const headers = { ...sse, 'content-encoding': 'compress' };
     const answer = await streamed({ headers, body: gzipSync(hello + stop + done) });
     expectRefusal(answer, { status: 502, message: /compressed/, attempt: 'stream_start_error' });
   });
 
   it.each(['text/plain', 'application/json', 'application/octet-stream'])(
-    'events that come as %s are a 502',
+    'an event stream with the content type %s is answered with 502',
     async (type) => {
       const answer = await streamed({ headers: { 'content-type': type }, body: hello + stop + done });
       expectRefusal(answer, { status: 502, attempt: 'stream_start_error' });
     },
   );
 
-  it('events are no answer to a request that is not streamed', async () => {
+  it('an event stream in answer to a request that is not streamed is answered with 502', async () => {
     const answer = await whole({ headers: sse, body: hello + stop + done });
     expectRefusal(answer, { status: 502, attempt: 'provider_error' });
   });
 
-  it('a whole answer is no answer to a request that is streamed', async () => {
+  it('a whole answer to a streamed request is answered with 502', async () => {
     const message = 'The upstream answered a streamed request with something else.';
     const answer = await streamed({ headers: json, body: completion() });
     expectRefusal(answer, { status: 502, message, attempt: 'stream_start_error' });
   });
 
-  it('a whole answer is judged by what it is, whatever its content type says', async () => {
+  it('a valid whole answer is accepted whatever its content type', async () => {
     const answer = await whole({
       headers: { 'content-type': 'application/octet-stream' },
       body: completion(),
@@ -110,20 +113,20 @@ describe('a 200 that is not the answer that was asked for', () => {
   it.each([
     ['small', 0],
     ['large', 2 * 1024 * 1024],
-  ])('a whole answer is read without the byte order mark in front of it: a %s one', async (_, more) => {
+  ])('the byte order mark in front of a whole answer is removed: a %s answer', async (_, more) => {
     const body = completion().replace('Hello', `Hello${'o'.repeat(more)}`);
     const answer = await whole({ headers: json, body: `\ufeff${body}`, cuts: { kind: 'at', offsets: [2] } });
     expectSuccessRows(answer, usage);
     expect(answer.bytes.toString() === body).toBe(true);
   });
 
-  it('an event stream with nothing in it ends with an error chunk', async () => {
+  it('an empty event stream ends with an error chunk', async () => {
     const answer = await streamed({ headers: sse, body: '' });
     expectStreamFailure(answer, readStream(answer.bytes), /before the answer was complete/);
   });
 });
 
-describe('an upstream that refuses', () => {
+describe('an upstream error status', () => {
   const statuses: [number, number][] = [
     ...[400, 404, 408, 413, 422, 429].map((status): [number, number] => [status, status]),
     ...[300, 304, 399, 401, 402, 403, 405, 409, 418, 451, 500, 501, 502, 504, 520, 599].map(
@@ -132,31 +135,34 @@ describe('an upstream that refuses', () => {
     [503, 503],
     [529, 503],
   ];
-  it.each(statuses)('with %i gives its caller %i, in the words of the upstream', async (status, told) => {
-    const replay = { status, headers: json, body: errorBody('No, thank you.') };
-    // A 304 has no body.
-    const said =
-      status === 304
-        ? { message: 'The upstream answered with status 304.' }
-        : { message: 'No, thank you.', labels };
-    const expected = { status: told, ...said, upstreamStatus: status };
-    expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
-    expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
-  });
+  it.each(statuses)(
+    "%i is returned to the caller as %i, with the upstream's message",
+    async (status, told) => {
+      const replay = { status, headers: json, body: errorBody('No, thank you.') };
+      // A 304 has no body.
+      const said =
+        status === 304
+          ? { message: 'The upstream answered with status 304.' }
+          : { message: 'No, thank you.', labels };
+      const expected = { status: told, ...said, upstreamStatus: status };
+      expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
+      expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
+    },
+  );
 
   it.each([
     [404, 'data: {"error":{"message":"No such model."}}\n\n', 'No such model.'],
     [429, ': hello\n\nevent: error\ndata: {"error":"Slow down."}', 'Slow down.'],
     [429, 'data: [1]\r\n\r\ndata: {"message":"Later."}\r\n\r\ndata: [DONE]\r\n\r\n', 'Later.'],
     [429, 'data: [DONE]\n\n', 'The upstream answered with status 429.'],
-  ])('with %i and an event stream keeps its words: %j', async (status, body, message) => {
+  ])('%i with an event stream as its body keeps the error message: %j', async (status, body, message) => {
     const replay = { status, headers: sse, body };
     const expected = { status, message, upstreamStatus: status };
     expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
     expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });
 
-  it.each([301, 302, 303, 307, 308])('with a %i is never followed', async (status) => {
+  it.each([301, 302, 303, 307, 308])('%i is never followed as a redirect', async (status) => {
     const answer = await whole({ status, headers: { location: `${upstream().url}/elsewhere` }, body: '' });
     expectRefusal(answer, { status: 502, attempt: 'provider_error', upstreamStatus: status });
     expect(answer.headers.get('location')).toBeNull();
@@ -175,7 +181,7 @@ describe('an upstream that refuses', () => {
   };
   const ownHeaders = { 'set-cookie': 'a=b', 'x-account': 'acme', 'openai-organization': 'acme' };
 
-  it.each([429, 503])('with a %i has its rate-limit headers passed, and no others', async (status) => {
+  it.each([429, 503])('%i has its rate-limit headers passed to the caller, and no others', async (status) => {
     const headers = { ...json, ...rateHeaders, ...ownHeaders };
     for (const stream of [false, true]) {
       const answer = await ask({ status, headers, body: errorBody('Slow down.') }, { model: 'up', stream });
@@ -191,14 +197,14 @@ describe('an upstream that refuses', () => {
     }
   });
 
-  it('with headers in which something is to be hidden, or with a time that is none, loses those alone', async () => {
+  it('drops a rate-limit header that holds a secret and a retry-after that is no time, and keeps the others', async () => {
     const told = { 'retry-after': 'soon', 'x-ratelimit-key': upstreamToken, 'x-ratelimit-reset': '1s' };
     const answer = await whole({ status: 429, headers: { ...json, ...told }, body: errorBody('Slow down.') });
     expect(answer.headers.get('x-ratelimit-reset')).toBe('1s');
     for (const name of ['retry-after', 'x-ratelimit-key']) expect(answer.headers.get(name)).toBeNull();
   });
 
-  it('passes none of them with an answer', async () => {
+  it('a 200 has neither its rate-limit headers nor its other headers passed to the caller', async () => {
     const headers = { ...rateHeaders, ...ownHeaders };
     const answers = [
       await whole({ headers: { ...json, ...headers }, body: completion() }),
@@ -210,7 +216,7 @@ describe('an upstream that refuses', () => {
     }
   });
 
-  it('has its message shown without URL queries, userinfo and credentials, never its raw body', async () => {
+  it('has its message returned without URL queries, userinfo and credentials', async () => {
     const said = `Key ${upstreamToken} may not read https://me:pw@files.example.com/a/b.png?sig=abc#top now`;
     const answer = await whole({ status: 403, headers: json, body: errorBody(said) });
     expectRefusal(answer, {
@@ -229,7 +235,7 @@ describe('an upstream that refuses', () => {
     ['HTML', 'text/html', '<html><h1>502 Bad Gateway at 10.0.0.7</h1></html>'],
     ['nothing', 'application/json', ''],
     ['JSON without a message', 'application/json', '{"error":{"account":"acme"}}'],
-  ])('with %s is told by its status alone', async (_name, type, body) => {
+  ])('with %s as its body is reported by its status alone', async (_name, type, body) => {
     const answer = await whole({ status: 500, headers: { 'content-type': type }, body });
     expectRefusal(answer, {
       status: 502,
@@ -239,7 +245,7 @@ describe('an upstream that refuses', () => {
     });
   });
 
-  it('with 10 MB is cut off and keeps its status', async () => {
+  it('with a body of 10 MB is cut off and keeps its status', async () => {
     const aborted = upstream().aborted();
     const body = errorBody('x'.repeat(10_000_000));
     const answer = await whole({ status: 422, headers: json, body, cuts: { kind: 'random', seed: 3 } });
@@ -262,7 +268,7 @@ describe('an upstream that refuses', () => {
         ending: { kind: 'break', after: 20 },
       },
     ],
-  ])('with a body that %s keeps its status, and what its head says', async (_, broken) => {
+  ])('with a body that %s keeps its status and its retry-after header', async (_, broken) => {
     const replay: Replay = { status: 429, body: half, ...broken };
     for (const stream of [false, true]) {
       const headers = { ...json, ...replay.headers, 'retry-after': '7' };
@@ -277,16 +283,16 @@ describe('an upstream that refuses', () => {
     }
   });
 
-  it('with a long message has it cut', async () => {
+  it('with a long message has it truncated to 1,024 characters', async () => {
     const answer = await whole({ status: 400, headers: json, body: errorBody('x'.repeat(50_000)) });
     expectRefusal(answer, { status: 400, message: /^x{1000,1023}…$/, labels, attempt: 'provider_error' });
   });
 });
 
-describe('a stream that says too much', () => {
+describe('a stream with too many, faulty or late events', () => {
   const ending = (body: string): Promise<Answer> => streamed({ headers: sse, body });
 
-  it('`[DONE]` twice: the caller gets one', async () => {
+  it('`[DONE]` twice is sent to the caller once', async () => {
     const answer = await ending(hello + stop + usageChunk(usage) + done + done);
     expectStreamSuccess(answer, readStream(answer.bytes), usage);
   });
@@ -296,7 +302,7 @@ describe('a stream that says too much', () => {
     ['an error', 'data: {"error":{"message":"Late."}}\n\n'],
     ['usage', usageChunk({ prompt_tokens: 900, completion_tokens: 900 })],
     ['garbage', 'data: {\n\n'],
-  ])('%s after `[DONE]` is not heard', async (_name, late) => {
+  ])('%s after `[DONE]` is ignored', async (_name, late) => {
     for (const cuts of [{ kind: 'whole' }, { kind: 'random', seed: 1 }] as const) {
       const body = hello + stop + usageChunk(usage) + done + late;
       const answer = await streamed({ headers: sse, body, cuts });
@@ -306,7 +312,7 @@ describe('a stream that says too much', () => {
     }
   });
 
-  it('only `[DONE]`: a success without usage', async () => {
+  it('a stream of only `[DONE]` is a success without usage', async () => {
     const answer = await ending(done);
     expectStreamSuccess(answer, readStream(answer.bytes), undefined);
   });
@@ -321,7 +327,7 @@ describe('a stream that says too much', () => {
     ['null', 'data: null\n\n', 'The upstream sent a malformed event.'],
     ['an array', 'data: []\n\n', 'The upstream sent a malformed event.'],
     ['HTML', 'data: <html>\n\n', 'The upstream sent a malformed event.'],
-  ])('%s is a failure, before the finish reason and after it', async (_name, fault, message) => {
+  ])('%s fails the stream, before the finish reason and after it', async (_name, fault, message) => {
     for (const before of [hello, hello + stop, hello + stop + usageChunk(usage)]) {
       const answer = await ending(before + fault + hello + stop + done);
       const received = readStream(answer.bytes);
@@ -335,7 +341,7 @@ describe('a stream that says too much', () => {
     ['a field without its blank line', `error: {"error":{"message":"Out of ${upstreamToken}."}}`],
     ['plain JSON', `{\n  "error": {\n    "message": "Out of ${upstreamToken}."\n  }\n}\n`],
   ])(
-    'an error beside the events (%s) is a failure, before the finish reason and after it',
+    'an error outside the events (%s) fails the stream, before the finish reason and after it',
     async (_name, beside) => {
       for (const before of ['', hello, hello + stop + usageChunk(usage)]) {
         const answer = await ending(before + beside);
@@ -344,7 +350,7 @@ describe('a stream that says too much', () => {
     },
   );
 
-  it('words beside the events are why the stream ends early, and nothing where it is whole', async () => {
+  it('a message outside the events is the error of an incomplete stream, and is ignored in a complete one', async () => {
     const words = '{"message":"Out of memory."}\n\n';
     const answer = await ending(hello + words);
     expectStreamFailure(answer, readStream(answer.bytes), 'Out of memory.');
@@ -352,7 +358,7 @@ describe('a stream that says too much', () => {
     expectStreamSuccess(whole, readStream(whole.bytes), usage);
   });
 
-  it('usage seen before a failure that a whole answer tells is kept on the log row, and so is its cost', async () => {
+  it('a whole answer with an error and usage logs the usage and its cost, without a ledger row', async () => {
     const body = `{"error":{"message":"Late."},"choices":[],"usage":${JSON.stringify(usage)}}`;
     const { after } = await whole({ headers: json, body });
     expect(after.logs).toMatchObject([{ status_code: 502, prompt_tokens: '5', completion_tokens: '7' }]);
@@ -360,7 +366,7 @@ describe('a stream that says too much', () => {
     expect(after.ledger).toEqual([]);
   });
 
-  it('usage seen before a failure is kept on the log row, and so is its cost', async () => {
+  it('usage received before a stream fails is logged, with its cost', async () => {
     const answer = await ending(`${hello}${stop}${usageChunk(usage)}data: {"error":{"message":"Late."}}\n\n`);
     expectStreamFailure(answer, readStream(answer.bytes), 'Late.');
     const [log] = answer.after.logs;
@@ -368,7 +374,7 @@ describe('a stream that says too much', () => {
     expect(JSON.stringify(log?.['metadata_json'])).toContain('0.00000495');
   });
 
-  it('tool calls beyond the bound are passed on, and the count stays at the bound', async () => {
+  it('tool calls over the limit are passed on, and the logged count stays at the limit', async () => {
     const calls = Array.from({ length: 5000 }, (_, index) => ({
       index,
       id: `call_${index}`,
@@ -397,7 +403,7 @@ describe('token counts', () => {
     '[5,7,12]',
     '"many"',
   ];
-  it.each(unusable)('%s is missing usage, and the answer is none the worse', async (reported) => {
+  it.each(unusable)('%s counts as missing usage, and the answer still succeeds', async (reported) => {
     const answers = [
       await whole({ headers: json, body: completion(reported) }),
       await streamed({ headers: sse, body: hello + stop + usageChunk(reported) + done }),
@@ -413,18 +419,18 @@ describe('token counts', () => {
     }
   });
 
-  it('reported more than once: the last report counts, never a sum', async () => {
+  it('reported more than once are taken from the last report, never summed', async () => {
     const first = usageChunk({ prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 });
     const body = hello + first + usageChunk('null') + stop + usageChunk(usage) + usageChunk('null') + done;
     const answer = await streamed({ headers: sse, body });
     expectStreamSuccess(answer, readStream(answer.bytes), usage);
   });
 
-  it('of every size that can be counted are priced to the last picodollar', async () => {
+  it('of every size are recorded exactly, and count as missing where their sum is no safe integer', async () => {
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     await fc.assert(
       fc.asyncProperty(count, count, async (prompt, generated) => {
-        // An absent total is the sum, and a sum that is no token count makes the usage missing.
+        // An absent total is the sum; a sum that is not a safe integer makes the usage missing.
         const usable = Number.isSafeInteger(prompt + generated);
         const reported = { prompt_tokens: prompt, completion_tokens: generated };
         const answer = await whole({ headers: json, body: completion(reported) });

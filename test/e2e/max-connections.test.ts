@@ -17,7 +17,7 @@ afterAll(() => {
 
 const stillOpen = () => sockets.filter(({ readableEnded, destroyed }) => !readableEnded && !destroyed);
 
-/** The status of an answer; undefined: the connection was closed before there was one. */
+/** The status of the answer; undefined if the connection was closed without one. */
 const health = async (): Promise<number | undefined> =>
   (
     await rawExchange(gateway().url, { method: 'GET', path: '/healthz', framing: 'none' }).catch(
@@ -26,14 +26,14 @@ const health = async (): Promise<number | undefined> =>
   )?.status;
 
 describe('connections over max_connections', () => {
-  it('are closed as they come, and there is room again when one has ended', async () => {
+  it('are closed on arrival, and a new one is accepted once an open one has closed', async () => {
     for (let made = 0; made < 3 * bound; made += 1) {
       const socket = rawSocket(gateway().url).on('error', () => undefined);
       sockets.push(socket.resume());
       await once(socket, 'connect');
     }
     await eventually(() => (stillOpen().length <= bound ? true : undefined));
-    // The scene itself may hold one or two.
+    // The scene itself may hold one or two connections.
     expect(stillOpen().length).toBeGreaterThanOrEqual(bound - 2);
     expect(await health()).toBeUndefined();
     stillOpen()[0]?.destroy();

@@ -17,7 +17,7 @@ let withKey: RunningServer;
 beforeAll(async () => {
   const everything = await everythingServer();
   gateway = await scene.gateway([{ id: 'everything', url: everything.url }]);
-  // The suite sends no key.
+  // The suite sends no key, so this proxy adds it.
   withKey = await listening((req, res) => {
     const { method, headers } = req;
     const onward = request(
@@ -49,7 +49,7 @@ interface Check {
   readonly status: string;
 }
 
-/** What the official conformance suite says of a server: its checks, by scenario. */
+/** The checks of the official conformance suite for a server, by scenario. */
 async function checksOf(url: string): Promise<Readonly<Record<string, readonly string[]>>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'mcp-conformance-'));
   await new Promise((resolve) => {
@@ -70,10 +70,10 @@ async function checksOf(url: string): Promise<Readonly<Record<string, readonly s
   return found;
 }
 
-it('by the official conformance suite a server conforms through the gateway wherever it does by itself', async () => {
+it('a server passes each official conformance scenario through the gateway that it passes directly', async () => {
   const [direct, through] = [await checksOf(running[0]!.url), await checksOf(withKey.url)];
   expect(Object.keys(direct).length).toBeGreaterThan(20);
-  // Browser pages of elsewhere are kept out, which this server does not do.
+  // The gateway rejects browser pages of other origins, which this server does not do.
   expect(through['dns-rebinding-protection']?.every((check) => check.endsWith('SUCCESS'))).toBe(true);
   for (const [scenario, checks] of Object.entries(direct))
     if (!checks.some((check) => check.endsWith('FAILURE')))

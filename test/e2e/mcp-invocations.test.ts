@@ -66,7 +66,7 @@ describe('GET mcp-invocations', () => {
     await pool.end();
   });
 
-  it('gives per-tool invocation rows, newest first', async () => {
+  it('lists invocation rows, newest first, and returns one by its id', async () => {
     const { items, ...page } = await list('mcp-invocations');
     expect(page).toEqual({ page: 1, page_size: 50, total: 2, total_is_lower_bound: false });
     expect(items).toEqual([
@@ -141,14 +141,14 @@ describe('GET mcp-invocations', () => {
     ['policy_result=yes', 'policy_result'],
     ['request_log_id=r-2', 'request_log_id'],
     ['model_key=fast', 'model_key'],
-  ])('?%s is an invalid request that names the parameter %s', async (search, param) => {
+  ])('?%s is refused with 400 and names the parameter %s', async (search, param) => {
     expect(await admin('GET', `${root}/mcp-invocations?${search}`)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
     });
   });
 
-  it.each([randomUUID(), 'x'])('a missing one: 404 not_found (%#)', async (id) => {
+  it.each([randomUUID(), 'x'])('an id without a row is answered with 404 not_found (%#)', async (id) => {
     expect(await admin('GET', `${root}/mcp-invocations/${id}`)).toMatchObject({
       status: 404,
       error: { code: 'not_found' },

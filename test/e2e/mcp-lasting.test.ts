@@ -10,11 +10,11 @@ import { eventually } from './traces.ts';
 
 const scene = mcpScene();
 const keys = { revoked: aKey(), inactive: aKey(), closed: aKey(), silent: aKey(), other: aKey() };
-/** A change is everywhere within so many milliseconds. */
+/** The limit within which a change must reach every replica. */
 const withinMs = 5000;
 const note = 'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n';
 
-/** The streams that a server speaks on, by the token of the caller's query. */
+/** The streams on which the server is sending, by session id or `mcp-param-name` header. */
 const speaking = new Set<string>();
 let server: RunningServer;
 let gateways: readonly TestGateway[];
@@ -55,19 +55,19 @@ beforeAll(async () => {
 afterAll(async () => server.stop());
 
 interface Listening {
-  /** What came, once the stream has ended. */
+  /** The text of the stream, once it has ended. */
   readonly ended: Promise<string>;
   readonly leave: () => void;
 }
 
-/** The session is called as its client is. */
+/** The server's answer to `initialize`; the session id is the client's name. */
 async function initialised(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { params } = JSON.parse(await textOf(req)) as { params: { clientInfo: { name: string } } };
   res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': params.clientInfo.name });
   res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } }));
 }
 
-/** A busy machine may need longer for the head of an answer than the server may: then the caller asks again. */
+/** On a busy machine the server may take longer than `timeout_ms` to answer; then the caller retries. */
 const begun = (ask: () => Promise<Response>): Promise<Response> =>
   undisturbed(300, async () => {
     const response = await ask();
@@ -75,7 +75,7 @@ const begun = (ask: () => Promise<Response>): Promise<Response> =>
     return response;
   });
 
-/** A session, which the server knows by the name of its key. */
+/** Opens a session whose id at the server is the name of its key. */
 async function sessionOf(at: TestGateway, name: keyof typeof keys, of: string): Promise<string> {
   const response = await begun(() =>
     fetch(`${at.url}/mcp/${of}`, {
@@ -92,7 +92,7 @@ async function sessionOf(at: TestGateway, name: keyof typeof keys, of: string): 
   return response.headers.get('mcp-session-id') ?? '';
 }
 
-/** A stream of the server's own, once its first event is there. */
+/** Opens a server-to-client stream and waits until it is answered. */
 async function listen(at: TestGateway, name: keyof typeof keys, of = 'talking'): Promise<Listening> {
   const leaving = new AbortController();
   const session = await sessionOf(at, name, of);
@@ -109,7 +109,7 @@ async function listen(at: TestGateway, name: keyof typeof keys, of = 'talking'):
   return { ended: textOf(response.body!), leave: () => leaving.abort() };
 }
 
-/** The same as the answer of a subscription. */
+/** Opens the same stream as the answer to a subscription. */
 async function subscribe(at: TestGateway, name: keyof typeof keys): Promise<Listening> {
   const response = await begun(() =>
     fetch(`${at.url}/mcp/talking`, {
@@ -135,8 +135,8 @@ async function takenMs(ends: readonly Listening[]): Promise<number> {
   return ms;
 }
 
-describe('a stream that lasts', () => {
-  it('ends on every replica within 5 seconds after its key was revoked, and so does the server’s', async () => {
+describe('a long-lived stream', () => {
+  it('ends on every replica within 5 seconds after its key is revoked, and so does the upstream stream', async () => {
     const streams = await Promise.all([
       ...gateways.map((gateway) => listen(gateway, 'revoked')),
       listen(gateways[0]!, 'silent', 'quiet'),
@@ -155,14 +155,14 @@ describe('a stream that lasts', () => {
     await expect(other.ended).rejects.toThrow();
   });
 
-  it('ends within 5 seconds after its owner was made inactive', async () => {
+  it('ends within 5 seconds after its owner is deactivated', async () => {
     const stream = await listen(gateways[1]!, 'inactive');
     await scene.query(`update users set active = false where email = 'b@example.com'`);
     await scene.query('select gateway_touch()');
     expect(await takenMs([stream])).toBeLessThan(withinMs);
   });
 
-  it('ends within 5 seconds after its server was closed to the owner', async () => {
+  it("ends within 5 seconds after the server's `allowed_owners` no longer includes its owner", async () => {
     const stream = await listen(gateways[0]!, 'closed', 'narrow');
     await gateways[0]!.take(scene.config(configOf(['user:a@example.com']), more));
     expect(await takenMs([stream])).toBeLessThan(withinMs);

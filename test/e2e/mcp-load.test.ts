@@ -13,14 +13,14 @@ const servers: RunningServer[] = [];
 const evil = { origin: 'https://evil.example.com' };
 const picky = { accept: 'application/json' };
 
-/** Calls that the server has begun to answer, and that wait for the rest. */
+/** Calls whose answer the server has begun and not finished. */
 const begun: { readonly res: ServerResponse; readonly id: unknown; isClosed: boolean }[] = [];
 const large = 'x'.repeat(250_000);
 
 const floodBytes = 64 * 1024 * 1024;
 let flooded = 0;
 
-/** Says how far it is, as fast as it is read. */
+/** Sends progress notifications as fast as they are read. */
 function flood(res: ServerResponse): void {
   if (flooded >= floodBytes) return void res.end();
   const text = JSON.stringify({
@@ -106,7 +106,7 @@ function finish(): void {
   for (const { res } of begun.splice(0)) res.end('"}}\n\n');
 }
 
-describe('what is refused at the door', () => {
+describe('a request that is rejected before it is read', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await gatewayWith({ max_in_flight: 2, max_in_flight_per_owner: 1 });
@@ -118,7 +118,7 @@ describe('what is refused at the door', () => {
     ['not_acceptable', 406, { headers: picky }],
     ['not_acceptable', 406, { headers: picky, method: 'GET' }],
     ['cross_origin', 403, { headers: evil, method: 'DELETE' }],
-  ])('%s (%i) leaves a record of whose it was (%#)', async (code, status, terms) => {
+  ])('%s (%i) writes an invocation record with the owner (%#)', async (code, status, terms) => {
     const refused = await ask(gateway, terms);
     expect([refused.status, JSON.parse(refused.text).error.data]).toEqual([status, { error_code: code }]);
     expect(refused.headers.get('x-gateway-error')).toBe(code);
@@ -131,13 +131,13 @@ describe('what is refused at the door', () => {
     });
   });
 
-  it('comes behind the key: without one the answer is 401', async () => {
+  it('is authenticated first: without a valid key it is answered with 401', async () => {
     const refused = await ask(gateway, { headers: evil, key: 'gwk_nobody00.'.padEnd(60, '0') });
     expect(refused.status).toBe(401);
     expect(await rowOf(refused.requestId)).toMatchObject({ error_code: 'invalid_api_key', user_id: null });
   });
 
-  it('is no page that this machine serves at this address, and is any other, whatever name leads here', async () => {
+  it("is one whose Origin is not the gateway's own address, whatever Host the request names", async () => {
     const port = new URL(gateway.url).port;
     const listening = (origin: string, host = `127.0.0.1:${port}`) =>
       new Promise<number | undefined>((resolve, reject) => {
@@ -147,7 +147,7 @@ describe('what is refused at the door', () => {
           reject,
         );
       });
-    // There is no such stream: that is what who gets through is told.
+    // There is no such stream: a request that is accepted gets 405.
     expect(await listening(`http://127.0.0.1:${port}`)).toBe(405);
     expect(await listening(`http://localhost:${port}`, `localhost:${port}`)).toBe(405);
     for (const [origin, host] of [
@@ -166,15 +166,18 @@ describe('what is refused at the door', () => {
     ['is one of all', ['*'], evil.origin, 200],
     ['is not listed', ['https://other.example.com'], evil.origin, 403],
     ['is like one that is listed', ['https://evil.example.com.au'], evil.origin, 403],
-  ])('is no page whose origin %s, where browser apps may call', async (_, origins, origin, status) => {
-    const open = await gatewayWith({ cors_origins: origins });
-    const asked = ask(open, { headers: { origin } });
-    if (status === 200) await untilBegun(1);
-    finish();
-    expect((await asked).status).toBe(status);
-  });
+  ])(
+    'with an origin that %s, when `cors_origins` is set, is accepted or refused with 403',
+    async (_, origins, origin, status) => {
+      const open = await gatewayWith({ cors_origins: origins });
+      const asked = ask(open, { headers: { origin } });
+      if (status === 200) await untilBegun(1);
+      finish();
+      expect((await asked).status).toBe(status);
+    },
+  );
 
-  it('too many at once leave a record each: of their owner, or of nobody where no key was looked at', async () => {
+  it('for too many concurrent requests writes a record: with the owner at 429, without one at 503', async () => {
     const first = ask(gateway, { name: 'silent' });
     await untilBegun(1);
     const busy = await ask(gateway);
@@ -199,14 +202,14 @@ describe('what is refused at the door', () => {
   });
 });
 
-describe('answers that are held', () => {
+describe('buffered answers', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await gatewayWith({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 });
   });
 
   it.each(['whole', 'stream'])(
-    'count into max_buffered_bytes until they are over: what is too much (%s) is refused, and room comes back',
+    'count toward max_buffered_bytes until they end: answers over it (%s) are refused, and its room is freed',
     async (name) => {
       const first = ask(gateway, { name });
       await untilBegun(1);
@@ -230,7 +233,7 @@ describe('answers that are held', () => {
     },
   );
 
-  it('leave no room to a message that takes more when it is parsed: it is not sent on', async () => {
+  it('a message that is too large once parsed is refused with 503 and not sent to the server', async () => {
     const { status, requestId } = await ask(gateway, {
       args: { a: Array.from({ length: 20_000 }, () => 1) },
     });
@@ -240,8 +243,8 @@ describe('answers that are held', () => {
   });
 });
 
-describe('a stream whose caller does not read', () => {
-  it('is read no further at its server', async () => {
+describe('a stream whose client does not read', () => {
+  it('is not read further from its server', async () => {
     const gateway = await gatewayWith({});
     const caller = request(`${gateway.url}/mcp/slow`, {
       method: 'POST',

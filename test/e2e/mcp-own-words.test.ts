@@ -16,7 +16,7 @@ interface Message {
   readonly method: string;
 }
 
-/** A server whose framework writes JSON of its own wherever the protocol has no body, or another status. */
+/** A server whose framework answers with JSON of its own where the protocol has no body or another status. */
 beforeAll(async () => {
   server = await listening((req, res) => {
     let text = '';
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(async () => server.stop());
 
-it('a server with words of its own where it was asked nothing is used all the same', async () => {
+it('a server that sends JSON bodies to notifications, GET and DELETE works with the official client', async () => {
   const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp/own`), {
     requestInit: { headers: { authorization: `Bearer ${scene.key}` } },
     reconnectionOptions: {
@@ -70,7 +70,7 @@ it('a server with words of its own where it was asked nothing is used all the sa
   expect(heard).toEqual(['initialize', 'notifications/initialized', 'GET', 'ping', 'DELETE']);
 });
 
-it('an error that it has for what asks nothing is told', async () => {
+it('an error in answer to a notification is returned to the caller', async () => {
   const response = await fetch(`${gateway.url}/mcp/own`, {
     method: 'POST',
     headers: {
@@ -84,7 +84,7 @@ it('an error that it has for what asks nothing is told', async () => {
 });
 
 it.each(['own', ''])(
-  'events of other names than `message` are passed over, as clients do: %j',
+  "events with names other than `message` are ignored, at the server's path and at /mcp: %j",
   async (path) => {
     const client = await scene.client(gateway, path);
     const { tools } = await client.listTools();
@@ -92,7 +92,7 @@ it.each(['own', ''])(
   },
 );
 
-it.each(['/mcp/own', '/mcp'])('`HEAD %s` opens no stream', async (path) => {
+it.each(['/mcp/own', '/mcp'])('`HEAD %s` is answered with 405 and opens no stream', async (path) => {
   heard.length = 0;
   const response = await fetch(`${gateway.url}${path}`, {
     method: 'HEAD',

@@ -47,14 +47,14 @@ describe('published servers behind the gateway', () => {
     });
   });
 
-  it('list their tools, but for those that the policy closes', async () => {
+  it('list their tools without those that the policy denies', async () => {
     const { tools } = await everything.listTools();
     const names = tools.map(({ name }) => name);
     expect(names).toContain('echo');
     expect(names).not.toContain('get-env');
   });
 
-  it('list and give their resources and prompts', async () => {
+  it('list and return their resources and prompts', async () => {
     const { resources } = await everything.listResources();
     expect(resources.length).toBeGreaterThan(0);
     const { contents } = await everything.readResource({ uri: resources[0]!.uri });
@@ -64,7 +64,7 @@ describe('published servers behind the gateway', () => {
     expect((await everything.getPrompt({ name: 'simple-prompt' })).messages.length).toBeGreaterThan(0);
   });
 
-  it('answer calls, each of which leaves a record', async () => {
+  it('answer calls, each of which writes a record', async () => {
     const result = await everything.callTool({ name: 'echo', arguments: { message: 'hello there' } });
     expect(JSON.stringify(result.content)).toContain('hello there');
     const [row] = await records(1, `tool_id = 'everything/echo'`);
@@ -79,7 +79,7 @@ describe('published servers behind the gateway', () => {
     expect(JSON.stringify(row?.result_json)).toContain('hello there');
   });
 
-  it('say how far they are while they work', async () => {
+  it('send progress notifications during a call', async () => {
     const seen: number[] = [];
     await everything.callTool(
       { name: 'trigger-long-running-operation', arguments: { duration: 1, steps: 4 } },
@@ -91,7 +91,7 @@ describe('published servers behind the gateway', () => {
     expect(seen).toEqual([1, 2, 3, 4]);
   });
 
-  it('ask the caller’s model and the caller, and get the answers', async () => {
+  it('send sampling and elicitation requests to the client and get its answers', async () => {
     await everything.callTool({
       name: 'trigger-sampling-request',
       arguments: { prompt: 'p', maxTokens: 10 },
@@ -100,7 +100,7 @@ describe('published servers behind the gateway', () => {
     expect(asked).toEqual(['sampling', 'elicitation']);
   });
 
-  it('are told that a call is cancelled, and the record says it', async () => {
+  it('have a cancelled call recorded as cancelled', async () => {
     const abort = new AbortController();
     const call = everything.callTool(
       { name: 'trigger-long-running-operation', arguments: { duration: 30, steps: 30 } },
@@ -115,7 +115,7 @@ describe('published servers behind the gateway', () => {
     expect(rows).toMatchObject([{ error_code: 'cancelled', policy_result: 'allowed' }]);
   });
 
-  it('are not asked for a tool that is denied', async () => {
+  it('receive no call of a denied tool', async () => {
     await expect(everything.callTool({ name: 'get-env', arguments: {} })).rejects.toMatchObject({
       code: -32_602,
       data: { error_code: 'tool_not_allowed' },
@@ -125,7 +125,7 @@ describe('published servers behind the gateway', () => {
     ]);
   });
 
-  it('answer 200 calls at once', async () => {
+  it('answer 200 concurrent calls', async () => {
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
         everything.callTool({ name: 'get-sum', arguments: { a: n, b: 1 } }),
@@ -135,7 +135,7 @@ describe('published servers behind the gateway', () => {
     expect(await records(200, `tool_id = 'everything/get-sum'`)).toHaveLength(200);
   });
 
-  it('keep what they are told in a session (server-memory)', async () => {
+  it('keep state in a session (server-memory)', async () => {
     const memory = await client(gateway, 'memory');
     await memory.callTool({
       name: 'create_entities',
@@ -145,7 +145,7 @@ describe('published servers behind the gateway', () => {
     expect(JSON.stringify(graph)).toContain('relays');
   });
 
-  it('show only the tools that are allowed (server-filesystem)', async () => {
+  it('list and run only the allowed tools (server-filesystem)', async () => {
     const files = await client(gateway, 'files');
     const names = (await files.listTools()).tools.map(({ name }) => name);
     expect(names.every((name) => /^(?:read|list)_/.test(name))).toBe(true);
@@ -159,7 +159,7 @@ describe('published servers behind the gateway', () => {
     ).rejects.toMatchObject({ data: { error_code: 'tool_not_allowed' } });
   });
 
-  it('a tool that fails has its answer, and a record that says so', async () => {
+  it('a tool error is returned to the caller and recorded as upstream_failed', async () => {
     const files = await client(gateway, 'files');
     const read = await files.callTool({ name: 'read_text_file', arguments: { path: '/not/allowed' } });
     expect(read.isError).toBe(true);

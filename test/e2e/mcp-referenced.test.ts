@@ -77,7 +77,7 @@ describe('a model request with tools of configured MCP servers', () => {
       '/v1/chat/completions',
       { messages: [{ role: 'user', content: 'x'.repeat(1_200_000) }], tools: names.map(chatTool) },
     ],
-  ])('at %s counts the servers, and those of the tools that the policy closes (%#)', async (path, body) => {
+  ])('at %s counts the servers, and the tools that the policy denies (%#)', async (path, body) => {
     const { requestId, row } = await logged(path, body);
     expect(row).toMatchObject(counted);
     expect(await overhead(requestId)).toEqual([
@@ -94,7 +94,7 @@ describe('a model request with tools of configured MCP servers', () => {
     ]);
   });
 
-  it('has zeroes where it has no such tool, and no summary', async () => {
+  it('without such tools logs zero counts and no overhead row', async () => {
     const { requestId, row } = await logged('/v1/chat/completions', { messages });
     expect(row).toMatchObject({
       exposed_tool_count: 0,
@@ -107,7 +107,7 @@ describe('a model request with tools of configured MCP servers', () => {
     ).toEqual([]);
   });
 
-  it('has the calls of its tools with the same request id, from before and behind it, and they have it', async () => {
+  it('is linked to the tool calls with the same request id, made before it or after it', async () => {
     const requestId = randomUUID();
     const call = async (): Promise<void> => {
       const answer = await fetch(`${scene.gateway().url}/mcp/files`, {
@@ -147,7 +147,7 @@ describe('a model request with tools of configured MCP servers', () => {
     expect(await links(2)).toEqual([own, own]);
   });
 
-  it('is counted in the averages, too', async () => {
+  it('is counted in the tool cardinality rollups', async () => {
     const [sums] = await query(
       `select sum(referenced_mcp_server_sum)::int as servers, sum(referenced_mcp_server_rows)::int as rows,
               sum(filtered_tool_sum)::int as filtered, sum(filtered_tool_rows)::int as filtered_rows

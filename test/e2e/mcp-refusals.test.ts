@@ -12,7 +12,7 @@ const token = `server-token-${randomUUID()}`;
 const adminToken = `gwa_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`;
 const fresh = 'fresh-'.concat(randomUUID());
 
-/** A server that misbehaves as the tool that is called says. */
+/** The misbehaviours of the server; a call chooses one by the name of its tool. */
 const behaviour: Record<string, (message: Message, res: ServerResponse, req: IncomingMessage) => void> = {
   fine: (message, res) => answer(res, message, { content: [{ type: 'text', text: 'fine' }] }),
   silent: () => undefined,
@@ -143,7 +143,7 @@ const call = (name: string) => ({
 });
 const errorIn = (text: string) => JSON.parse(text).error;
 
-describe('what the server does', () => {
+describe('a faulty server', () => {
   it.each([
     ['dies', 'upstream_unreachable', 'upstream_error'],
     ['dies-midway', 'upstream_unreachable', 'upstream_error'],
@@ -156,7 +156,7 @@ describe('what the server does', () => {
     ['unauthorized', 'upstream_unauthorized', 'upstream_error'],
     ['redirect', 'upstream_protocol', 'upstream_error'],
     ['failing', 'upstream_protocol', 'upstream_error'],
-  ])('%s: the call fails with %s, and is recorded as %s', async (tool, code, status) => {
+  ])('%s: the call fails with %s and is recorded as %s', async (tool, code, status) => {
     const { status: http, data, row } = await post(call(tool));
     expect(http).toBe(200);
     expect(JSON.parse(data)).toMatchObject({ id: 7, error: { data: { error_code: code } } });
@@ -164,7 +164,7 @@ describe('what the server does', () => {
     expect(row?.arguments_json).toEqual({ a: 1 });
   });
 
-  it('silent: the call fails with timeout, and is recorded as that', async () => {
+  it('silent: the call fails with timeout and is recorded as timeout', async () => {
     const { status: http, data, row } = await post(call('silent'), {}, 'hasty');
     expect(http).toBe(200);
     expect(JSON.parse(data)).toMatchObject({ id: 7, error: { data: { error_code: 'timeout' } } });
@@ -177,13 +177,13 @@ describe('what the server does', () => {
     });
   });
 
-  it('is not there: the call fails', async () => {
+  it('unreachable: the call fails with upstream_unreachable', async () => {
     const { data, row } = await post(call('fine'), {}, 'down');
     expect(errorIn(data).data).toEqual({ error_code: 'upstream_unreachable' });
     expect(row).toMatchObject({ status: 'upstream_error' });
   });
 
-  it('says no with a JSON-RPC error of its own: it passes, with its status', async () => {
+  it('JSON-RPC error of its own: it is passed on with its status and recorded as upstream_failed', async () => {
     const { status, data, row } = await post(call('error-status'));
     expect(status).toBe(400);
     expect(errorIn(data)).toEqual({ code: -32_022, message: 'no such revision' });
@@ -192,7 +192,7 @@ describe('what the server does', () => {
   });
 });
 
-describe('what the gateway refuses', () => {
+describe('the gateway refuses or filters', () => {
   it.each([
     ['{', 400, 'parse_error', 'odd/(unread)'],
     [[call('fine')], 400, 'batch_not_supported', 'odd/(unread)'],
@@ -204,7 +204,7 @@ describe('what the gateway refuses', () => {
       'request_too_large',
       'odd/(unread)',
     ],
-  ])('a message %#', async (body, status, code, toolId) => {
+  ])('an invalid message, and records it (%#)', async (body, status, code, toolId) => {
     const sent = await post(body);
     expect(sent.status).toBe(status);
     expect(errorIn(sent.data).data).toEqual({ error_code: code });
@@ -216,7 +216,7 @@ describe('what the gateway refuses', () => {
     });
   });
 
-  it('a denied tool, an unknown server and one of others, each with a record', async () => {
+  it('a denied tool, an unknown server and a server closed to the owner, each with a record', async () => {
     const before = heard.length;
     const denied = await post(call('denied'));
     expect(denied).toMatchObject({
@@ -235,7 +235,7 @@ describe('what the gateway refuses', () => {
     expect(heard).toHaveLength(before);
   });
 
-  it('a denied tool that is called as a notification would be, without an id', async () => {
+  it('a call of a denied tool without an id', async () => {
     const before = heard.length;
     const { id: _id, ...rest } = call('denied');
     const { status, data } = await post(rest);
@@ -243,21 +243,21 @@ describe('what the gateway refuses', () => {
     expect(heard).toHaveLength(before);
   });
 
-  it('events by their id without a session, where all callers are one to the server', async () => {
+  it('`last-event-id` without a session, where all callers are one client to the server', async () => {
     const before = heard.length;
     const { status, data } = await post(call('fine'), { 'last-event-id': '1' });
     expect([status, errorIn(data).data]).toEqual([400, { error_code: 'invalid_request' }]);
     expect(heard).toHaveLength(before);
   });
 
-  it('an answer to what a server asked, without a session: it could have asked another caller', async () => {
+  it("a response without a session, since the server's request may have been sent to another caller", async () => {
     const before = heard.length;
     const { status, data } = await post({ jsonrpc: '2.0', id: 1, result: { action: 'accept' } });
     expect([status, errorIn(data).data]).toEqual([400, { error_code: 'invalid_request' }]);
     expect(heard).toHaveLength(before);
   });
 
-  it('a cancellation without a session goes to no server, where the id may be of another caller; its own call ends', async () => {
+  it("a cancellation without a session: it ends the caller's own call and is not sent to the server", async () => {
     const before = heard.length;
     const silent = post({ ...call('silent'), id: 'mine' });
     await eventually(() => (heard.length > before ? true : undefined));
@@ -276,7 +276,7 @@ describe('what the gateway refuses', () => {
     expect(heard).toHaveLength(before + 1);
   });
 
-  it('a denied tool in a list, whose event has several lines', async () => {
+  it('a denied tool in a list whose event has several data lines', async () => {
     const list = { jsonrpc: '2.0', id: 7, method: 'tools/list', params: { name: 'lines of an event' } };
     const response = await fetch(`${gateway.url}/mcp/odd`, {
       method: 'POST',
@@ -289,7 +289,7 @@ describe('what the gateway refuses', () => {
     expect(JSON.parse(data.join('\n'))).toMatchObject({ id: 7, result: { tools: [{ name: 'fine' }] } });
   });
 
-  it('a caller without a valid key', async () => {
+  it('a caller without a valid key, with a record', async () => {
     const nobody = await post(call('fine'), { authorization: 'Bearer gwk_nobody00.'.padEnd(60, '0') });
     expect(nobody).toMatchObject({
       status: 401,
@@ -298,9 +298,9 @@ describe('what the gateway refuses', () => {
     expect(nobody.headers.get('www-authenticate')).toBeNull();
   });
 
-  it('a session of another key, of another server, and one that nobody made', async () => {
+  it('a session of another key or server, and a session id that the gateway did not issue', async () => {
     const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
-    // Not by `post`, which waits for a record: only calls of tools leave one.
+    // Not by `post`, which waits for a record: only tool calls write one.
     const begun = await fetch(`${gateway.url}/mcp/odd`, {
       method: 'POST',
       headers: usual,
@@ -325,7 +325,7 @@ describe('what the gateway refuses', () => {
     expect(ended.status).toBe(404);
   });
 
-  it('a page of another origin, and answers that a caller does not take', async () => {
+  it('a request of another origin with 403, and one that does not accept event streams with 406', async () => {
     const page = await fetch(`${gateway.url}/mcp/odd`, {
       method: 'POST',
       headers: { ...usual, origin: 'https://evil.example.com' },
@@ -340,7 +340,7 @@ describe('what the gateway refuses', () => {
     expect(picky.status).toBe(406);
   });
 
-  it('headers of 2026-07-28 that say something else than the body', async () => {
+  it('headers of 2026-07-28 that differ from the body', async () => {
     const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' };
     expect((await post(call('fine'), { ...modern, 'mcp-name': 'fine' })).status).toBe(200);
     expect(heard.at(-1)?.req.headers).toMatchObject({ ...modern, 'mcp-name': 'fine' });
@@ -348,7 +348,7 @@ describe('what the gateway refuses', () => {
     expect(other).toMatchObject({ status: 400, row: { error_code: 'header_mismatch' } });
   });
 
-  it('headers of 2026-07-28 in an older revision: they are compared with nothing, and go to no server', async () => {
+  it('headers of 2026-07-28 in an older revision: they are not compared and not sent to the server', async () => {
     const { status } = await post(call('fine'), { 'mcp-method': 'tools/list', 'mcp-name': 'denied' });
     expect(status).toBe(200);
     expect(Object.keys(heard.at(-1)?.req.headers ?? {}).filter((name) => name.startsWith('mcp-'))).toEqual(
@@ -358,7 +358,7 @@ describe('what the gateway refuses', () => {
 });
 
 describe('secrets', () => {
-  it('of the gateway are not shown to the caller, and the caller’s are not shown to the server', async () => {
+  it("of the gateway are not shown to the caller, and the caller's are not sent to the server", async () => {
     const sent = await post(call('echo'), { 'x-api-key': key, cookie: 'a=b' });
     expect(heard.at(-1)?.req.headers.authorization).toBe(`Bearer ${token}`);
     expect(heard.at(-1)?.req.headers).not.toHaveProperty('x-api-key');
@@ -369,12 +369,12 @@ describe('secrets', () => {
     expect(JSON.stringify(gateway.log.lines)).not.toMatch(token);
   });
 
-  it('of the gateway are not shown beside the data of an event', async () => {
+  it("of the gateway are redacted in the fields beside an event's data", async () => {
     const { text } = await post(call('secrets beside the data'));
     expect(text).toContain('id: [REDACTED]\nevent: message\nretry: [REDACTED]\ndata: {');
   });
 
-  it('are in no record and no log line, wherever a caller writes them', async () => {
+  it('are in no record and no log line, wherever a caller puts them', async () => {
     const asked = { ...call(token), params: { name: token, arguments: { [token]: [token] } } };
     const sent = await post(asked, { 'mcp-protocol-version': '2025-11-25' }, 'hasty');
     expect(sent.row).toMatchObject({ status: 'timeout', server_id: 'hasty' });
@@ -384,7 +384,7 @@ describe('secrets', () => {
     expect(JSON.stringify(gateway.log.lines)).not.toContain(token);
   });
 
-  it('are in no log line of a call without a valid key, nor in its record, where its request id is one', async () => {
+  it('as the request id of a call without a valid key are in no log line and no record', async () => {
     const shown = 'credential-of-another-service';
     for (const requestId of [token, adminToken, key, shown]) {
       const response = await fetch(`${gateway.url}/mcp/odd`, {
@@ -401,7 +401,7 @@ describe('secrets', () => {
     for (const secret of [token, adminToken, key, shown]) expect(told).not.toContain(secret);
   });
 
-  it('are not sent on within a message', async () => {
+  it('in a message are refused and not sent to the server', async () => {
     const before = heard.length;
     for (const own of [key, key.slice(key.indexOf('.') + 1), adminToken]) {
       const sent = await post({ ...call('fine'), params: { name: 'fine', arguments: { own } } });
@@ -411,7 +411,7 @@ describe('secrets', () => {
     expect(heard).toHaveLength(before);
   });
 
-  it('are not sent on within a header', async () => {
+  it('in a header are refused and not sent to the server', async () => {
     const before = heard.length;
     const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'fine' };
     for (const headers of [{ ...modern, 'mcp-param-a': `${key}!` }, { 'last-event-id': key }]) {
@@ -423,8 +423,8 @@ describe('secrets', () => {
   });
 });
 
-describe('a caller who leaves', () => {
-  it('ends the call of the server, and leaves a record', async () => {
+describe('a client disconnect', () => {
+  it('ends the call at the server and is recorded as client_closed', async () => {
     const requestId = randomUUID();
     const before = heard.length;
     const abort = new AbortController();
@@ -444,14 +444,14 @@ describe('a caller who leaves', () => {
 });
 
 describe('GET and DELETE', () => {
-  it('say what the server does not offer', async () => {
+  it('are answered with 405 where the server does not support them', async () => {
     for (const method of ['GET', 'DELETE']) {
       const { status } = await fetch(`${gateway.url}/mcp/odd`, { method, headers: usual });
       expect(status).toBe(405);
     }
   });
 
-  it('at /mcp leave no record, nor does a revision that is not spoken there: clients try both as they begin', async () => {
+  it('at /mcp write no record, nor does an unsupported revision, since clients try both when they connect', async () => {
     const requestIds = [randomUUID(), randomUUID(), randomUUID()] as const;
     const refused = async (method: string, requestId: string) => {
       const headers = { ...usual, 'x-request-id': requestId };

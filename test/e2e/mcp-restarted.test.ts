@@ -6,7 +6,7 @@ import { mcpScene } from './mcp-scene.ts';
 const scene = mcpScene();
 const long = `a_tool_${'with_a_long_name_'.repeat(5)}`;
 
-/** A server that forgets its sessions, as one that is started anew has, and says so in its own way. */
+/** A server that forgets its sessions, as after a restart, and answers them with a configurable status. */
 class Forgetful {
   readonly sessions = new Set<string>();
   readonly heard: string[] = [];
@@ -95,12 +95,12 @@ beforeEach(async () => {
   session = begun.session;
 });
 
-describe.each([404, 400])('a server that was started anew, and says %i of sessions from before', (status) => {
+describe.each([404, 400])('a restarted server that answers %i to earlier sessions', (status) => {
   beforeAll(() => {
     server.unknownStatus = status;
   });
 
-  it('lists its tools at /mcp in a session of the list’s own', async () => {
+  it('lists its tools at /mcp in a new session, which is then deleted', async () => {
     const listed = await toolNames();
     expect(listed).toHaveLength(2);
     server.sessions.clear();
@@ -117,12 +117,12 @@ describe.each([404, 400])('a server that was started anew, and says %i of sessio
   });
 });
 
-describe('a call at /mcp of a server that was started anew', () => {
+describe('a call at /mcp of a restarted server', () => {
   beforeAll(() => {
     server.unknownStatus = 404;
   });
 
-  it('is told that the session is over, so that clients begin anew', async () => {
+  it('fails with session_not_found, so that clients start a new session', async () => {
     server.sessions.clear();
     expect(await inSession('tools/call', { name: 'own__add', arguments: {} })).toMatchObject({
       status: 404,
@@ -130,14 +130,14 @@ describe('a call at /mcp of a server that was started anew', () => {
     });
   });
 
-  it('finds a tool whose name was cut, too, and is told the same', async () => {
+  it('with a shortened tool name finds its tool, and fails with 404 too', async () => {
     const [, cut] = await toolNames();
     expect(await inSession('tools/call', { name: cut, arguments: {} })).toMatchObject({ status: 200 });
     server.sessions.clear();
     expect(await inSession('tools/call', { name: cut, arguments: {} })).toMatchObject({ status: 404 });
   });
 
-  it('says why a tool whose name was cut cannot be looked for', async () => {
+  it('with a shortened tool name fails with upstream_unreachable while the server is down', async () => {
     const [, cut] = await toolNames();
     await server.stop();
     expect(await inSession('tools/call', { name: cut, arguments: {} })).toMatchObject({

@@ -10,7 +10,7 @@ import { mcpScene } from './mcp-scene.ts';
 const scene = mcpScene();
 let server: RunningServer;
 let gateways: readonly TestGateway[];
-/** Once the caller has come back: until then the tool is at work. */
+/** Resolved once the client has resumed the stream; the tool works until then. */
 const resumed = Promise.withResolvers<void>();
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => server.stop());
 
-/** The stream with an end after its first event, as if the connection had broken. */
+/** The response with an error after its first chunk, as if the connection had broken. */
 function brokenOff(response: Response): Response {
   const cut = new TransformStream<Uint8Array, Uint8Array>({
     transform: (chunk, controller) => {
@@ -40,7 +40,7 @@ function brokenOff(response: Response): Response {
   return new Response(response.body?.pipeThrough(cut) ?? null, { status, headers });
 }
 
-it('an answer whose connection broke off is resumed, at another replica too', async () => {
+it('an answer whose connection broke is resumed at another replica', async () => {
   const asked: string[] = [];
   let isBroken = false;
   const [one, other] = gateways;

@@ -15,7 +15,7 @@ const credential = `header-credential-${randomUUID()}`;
 const revision = '2025-06-18';
 let gateway: TestGateway;
 
-/** A server that hears nobody without its credential, and that shows the headers of a call. */
+/** A server that requires its credential in a header, and has a tool that returns the headers of the call. */
 async function guardedServer(): Promise<RunningServer> {
   const open = await sdkServer(() => {
     const server = new McpServer({ name: 'guarded', version: '1' });
@@ -70,8 +70,8 @@ afterAll(async () => {
   for (const server of running) await server.stop();
 });
 
-describe('a credential in a header of its own', () => {
-  it('opens the server to callers, who neither see it nor put another in its place', async () => {
+describe('a server credential in a custom header', () => {
+  it("is sent to the server, never shown to the caller, and not replaced by the caller's own header", async () => {
     const client = await scene.client(gateway, 'guarded', { headers: { 'X-Server-Key': 'of-the-caller-0' } });
     const { content } = await client.callTool({ name: 'headers', arguments: {} });
     expect(JSON.stringify(content)).toContain('x-server-key');
@@ -89,7 +89,7 @@ describe('a credential in a header of its own', () => {
     expect(JSON.stringify([record, gateway.log.lines])).not.toContain(credential);
   });
 
-  it('that the server does not take fails the call, as the gateway’s own fault', async () => {
+  it("that the server rejects fails the connection with an error about the gateway's credentials", async () => {
     await expect(scene.client(gateway, 'locked')).rejects.toThrow(/does not accept the credentials/);
   });
 });
@@ -98,7 +98,7 @@ describe(`a client that knows no newer revision than ${revision}`, () => {
   it.each([
     ['guarded', ''],
     ['', 'guarded__'],
-  ])('is answered in it at /mcp/%s, and so is the server', async (path, prefix) => {
+  ])('uses that revision at /mcp/%s, and the gateway uses it with the server', async (path, prefix) => {
     const client = new Client({ name: 'older', version: '1' }, { supportedProtocolVersions: [revision] });
     const requestInit = { headers: { authorization: `Bearer ${scene.key}` } };
     const url = new URL(`${gateway.url}/mcp${path === '' ? '' : `/${path}`}`);

@@ -76,7 +76,7 @@ export function mcpScene() {
       await client.connect(transportOf(gateway, server, credential, headers));
       return client;
     },
-    /** The records of a request id, once there are as many. */
+    /** The records that match, once there are at least `count` of them. */
     records: async (count: number, where = 'true'): Promise<readonly RecordRow[]> => {
       for (let tries = 0; tries < 1000; tries += 1) {
         const rows = await query<RecordRow>(

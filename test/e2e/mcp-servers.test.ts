@@ -14,7 +14,7 @@ const scene = mcpScene();
 const running: RunningServer[] = [];
 const token = 'a-token-of-the-server-0123456789';
 const toldToken = 'told-0123456789';
-/** A server that tells how it was called. */
+/** A server whose answers quote the credential that it was called with. */
 const echoing: RequestListener = (req, res) => void echo(req, res);
 async function echo(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { id, method } = (await json(req)) as { readonly id?: string; readonly method: string };
@@ -64,7 +64,7 @@ afterAll(async () => {
 });
 
 describe('MCP servers', () => {
-  it('are listed with who may use them, and without credentials', async () => {
+  it('are listed with their allowed owners and without credentials', async () => {
     const { text, data } = await admin('GET', '/api/v1/admin/mcp-servers');
     expect(data).toMatchObject({
       total: 3,
@@ -88,7 +88,7 @@ describe('MCP servers', () => {
     expect(text).not.toContain(token);
   });
 
-  it('are shown with the placeholders of their URLs, in which hosted servers have keys', async () => {
+  it('are listed with the placeholders of their URLs, since URLs of hosted servers contain keys', async () => {
     const written = 'https://mcp.example.com/${HOSTED_KEY}/mcp';
     const secret = 'hosted-0123456789';
     const hosted = await scene.gateway([{ id: 'hosted', url: written }], {}, { HOSTED_KEY: secret });
@@ -97,7 +97,7 @@ describe('MCP servers', () => {
     expect(text).not.toContain(secret);
   });
 
-  it('are asked for their health and their tools', async () => {
+  it('are shown with their health and tools', async () => {
     expect((await admin('GET', '/api/v1/admin/mcp-servers/own')).data).toMatchObject({
       healthy: true,
       error_code: null,
@@ -116,7 +116,7 @@ describe('MCP servers', () => {
     expect((await admin('GET', '/api/v1/admin/mcp-servers/nothing')).status).toBe(404);
   });
 
-  it('show none of the credentials that a server gives back as names', async () => {
+  it('have their credentials redacted in the tool names that they return', async () => {
     const { text, data } = await admin('GET', '/api/v1/admin/mcp-servers/telling');
     expect(data).toMatchObject({
       healthy: true,
@@ -132,7 +132,7 @@ describe('MCP servers', () => {
     expect(text).not.toContain(toldToken);
   });
 
-  it('give their tools the names that records show', async () => {
+  it('have their tools recorded with the titles that they last listed', async () => {
     const client = await scene.client(gateway, 'own');
     await client.callTool({ name: 'read', arguments: {} });
     await client.listTools();
@@ -143,7 +143,7 @@ describe('MCP servers', () => {
     ]);
   });
 
-  it('are asked by check-config on demand', async () => {
+  it('are connected to by check-config only with --mcp', async () => {
     const wire = (id: string, at: string): Parameters<typeof toMcpServer>[0] => ({
       id,
       display_name: undefined,

@@ -14,7 +14,7 @@ const heard: (string | undefined)[] = [];
 const clientSecret = `client-secret-${randomUUID()}`;
 let gateways: readonly TestGateway[];
 let token = '';
-/** A server that has forgotten its tokens answers 401 to them. */
+/** A token to which the server answers 401. */
 let forgotten: string | undefined;
 let servers: readonly object[];
 
@@ -95,7 +95,7 @@ describe('a session', () => {
   it.each([
     ['/everything', 'echo'],
     ['', 'everything__echo'],
-  ])('at /mcp%s goes on at another replica', async (server, name) => {
+  ])('at /mcp%s continues at another replica', async (server, name) => {
     const [one, other] = gateways;
     const session = (await post(one!, server, initialize)).headers.get('mcp-session-id')!;
     await post(one!, server, { method: 'notifications/initialized' }, session);
@@ -108,14 +108,14 @@ describe('a session', () => {
     expect((await post(one!, server, call, broken)).status).toBe(404);
   });
 
-  it('hears on its stream what the server says by itself', async () => {
+  it("receives the server's notifications on its stream", async () => {
     const client = await scene.client(gateways[0]!, 'changing');
     const changed = new Promise<void>((resolve) => {
       client.fallbackNotificationHandler = async ({ method }) => {
         if (method === 'notifications/tools/list_changed') resolve();
       };
     });
-    // What the server says before the client's stream is open is heard by nobody.
+    // A notification before the client's stream is open is lost, so the tool is called until one arrives.
     let grown = 0;
     for (let isHeard = false; !isHeard && grown < 20; grown += 1) {
       await client.callTool({ name: 'grow', arguments: {} });
@@ -125,14 +125,14 @@ describe('a session', () => {
     expect((await client.listTools()).tools).toHaveLength(1 + grown);
   });
 
-  it('with an open stream holds no process up that is to end', async () => {
+  it('with an open stream does not delay the stop of a process', async () => {
     const gateway = await startGateway(scene.config(servers), scene.databaseUrl());
     await scene.client(gateway, 'changing');
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect((await timed(gateway.stop)).ms).toBeLessThan(5000);
   });
 
-  it('outlives a reload, and the policy is the new one at once', async () => {
+  it('survives a reload, after which the new policy applies at once', async () => {
     const [, gateway] = gateways;
     const client = await scene.client(gateway!, 'everything');
     const echo = { name: 'echo', arguments: { message: 'm' } };
@@ -146,7 +146,7 @@ describe('a session', () => {
 });
 
 describe('client credentials', () => {
-  it('are obtained once, sent to the server, and shown to nobody', async () => {
+  it('are obtained once, sent to the server, and neither shown nor logged', async () => {
     const call = { id: 1, method: 'tools/call', params: { name: 'token', arguments: {} } };
     const answers = await Promise.all([1, 2, 3].map(() => post(gateways[0]!, '/guarded', call)));
     for (const answer of answers) expect(await answer.text()).not.toContain(token);
@@ -159,7 +159,7 @@ describe('client credentials', () => {
     expect(JSON.stringify([rows, gateways[0]!.log.lines])).not.toContain(token);
     expect(JSON.stringify([rows, gateways[0]!.log.lines])).not.toContain(clientSecret);
   });
-  it('that the server refuses are obtained anew for the next message', async () => {
+  it('that the server rejects are obtained again for the next message', async () => {
     const call = { id: 1, method: 'tools/call', params: { name: 'token', arguments: {} } };
     forgotten = token;
     const before = asked.length;

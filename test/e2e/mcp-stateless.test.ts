@@ -13,7 +13,7 @@ const sessions: (string | null)[] = [];
 let gateway: TestGateway;
 let toolsChanged: () => void;
 
-/** A server of the official SDK that speaks 2026-07-28, and the revisions before it where it is asked to. */
+/** A server of the official SDK that speaks 2026-07-28, and earlier revisions on request. */
 async function statelessServer(): Promise<RunningServer> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'modern', version: '1' });
@@ -70,7 +70,7 @@ afterAll(async () => {
 });
 
 describe('the revision without sessions (2026-07-28)', () => {
-  it('passes between the official client and the official server, under the same policy', async () => {
+  it('works between the official client and the official server, under the same policy', async () => {
     const client = await connected('modern');
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
     expect((await client.listTools()).tools.map(({ name }) => name).toSorted()).toEqual(['add']);
@@ -85,7 +85,7 @@ describe('the revision without sessions (2026-07-28)', () => {
     await client.close();
   });
 
-  it('has subscriptions, which last longer than a call may take, and hold no process up', async () => {
+  it("has subscriptions that last longer than a call's timeout", async () => {
     const client = await undisturbed(300, async () => {
       const subscriber = await connected('hasty');
       await subscriber.listen({ toolsListChanged: true });
@@ -100,7 +100,7 @@ describe('the revision without sessions (2026-07-28)', () => {
     await client.close();
   });
 
-  it('gives way to an older one where the server knows no other', async () => {
+  it('falls back to an older revision where the server supports no other', async () => {
     const client = await connected('older');
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
     const echoed = await client.callTool({ name: 'echo', arguments: { message: 'm' } });
@@ -108,7 +108,7 @@ describe('the revision without sessions (2026-07-28)', () => {
     await client.close();
   });
 
-  it('is not needed: a client of the one before has its answers from the same server', async () => {
+  it('is optional: a client of the previous revision gets answers from the same server', async () => {
     const client = await scene.client(gateway, 'modern');
     const sum = await client.callTool({ name: 'add', arguments: { a: 1, b: 1 } });
     expect(sum.content).toEqual([{ type: 'text', text: '2' }]);

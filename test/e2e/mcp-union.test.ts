@@ -89,7 +89,7 @@ afterAll(async () => {
 
 const text = (result: unknown): string => JSON.stringify((result as { content: unknown }).content);
 
-/** Answers whatever the caller may have asked of others, and then what it was asked itself. */
+/** Answers every id that another caller may have used, then the request's own id. */
 const forgingServer = () =>
   listening((req, res) => {
     let body = '';
@@ -109,8 +109,8 @@ const forgingServer = () =>
     });
   });
 
-describe('all servers as one', () => {
-  it('have the tools that the key may use, under names that begin with their server', async () => {
+describe('all servers as one, at /mcp', () => {
+  it('list the tools that the key may use, under names that begin with their server', async () => {
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['everything__echo', 'own__add', 'own__asks']));
     expect(names).not.toContain('own__closed');
@@ -121,7 +121,7 @@ describe('all servers as one', () => {
     expect(theirs).toContain('others__add');
   });
 
-  it('answer calls; records name the server and its own tool', async () => {
+  it('answer calls, and records name the server and its own tool', async () => {
     expect(text(await client.callTool({ name: 'own__add', arguments: { a: 2, b: 3 } }))).toContain('5');
     expect(text(await client.callTool({ name: 'everything__echo', arguments: { message: 'm' } }))).toContain(
       'm',
@@ -131,7 +131,7 @@ describe('all servers as one', () => {
     ]);
   });
 
-  it('find a tool whose name was cut', async () => {
+  it('find a tool whose name was shortened', async () => {
     const { tools } = await client.listTools();
     const name = tools.map((tool) => tool.name).find((each) => each.startsWith('own__a_tool'))!;
     expect(name).toHaveLength(64);
@@ -139,7 +139,7 @@ describe('all servers as one', () => {
     expect(await scene.records(1, `tool_id = 'own/${long}'`)).toMatchObject([{ status: 'success' }]);
   });
 
-  it('give their prompts', async () => {
+  it('list and return their prompts', async () => {
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['everything__simple-prompt', 'own__hello']),
@@ -148,7 +148,7 @@ describe('all servers as one', () => {
     expect(JSON.stringify(messages)).toContain('hello');
   });
 
-  it('have their resources, under URIs that lead back to the one server', async () => {
+  it('list their resources under URIs that identify the server', async () => {
     const { resources } = await client.listResources();
     const uris = resources.map(({ uri }) => uri);
     expect(uris).toContain('mcp+own+own://notes');
@@ -170,7 +170,7 @@ describe('all servers as one', () => {
     expect((await worker.readResource({ uri: theirs })).contents).toHaveLength(1);
   });
 
-  it('have templates of resources, which clients expand', async () => {
+  it('list resource templates, which clients expand', async () => {
     const { resourceTemplates } = await client.listResourceTemplates();
     const template = resourceTemplates.find(({ uriTemplate }) => uriTemplate.startsWith('mcp+own+'))!;
     const uri = new UriTemplate(template.uriTemplate).expand({ id: '7' });
@@ -197,7 +197,7 @@ describe('all servers as one', () => {
     await expect(client.complete({ ref: others, argument })).rejects.toMatchObject({ code: -32_002 });
   });
 
-  it('say how far they are, and are cancelled', async () => {
+  it('send progress notifications, and their calls can be cancelled', async () => {
     const seen: number[] = [];
     const name = 'everything__trigger-long-running-operation';
     await client.callTool({ name, arguments: { duration: 0.4, steps: 2 } }, undefined, {
@@ -215,11 +215,11 @@ describe('all servers as one', () => {
     ]);
   });
 
-  it('may not ask the caller: such a request is refused by its name', async () => {
+  it('cannot send requests to the client: such a request is refused by its name', async () => {
     expect(text(await client.callTool({ name: 'own__asks', arguments: {} }))).toContain('roots/list');
   });
 
-  it('answer their own calls alone: an id that one of them makes up may be that of a call of another', async () => {
+  it("answer only their own calls: a forged id of another server's call is ignored", async () => {
     const waiting = client.callTool({ name: 'own__waits', arguments: {} });
     expect(text(await client.callTool({ name: 'forging__t', arguments: {} }))).toContain('its own');
     release();
@@ -232,14 +232,14 @@ describe('all servers as one', () => {
     ['nothing', 'unknown_tool', 'invalid_request', '*/nothing'],
     ['own__x__0123456789', 'unknown_tool', 'invalid_request', '*/own__x__0123456789'],
     ['down__add', 'upstream_unreachable', 'upstream_error', 'down/add'],
-  ])('refuse %s: %s', async (name, code, status, toolId) => {
+  ])('refuse %s with %s', async (name, code, status, toolId) => {
     await expect(client.callTool({ name, arguments: {} })).rejects.toMatchObject({
       data: { error_code: code },
     });
     expect(await scene.records(1, `tool_id = '${toolId}'`)).toMatchObject([{ status, error_code: code }]);
   });
 
-  it('do not answer what their own paths may', async () => {
+  it("refuse methods that only the servers' own paths support", async () => {
     const params = { uri: 'mcp+own+own://notes' };
     await expect(client.request({ method: 'resources/subscribe', params }, z.any())).rejects.toMatchObject({
       code: -32_601,
@@ -248,7 +248,7 @@ describe('all servers as one', () => {
     await expect(client.ping()).resolves.toEqual({});
   });
 
-  it('end their sessions with the caller’s', async () => {
+  it('end their session when the client ends its own', async () => {
     const short = await scene.client(gateway, '');
     const transport = short.transport as unknown as {
       terminateSession: () => Promise<void>;
@@ -274,7 +274,7 @@ describe('all servers as one', () => {
     expect(answer.status).toBe(404);
   });
 
-  it('are there for a client of the revision without sessions, too: it settles on an older one', async () => {
+  it('fall back to an older revision for a client of the revision without sessions', async () => {
     const modern = new ModernClient({ name: 'm', version: '1' }, { versionNegotiation: { mode: 'auto' } });
     const requestInit = { headers: { authorization: `Bearer ${scene.key}` } };
     await modern.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), { requestInit }));

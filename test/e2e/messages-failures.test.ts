@@ -20,7 +20,7 @@ import { eventually } from './traces.ts';
 
 const { ask, gateway, upstream, simulated } = messagesScene();
 
-describe('errors take the messages envelope', () => {
+describe('errors use the messages envelope', () => {
   const expectEnvelope = (answer: Answer, status: number, type: string, code: string): void => {
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
@@ -115,7 +115,7 @@ describe('errors take the messages envelope', () => {
     }
   });
 
-  it('malformed JSON, and a path asked in another way', async () => {
+  it('for malformed JSON, and for a path with another method', async () => {
     const headers = [
       ['authorization', `Bearer ${keys.narrow}`],
       ['content-type', 'application/json'],
@@ -133,7 +133,7 @@ describe('errors take the messages envelope', () => {
     expect(json(read.body)).toMatchObject({ error: { details: { error_code: 'method_not_allowed' } } });
   });
 
-  it('a request id that was used before', async () => {
+  it('for a repeated request id', async () => {
     const headers = { 'x-request-id': 'twice' };
     const first = await ask(messages, whole(chat.upstream.whole), { stream: false, headers });
     expect(first.status).toBe(200);
@@ -141,7 +141,7 @@ describe('errors take the messages envelope', () => {
     expectEnvelope({ ...again, requestId: 'twice' }, 409, invalid, 'duplicate_request_id');
   });
 
-  it('a budget that is used up is told when it opens again, and not to try before', async () => {
+  it('for a spent budget, with the time of its reset and without a retry', async () => {
     const answer = await ask(messages, unanswered, { key: keys.poor });
     expect(answer.headers.get('x-gateway-budget-resets-at')).toMatch(/T00:00:00\.000Z$/);
     expect(answer.headers.get('x-should-retry')).toBe('false');
@@ -172,7 +172,7 @@ describe('errors take the messages envelope', () => {
   });
 });
 
-describe('a stream that fails ends in `event: error`, with no message_stop, and never `[DONE]`', () => {
+describe('a failed stream ends in `event: error`, with no message_stop and never `[DONE]`', () => {
   const { begin, piece, error, done } = chat.upstream;
   it.each([
     ['is told of an error', streamed(begin + piece + error)],
@@ -187,7 +187,7 @@ describe('a stream that fails ends in `event: error`, with no message_stop, and 
     expect(textOf(messages, answer)).toBe('piece');
   });
 
-  it('a block that is open stays open: nothing of it looks finished', async () => {
+  it('an open block stays open', async () => {
     const answer = await ask(messages, streamed(begin + piece + error));
     expect(answer.events.map(({ event }) => event)).toEqual([
       'message_start',
@@ -197,7 +197,7 @@ describe('a stream that fails ends in `event: error`, with no message_stop, and 
     ]);
   });
 
-  it('a translation that cannot go on ends it by itself, and lets go of the upstream', async () => {
+  it('a translation that fails ends the stream and closes the upstream request', async () => {
     const aborted = upstream().aborted();
     const call = (index: number): string =>
       piece.replace(
@@ -212,7 +212,7 @@ describe('a stream that fails ends in `event: error`, with no message_stop, and 
   });
 });
 
-describe('a gateway that can take no more', () => {
+describe('an overloaded gateway, or one without its database', () => {
   const database = withDatabase();
   const key = aKey();
   let proxy: TcpProxy;
@@ -239,7 +239,7 @@ describe('a gateway that can take no more', () => {
       body: JSON.stringify(messages.body(true)),
     });
 
-  it('has as many requests as it may: 503 in the envelope', async () => {
+  it('over max_in_flight answers 503 in the envelope', async () => {
     const first = await call();
     const second = await call();
     expect(second.status).toBe(503);
@@ -252,7 +252,7 @@ describe('a gateway that can take no more', () => {
     expect(await first.text()).toContain('message_stop');
   });
 
-  it('has lost its database: an answer under a hard limit is not completed, and its error is no reason to ask again at once', async () => {
+  it('without its database does not complete an answer under a hard limit, and sends api_error', async () => {
     const response = await call();
     expect(response.status).toBe(200);
     await proxy.refuse();
@@ -260,13 +260,13 @@ describe('a gateway that can take no more', () => {
     expect(events.at(-1)?.event).toBe('error');
     expect(json(events.at(-1)?.data ?? '')).toMatchObject({
       type: 'error',
-      // What agents make of overloaded_error in a stream is one call after the other.
+      // Agents retry at once on an overloaded_error in a stream.
       error: { type: 'api_error', details: { error_code: 'store_unavailable' } },
     });
     expect(events.some(({ event }) => event === 'message_stop')).toBe(false);
   });
 
-  it('has lost its database: nothing is sent upstream, 503 in the envelope, with the time to come back', async () => {
+  it('without its database sends nothing upstream and answers 503 in the envelope, with retry-after', async () => {
     const before = simulated().requests();
     const response = await call();
     expect(response.status).toBe(503);

@@ -7,7 +7,7 @@ import { messages } from './talk.ts';
 export const keys = { narrow: aKey(), poor: aKey(), tight: aKey() };
 export const budget = (amount_10000: number) => ({ cadence: 'daily', amount_10000, hard_limit: true });
 
-/** What no upstream is asked for. */
+/** The answer of an upstream that must not be called. */
 export const unanswered = { status: 500, body: '' };
 
 export const ownId = /^msg_[0-9a-f]{32}$/;
@@ -74,7 +74,7 @@ function config(url: string, key: string, simulatedUrl: string): ConfigFile {
   };
 }
 
-/** A gateway with two upstreams: one that answers what a test says, and the simulated one. */
+/** A gateway with two upstreams: one that replays what a test gives, and the simulated one. */
 export function messagesScene() {
   let simulated: SimulatedUpstream;
   beforeAll(async () => {

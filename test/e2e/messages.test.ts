@@ -40,7 +40,7 @@ describe.each(['/v1/messages', '/messages'])('POST %s', (path) => {
     expectSold(answer, priced);
   });
 
-  it('or SSE', async () => {
+  it('returns SSE for a streamed request', async () => {
     const answer = await ask(messages, streamed(wholeStream(chat)), { path });
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expectCompleteStream(messages, answer, priced);
@@ -66,7 +66,7 @@ describe.each(['/v1/messages', '/messages'])('POST %s', (path) => {
 });
 
 describe('a messages call', () => {
-  it('tells its request id in both headers, also on errors, and in the error itself', async () => {
+  it('returns its request id in both headers, also on errors', async () => {
     const answers = [
       await ask(messages, whole(chat.upstream.whole), { stream: false }),
       await ask(messages, streamed(wholeStream(chat))),
@@ -79,7 +79,7 @@ describe('a messages call', () => {
     }
   });
 
-  it('is logged as one, with its tools and its model', async () => {
+  it('is logged as a messages call, with its tools and its model', async () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
     const answer = await simulation({ body: { model: 'tools', tools } });
     expect(answer.after.logs).toEqual([
@@ -101,7 +101,7 @@ describe('a messages call', () => {
     ['a new version', { 'anthropic-version': '2026-10-21' }],
     ['a version that is none', { 'anthropic-version': 'tomorrow' }],
     ['flags that nobody knows', { 'anthropic-beta': 'a-2030-01-01,b,,', 'anthropic-version': '2023-06-01' }],
-  ])('is taken with %s, and with a query', async (_, headers) => {
+  ])('is accepted with %s, and with a query', async (_, headers) => {
     for (const query of ['', '?beta=true', '?beta=true&x=%zz']) {
       const answer = await ask(messages, streamed(wholeStream(chat)), {
         path: `/v1/messages${query}`,
@@ -122,7 +122,7 @@ describe('a messages call', () => {
     }
   });
 
-  it.each([true, false])('goes through a round of tools (stream: %p)', async (stream) => {
+  it.each([true, false])('completes a round of tool calls (stream: %p)', async (stream) => {
     const tools = [
       {
         name: 'weather',
@@ -164,14 +164,14 @@ describe('a messages call', () => {
     expect(second.after.logs).toEqual([expect.objectContaining({ invoked_tool_count: 0 })]);
   });
 
-  it('shows reasoning as a thinking block before the text', async () => {
+  it('returns reasoning as a thinking block before the text', async () => {
     const answer = await simulation({ body: { model: 'thinking' } });
     expect(blocksOf(answer).map(({ type }: Loose) => type)).toEqual(['thinking', 'text']);
     expectCompleteStream(messages, answer);
   });
 });
 
-/** The content of a streamed message, put together as clients do. */
+/** The content blocks of a streamed message, assembled as clients do. */
 function blocksOf(answer: Answer): Loose[] {
   const blocks: Loose[] = [];
   for (const { type, index, content_block, delta } of payloadsOf(answer) as readonly Loose[]) {
@@ -187,7 +187,7 @@ function blocksOf(answer: Answer): Loose[] {
   );
 }
 
-describe('what goes upstream', () => {
+describe('the upstream body of a messages call', () => {
   const sent = async (asked: Asked): Promise<Loose> =>
     (await ask(messages, streamed(wholeStream(chat)), asked)).upstream?.body;
 
@@ -238,7 +238,7 @@ describe('what goes upstream', () => {
     expect(answer.upstream?.headers['x-route']).toBe('yes');
   });
 
-  it('asks for usage only where the route says that it has it', async () => {
+  it('asks for usage only where the route supports it', async () => {
     expect(await sent({})).not.toHaveProperty('stream_options');
     const unasked = await ask(messages, streamed(wholeStream(chat).replace(chat.upstream.usage, '')));
     expectCompleteStream(messages, unasked, usageMissing);
@@ -261,7 +261,7 @@ describe('what goes upstream', () => {
   });
 });
 
-describe('a capability that no route has is refused by the field that asks for it', () => {
+describe('a capability that no route has is refused, and the field that requires it is named', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
   it.each<[string, Asked, RegExp]>([
     ['no-stream', { stream: true }, /`stream`/],
@@ -296,7 +296,7 @@ describe('a capability that no route has is refused by the field that asks for i
     expect(answer.after.outcomes).toEqual([expect.objectContaining({ outcome: 'invalid_request' })]);
   });
 
-  it('and every route serves what needs nothing of that kind', async () => {
+  it('a request without that field is served by every route', async () => {
     for (const model of ['no-stream', 'no-tools', 'no-vision', 'no-schema']) {
       const asked = { stream: false, body: { model, tools: [] } };
       expect((await ask(messages, whole(chat.upstream.whole), asked)).status).toBe(200);
@@ -304,13 +304,13 @@ describe('a capability that no route has is refused by the field that asks for i
   });
 });
 
-describe('money', () => {
+describe('billing of a messages call', () => {
   const dear = { prompt_tokens: 1_000_000, completion_tokens: 1_000_000, total_tokens: 2_000_000 };
   const using = (reported: object): string =>
     wholeStream(chat).replace(/"usage":\{[^}]*\}/, `"usage":${JSON.stringify(reported)}`);
   const wholeUsing = (reported: object) => ({ ...json(chat.upstream.whole), usage: reported });
 
-  it('of a total that is larger than the sum the message tells as output what is billed as such', async () => {
+  it('reports a total above the sum as output tokens, and bills it as such', async () => {
     const reported = {
       prompt_tokens: 12,
       completion_tokens: 2,
@@ -331,7 +331,7 @@ describe('money', () => {
     expect(json(answer.text).usage).toMatchObject(usage(12, 342));
   });
 
-  it('cached tokens are not among the input tokens of the message, and are among those of the ledger', async () => {
+  it("excludes cached tokens from the message's input tokens, and includes them in the ledger", async () => {
     const reported = {
       prompt_tokens: 10,
       completion_tokens: 20,
@@ -343,7 +343,7 @@ describe('money', () => {
     expect(payloadsOf(stream).at(-2)).toMatchObject({ usage: usage(2, 20, 8) });
   });
 
-  it('after a budget block message_stop and the whole body never come', async () => {
+  it('withholds message_stop and the whole body after a budget block', async () => {
     const fits = await ask(messages, streamed(wholeStream(chat)), { key: keys.tight });
     expectCompleteStream(messages, fits, priced);
     const stream = await ask(messages, streamed(using(dear)), { key: keys.tight });
@@ -376,10 +376,10 @@ describe('money', () => {
     }
   });
 
-  it('message_stop and the whole body are held back until the commit', async () => {
+  it('withholds message_stop and the whole body until the commit', async () => {
     const blocker = new Client(databaseUrl());
     await blocker.connect();
-    // Readers may pass, a new ledger row may not.
+    // Readers may proceed; a new ledger row may not be written.
     await blocker.query('begin; lock table usage_cost_events in share mode');
     const before = simulated().requests();
     const calls = [true, false].map((stream) =>

@@ -18,7 +18,7 @@ const onA = (name: string): Omit<PlatformModel, 'id'> =>
 const onB = (style: 'runtime_messages' | 'endpointb_messages' | 'runtime_unified') => (name: string) =>
   onPlatformB(style, style === 'endpointb_messages' ? `anthropic.${name}` : `us.anthropic.${name}-v1:0`);
 
-/** Who asks, and whom: each body that goes out by the policy. */
+/** Each upstream style with each caller family whose body the policy builds. */
 const doors = {
   'platform A, chat caller': { family: 'chat_completions', model: onA, expected: onRawPredict },
   'platform A, messages caller': { family: 'messages', model: onA, expected: onRawPredict },

@@ -6,7 +6,7 @@ const { admin, query, userIdOf, gateway } = adminModelsScene();
 
 type Result = Record<string, unknown> & { readonly request_id: string };
 
-/** Tests a model for the team, unless said otherwise. */
+/** Tests a model for the team, unless the test overrides it. */
 const test = (model: string, over: object = {}) =>
   admin('POST', `${root}/${encodeURIComponent(model)}/test`, {
     owner_kind: 'team',
@@ -22,7 +22,7 @@ const ledgerRows = (requestId: string) =>
   query('select * from usage_cost_events where request_id = $1', [requestId]);
 const logRows = (requestId: string) => query('select * from request_logs where request_id = $1', [requestId]);
 
-/** Until the replica knows of the limits. */
+/** Waits until the replica enforces the limits. */
 async function callersAreRefused(): Promise<void> {
   await eventually(async () => {
     const answer = await fetch(`${gateway().url}/v1/chat/completions`, {
@@ -36,7 +36,7 @@ async function callersAreRefused(): Promise<void> {
 }
 
 describe('POST /api/v1/admin/models/{model_id}/test', () => {
-  it('sends one request over the route that is chosen, and tells what happened', async () => {
+  it('sends one request over the chosen route and returns the result', async () => {
     const result = await resultOf('fast', { route_position: 0 });
     expect(result).toEqual({
       outcome: 'success',
@@ -53,11 +53,11 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
       text: expect.stringContaining('ok'),
     });
     expect((await resultOf('fast', { route_position: 1 }))['upstream_model']).toBe('simulated-slow');
-    // Without a choice it is the one that a caller's request would take.
+    // Without a choice it is the route that a caller's request would take.
     expect((await resultOf('fast'))['upstream_model']).toBe('simulated-slow');
   });
 
-  it('leaves a ledger row and a log row of its own, of the owner and of no key, tagged as a test', async () => {
+  it('writes a ledger row and a log row with the owner and no key, tagged as a test', async () => {
     const { request_id: requestId } = await resultOf('fast', { route_position: 0 });
     expect(await ledgerRows(requestId)).toMatchObject([
       {
@@ -82,7 +82,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     expect(listed).toMatchObject({ status: 200, data: { total: 1, items: [{ api_key_id: null }] } });
   });
 
-  it('is in the events of admins, before it is sent', async () => {
+  it('is recorded in the admin events', async () => {
     const { request_id: requestId } = await resultOf('fast', { route_position: 3 });
     const events = await admin(
       'GET',
@@ -119,7 +119,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     });
   });
 
-  it('tells what the upstream said where it failed, and what the gateway said where nothing was sent', async () => {
+  it("returns the upstream's error, or the gateway's where nothing was sent", async () => {
     expect(await resultOf('fast', { route_position: 3 })).toMatchObject({
       outcome: 'upstream_error',
       status: 429,
@@ -128,7 +128,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
       error: { code: 'upstream_error', message: expect.stringContaining('slow down'), upstream_status: 429 },
       text: null,
     });
-    // A disabled route takes nothing.
+    // A disabled route accepts no request.
     expect(await resultOf('fast', { route_position: 2 })).toMatchObject({
       outcome: 'no_routes_available',
       status: 503,
@@ -142,7 +142,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     });
   });
 
-  it('is refused by a hard budget of its owner, and counts in it', async () => {
+  it('is refused by a hard budget of its owner, and counts toward it', async () => {
     const userId = await userIdOf('a@example.com');
     const path = `/api/v1/admin/spend/budgets/users/${userId}`;
     await admin('PUT', path, { cadence: 'monthly', amount_10000: 1, hard_limit: true });
@@ -161,7 +161,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     await admin('DELETE', path);
   });
 
-  it('goes through whatever rate limit its owner or its model is at, and counts under none', async () => {
+  it('ignores the rate limits of its owner and model, and counts toward none', async () => {
     const userId = await userIdOf('a@example.com');
     const paths = [`users/${userId}`, 'teams/platform', 'models/fast'].map(
       (each) => `/api/v1/admin/rate-limits/${each}`,
@@ -192,7 +192,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     for (const path of paths) await admin('DELETE', path);
   });
 
-  it('is not logged for an owner who is not logged, and then has no log id', async () => {
+  it('of an owner whose requests are not logged is not logged and returns no log id', async () => {
     const owner = { owner_kind: 'user', owner_id: await userIdOf('quiet@example.com') };
     const result = await resultOf('fast', owner);
     expect(result).toMatchObject({ outcome: 'success', request_log_id: null });
@@ -212,7 +212,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     [{ route_position: '0' }, 'route_position'],
     [{ family: 'count_tokens' }, 'family'],
     [{ prompt: 'Hi' }, 'prompt'],
-  ])('%j is 400, names the field, sends nothing and leaves no event', async (wrong, param) => {
+  ])('%j is refused with 400, names the field, and writes no event and no log row', async (wrong, param) => {
     const rows = () =>
       query('select (select count(*) from admin_events) e, (select count(*) from request_logs) l');
     const before = await rows();
@@ -223,7 +223,7 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
     expect(await rows()).toEqual(before);
   });
 
-  it('is 404 where there is no such model', async () => {
+  it('is answered with 404 for an unknown model', async () => {
     expect(await test('nobody')).toMatchObject({
       status: 404,
       error: { code: 'not_found', param: 'model_id' },

@@ -75,7 +75,7 @@ const refusal = ({ status, error }: Answered) => [status, error['code']];
 const reports = '/api/v1/admin/spend/report';
 
 describe('groups of the provider', () => {
-  it('give the role of a platform admin at each sign-in, and take it away', async () => {
+  it('grant the role of a platform admin at each sign-in, and revoke it', async () => {
     await signedIn('always', ['root']);
     const admin = await signedIn('grace', ['staff', 'gateway-admins']);
     expect(await roleOf(admin)).toBe('platform_admin');
@@ -98,13 +98,13 @@ describe('groups of the provider', () => {
     ]);
   });
 
-  it('that are missing give nothing', async () => {
+  it('that are missing grant no role', async () => {
     await signedIn('always', ['root']);
     expect(await roleOf(await signedIn('ida', undefined))).toBe('user');
     expect(await roleOf(await signedIn('ida', ['Root', 'roots']))).toBe('user');
   });
 
-  it('never take the role of the last active platform admin, and the log says so', async () => {
+  it('never revoke the role of the last active platform admin, and the log says so', async () => {
     await signedIn('last', ['root']);
     await query(
       "insert into users (email, name, role, active) values ('off@x.org', 'Off', 'platform_admin', false)",
@@ -116,7 +116,7 @@ describe('groups of the provider', () => {
     );
   });
 
-  it('of two last ones who sign in at the same time leave one the role', async () => {
+  it('leave one admin when the last two sign in at the same time without the group', async () => {
     for (const id of ['one', 'two']) await signedIn(id, ['root']);
     const backs: [Browser, string][] = [];
     for (const [at, id] of ['one', 'two'].entries()) {
@@ -132,7 +132,7 @@ describe('groups of the provider', () => {
 });
 
 describe('a session of the provider', () => {
-  it('is taken up at another replica than it was begun at, and holds at all of them', async () => {
+  it('can begin at one replica and finish at another', async () => {
     asMember('moving', []);
     const [here, there] = [newBrowser(0), newBrowser(1)];
     const back = await here.throughProvider(await here.start());
@@ -142,7 +142,7 @@ describe('a session of the provider', () => {
     expect((await there.session()).data['email']).toBe('moving@example.com');
   });
 
-  it('ends at log-out, which tells where the provider ends its own', async () => {
+  it("ends at log-out, which returns the provider's end-session URL", async () => {
     const browser = await signedIn('leaver', []);
     const out = await browser.post('/api/v1/auth/logout');
     expect(out.data).toEqual({
@@ -154,7 +154,7 @@ describe('a session of the provider', () => {
   });
 
   it.each(['nowhere', 5, 'data:,x'])(
-    'ends at log-out, also where the provider says %j of where it ends its own',
+    "ends at log-out where the provider's end_session_endpoint is invalid (%j)",
     async (place) => {
       const browser = await signedIn('leaver', []);
       provider.insteadOf = published({ end_session_endpoint: place });
@@ -164,7 +164,7 @@ describe('a session of the provider', () => {
     },
   );
 
-  it('is over when the provider is taken out of the configuration', async () => {
+  it('is invalid while the provider is removed from the configuration', async () => {
     const browser = await signedIn('kept', []);
     expect((await browser.session()).status).toBe(200);
     await gateways[0]?.take(signInConfig({}));
@@ -174,13 +174,13 @@ describe('a session of the provider', () => {
   });
 });
 
-describe('a provider that fails', () => {
-  /** Forgets what was found out of the provider. */
+describe('an identity provider', () => {
+  /** Makes the gateway discard the provider's metadata. */
   const anew = (over: object = {}) =>
     gateways[0]?.take(signInConfig(auth({ display_name: String(Math.random()), ...over })));
   const unavailable = [503, 'sign_in_unavailable'];
 
-  it('that is not there is 503 at once, with the reason in the log', async () => {
+  it('that is unreachable is answered with 503, with the reason in the log', async () => {
     const gone = await startProvider(redirectUri);
     await gone.stop();
     await anew({ issuer: gone.issuer });
@@ -192,7 +192,7 @@ describe('a provider that fails', () => {
     );
   });
 
-  it('that says nothing is 503 within some seconds', async () => {
+  it('that does not answer is answered with 503 within 9 seconds', async () => {
     await anew();
     provider.insteadOf = () => true;
     const { value, ms } = await timed(() => newBrowser().start());
@@ -210,7 +210,7 @@ describe('a provider that fails', () => {
       'is another issuer',
       (res: { end: (text: string) => void }) => res.end('{"issuer":"https://else.example.com"}'),
     ],
-  ])('that %s is 503', async (_, answer) => {
+  ])('that %s is answered with 503', async (_, answer) => {
     await anew();
     provider.insteadOf = (_req, res) => {
       res.setHeader('content-type', 'application/json');
@@ -221,7 +221,7 @@ describe('a provider that fails', () => {
   });
 
   it.each([undefined, 'nowhere', 5, 'file:///etc/passwd'])(
-    'that says %j of where people sign in is 503, and asked again as soon as it says something else',
+    'with the authorization_endpoint %j is answered with 503, and works once its metadata is valid',
     async (place) => {
       await anew();
       provider.insteadOf = published({ authorization_endpoint: place });
@@ -231,7 +231,7 @@ describe('a provider that fails', () => {
     },
   );
 
-  it('whose tokens are elsewhere since it was asked is asked again by the next who signs in', async () => {
+  it('whose token_endpoint moved is asked for its metadata again at the next sign-in', async () => {
     await anew();
     asMember('early', []);
     provider.insteadOf = published({ token_endpoint: `${provider.issuer}/gone` });
@@ -241,7 +241,7 @@ describe('a provider that fails', () => {
   });
 
   it.each([null, 5, {}])(
-    'that says %j of how clients prove who they are is told in a header',
+    'with token_endpoint_auth_methods_supported %j gets the client secret, and the sign-in succeeds',
     async (methods) => {
       await anew();
       asMember('plain', []);
@@ -251,7 +251,7 @@ describe('a provider that fails', () => {
   );
 
   it.each([{ n: '' }, { oth: 5 }, { key_ops: 5 }])(
-    'that publishes what is no key (%j) is 503, and asked again as soon as it publishes one',
+    'that publishes an invalid key (%j) is answered with 503, and works as soon as it publishes a valid one',
     async (over) => {
       await anew();
       asMember('keyless', []);
@@ -267,7 +267,7 @@ describe('a provider that fails', () => {
     },
   );
 
-  it('that words its status in letters beyond ASCII is 503', async () => {
+  it('with non-ASCII letters in its status line is answered with 503', async () => {
     await anew();
     provider.insteadOf = (req) => {
       req.socket.end(Buffer.from('HTTP/1.1 500 St\xf6rung\r\ncontent-length: 0\r\n\r\n', 'latin1'));
@@ -283,7 +283,7 @@ describe('a provider that fails', () => {
       '/token',
       JSON.stringify({ id_token: `${Buffer.from('[1,'.repeat(2000)).toString('base64url')}.e30.x` }),
     ],
-  ])('that nests %s without an end is 503, and no engine parses it', async (_, path, text) => {
+  ])('that nests %s too deeply is answered with 503, without parsing it', async (_, path, text) => {
     await anew();
     asMember('deep', []);
     provider.insteadOf = (req, res) => {
@@ -301,7 +301,7 @@ describe('a provider that fails', () => {
     );
   });
 
-  it('that fails when the code is exchanged is 503, and no session is opened', async () => {
+  it('that fails when the code is exchanged is answered with 503, and no session is opened', async () => {
     await anew();
     asMember('unlucky', []);
     const browser = newBrowser();
@@ -315,7 +315,7 @@ describe('a provider that fails', () => {
     expect(await query('select 1 from admin_sessions')).toEqual([]);
   });
 
-  it('of another client secret is 503, and the log says so without the secret', async () => {
+  it('that rejects the client secret is answered with 503, and the log says so without the secret', async () => {
     const wrong = 'this-is-not-the-secret-0123456789';
     await anew({ client_secret: wrong });
     asMember('unlucky', []);
@@ -326,7 +326,7 @@ describe('a provider that fails', () => {
     expect(JSON.stringify(gateways[0]?.log.lines)).not.toContain(wrong);
   });
 
-  it('is asked again as soon as it is back, and its metadata once for many', async () => {
+  it('is asked for its metadata once by many sign-ins', async () => {
     await anew();
     provider.asked.length = 0;
     await Promise.all(Array.from({ length: 5 }, () => newBrowser().start()));

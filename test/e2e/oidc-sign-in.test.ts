@@ -46,7 +46,7 @@ const auth = (over: object = {}) => ({
   oidc: oidcSection(provider.issuer, { create_users: true, ...over }),
 });
 
-/** Somebody whom the provider knows, and who signs in next. */
+/** Adds a person at the provider, who signs in next. */
 function somebody(over: object = {}): { readonly email: string } {
   people += 1;
   const email = `Person-${people}@Example.com`;
@@ -59,7 +59,7 @@ const clearSignIns = () => query('delete from oidc_sign_ins');
 
 const newBrowser = () => new Browser(gateway.url);
 
-/** The line of the last sign-in. */
+/** The reason that the log gives for the last refused sign-in. */
 const lastReason = (): unknown =>
   gateway.log.lines.filter(({ fields }) => fields['reason'] !== undefined).at(-1)?.fields['reason'];
 
@@ -75,7 +75,7 @@ async function under(over: object, work: () => Promise<void>): Promise<void> {
 }
 
 describe('signing in at the provider', () => {
-  it('opens a session in the cookie of logins, and sends the browser on to where it wanted to go', async () => {
+  it('opens a session in the login cookie and redirects the browser to `return_to`', async () => {
     const { email } = somebody();
     const browser = newBrowser();
     const answer = await browser.signIn('/budgets?team=a#top');
@@ -86,7 +86,7 @@ describe('signing in at the provider', () => {
     expect((await browser.session()).data).toMatchObject({ email, name: `Person ${people}`, role: 'user' });
   });
 
-  it('begins with a code, PKCE (S256), a state and a nonce of 256 bits, and a cookie of ten minutes', async () => {
+  it('starts with a code, PKCE (S256), a state, a nonce and a cookie of ten minutes', async () => {
     const begun = await newBrowser().start();
     const asked = new URL(begun.location ?? '').searchParams;
     expect(Object.fromEntries(asked)).toEqual({
@@ -106,7 +106,7 @@ describe('signing in at the provider', () => {
     ]);
   });
 
-  it('nothing that could finish a sign-in is stored', async () => {
+  it('stores no state, nonce or code challenge in plain text', async () => {
     const begun = await newBrowser().start();
     const asked = new URL(begun.location ?? '').searchParams;
     const stored = JSON.stringify(await query('select * from oidc_sign_ins'));
@@ -115,14 +115,14 @@ describe('signing in at the provider', () => {
   });
 
   it.each(['https://evil.example.com/', '//evil.example.com', '/\\evil.example.com', 'page', '/a\tb'])(
-    'leads to no other site: return_to %j is /',
+    'redirects to no other site: return_to %j becomes /',
     async (returnTo) => {
       somebody();
       expect((await newBrowser().signIn(returnTo)).location).toBe('/');
     },
   );
 
-  it('finds the person by e-mail in any case of letters, and leaves name and role alone', async () => {
+  it('finds a person by e-mail, ignoring case, and keeps name and role', async () => {
     await query("insert into users (email, name) values ('known@example.com', 'Known')");
     somebody({ email: 'KNOWN@Example.COM', groups: ['root'] });
     const browser = newBrowser();
@@ -134,7 +134,7 @@ describe('signing in at the provider', () => {
     });
   });
 
-  it('asks userinfo for what the ID token does not say, and sends the secret in the body where it may', async () => {
+  it('reads missing claims from userinfo, and supports client_secret_post', async () => {
     const other = await startProvider(redirectUri, { claimsInIdToken: false, method: 'client_secret_post' });
     other.accounts.set('x', { email: 'thin@example.com', email_verified: true, groups: 'root' });
     other.signsIn = 'x';
@@ -150,7 +150,7 @@ describe('signing in at the provider', () => {
     await other.stop();
   });
 
-  it('makes tokens that last no longer than a session, where it says who is an admin, and ends them with the role', async () => {
+  it('with admin_groups limits admin tokens to 7 days, and revokes them with the role', async () => {
     await makeAdmin(database.url());
     somebody({ groups: ['root'] });
     const tokens = '/api/v1/admin/tokens';
@@ -179,7 +179,7 @@ describe('signing in at the provider', () => {
     });
   });
 
-  it('of somebody unknown makes a person, and an event that tells of it', async () => {
+  it('of an unknown person creates a person and an event', async () => {
     const { email } = somebody();
     await newBrowser().signIn();
     const [event] = await query(
@@ -195,7 +195,7 @@ describe('signing in at the provider', () => {
     });
   });
 
-  it('of somebody unknown is refused where people are not made', async () => {
+  it('of an unknown person is refused where create_users is false', async () => {
     await under({ create_users: false }, async () => {
       const { email } = somebody();
       expect(refusal(await newBrowser().signIn())).toEqual([401, 'invalid_credentials', 0]);
@@ -204,7 +204,7 @@ describe('signing in at the provider', () => {
     });
   });
 
-  it('of a person who is deactivated is refused', async () => {
+  it('of a deactivated person is refused', async () => {
     const { email } = somebody();
     await query('insert into users (email, name, active) values ($1, $1, false)', [email]);
     expect(refusal(await newBrowser().signIn())).toEqual([401, 'invalid_credentials', 0]);
@@ -221,7 +221,7 @@ describe('signing in at the provider', () => {
     expect(lastReason()).toContain(reason);
   });
 
-  it('from a domain that is not allowed is refused, one below it too', async () => {
+  it('from a domain that is not allowed is refused, also from a subdomain of an allowed one', async () => {
     await under({ allowed_email_domains: ['example.com'] }, async () => {
       somebody();
       expect((await newBrowser().signIn()).status).toBe(302);
@@ -233,14 +233,14 @@ describe('signing in at the provider', () => {
     });
   });
 
-  it('that the person declines is refused, and the provider’s word for it is in the log', async () => {
+  it("that the person declines is refused, and the log has the provider's error code", async () => {
     provider.signsIn = undefined;
     expect(refusal(await newBrowser().signIn())).toEqual([401, 'invalid_credentials', 0]);
     expect(lastReason()).toBe('the provider refused: access_denied');
   });
 });
 
-it('that is refused leads a browser to the login, and a script to JSON', async () => {
+it('a refused sign-in redirects a browser to the login page and answers a script with JSON', async () => {
   const refusals = { start: '?return_to=', callback: '?state=<b>x</b>' };
   for (const [name, search] of Object.entries(refusals)) {
     const url = `${gateway.url}/api/v1/auth/oidc/${name}${search}`;
@@ -258,7 +258,7 @@ it('that is refused leads a browser to the login, and a script to JSON', async (
 describe('a callback', () => {
   const notBegun = [400, 'invalid_request', 0];
 
-  it('with another state is refused, and one without state or cookie', async () => {
+  it('with another state, without a state or without the cookie is refused', async () => {
     somebody();
     const browser = newBrowser();
     const back = await browser.throughProvider(await browser.start());
@@ -271,7 +271,7 @@ describe('a callback', () => {
     expect((await browser.go(back)).status).toBe(302);
   });
 
-  it('in another browser is refused, so that nobody is signed in as somebody else', async () => {
+  it('in another browser is refused, so that nobody is signed in as another person', async () => {
     somebody();
     const [attacker, victim] = [newBrowser(), newBrowser()];
     const back = await attacker.throughProvider(await attacker.start());
@@ -279,7 +279,7 @@ describe('a callback', () => {
     expect(refusal(await victim.go(back))).toEqual(notBegun);
   });
 
-  it('is good once', async () => {
+  it('can be used once', async () => {
     somebody();
     const browser = newBrowser();
     const begun = await browser.start();
@@ -290,7 +290,7 @@ describe('a callback', () => {
     expect(refusal(await browser.go(back))).toEqual(notBegun);
   });
 
-  it('of two at the same time one signs in', async () => {
+  it('signs in once when several arrive at the same time', async () => {
     somebody();
     const browser = newBrowser();
     const back = await browser.throughProvider(await browser.start());
@@ -317,7 +317,7 @@ describe('a callback', () => {
     expect(lastReason()).toBe('the answer of the provider is not valid: claim nonce');
   });
 
-  it('whose code was made for another sign-in is refused: PKCE', async () => {
+  it('whose code was issued for another sign-in is refused, by PKCE', async () => {
     somebody();
     const [stolen, own] = [newBrowser(), newBrowser()];
     const code = new URL(await stolen.throughProvider(await stolen.start())).searchParams.get('code') ?? '';
@@ -372,8 +372,8 @@ describe('a callback', () => {
   });
 });
 
-describe('whatever a browser brings back', () => {
-  it('never signs anybody in, and is never a defect', async () => {
+describe('a callback with random parameters', () => {
+  it('signs nobody in and never causes an internal error', async () => {
     const name = fc.constantFrom(
       'code',
       'iss',
@@ -404,8 +404,8 @@ describe('whatever a browser brings back', () => {
   });
 });
 
-describe('how many sign-ins are under way', () => {
-  it('is bounded by address, and they make room when their time is over', async () => {
+describe('the number of pending sign-ins', () => {
+  it('is limited per address, and expired ones free their place', async () => {
     const [crowd, other] = [
       new Browser(gateway.url, '198.51.100.7'),
       new Browser(gateway.url, '198.51.100.8'),
@@ -419,7 +419,7 @@ describe('how many sign-ins are under way', () => {
     expect(Number(rows[0]?.n)).toBe(1);
   });
 
-  it('is bounded in all: those that began first make room', async () => {
+  it('is limited in total: the oldest is removed', async () => {
     await query(`insert into oidc_sign_ins (state_sha256, browser_sha256, return_to, address, begun_at)
                  select sha256(n::text::bytea), sha256(n::text::bytea), '/', n::text,
                         gateway_now() - n * interval '1 millisecond'
@@ -433,8 +433,8 @@ describe('how many sign-ins are under way', () => {
   });
 });
 
-describe('without a provider', () => {
-  it('what ways in there are is told, and the rest is not supported', async () => {
+describe('without an identity provider', () => {
+  it('the sign-in methods list the password alone, and OIDC paths answer 404 not_supported', async () => {
     const methods = async () => (await newBrowser().go('/api/v1/auth/methods')).data;
     expect(await methods()).toEqual({
       password: true,

@@ -6,7 +6,7 @@ export const key = aKey();
 export const narrowKey = aKey();
 export const poorKey = aKey();
 
-/** A model whose upstream behaves as the directives say; its price is that of `simulated-fast`. */
+/** A model whose upstream follows the directives; its price is that of `simulated-fast`. */
 const behaving = (id: string, directives: string, route: object = {}) => ({
   id,
   routes: [
@@ -64,7 +64,7 @@ export const tools: OpenAI.ChatCompletionTool[] = ['get_weather', 'get_time'].ma
   },
 }));
 
-/** A gateway whose models are upstreams that behave in every way, and the client that asks it. */
+/** A gateway with a model for each upstream behaviour, and the official client. */
 export function openaiScene() {
   const scene = simulatedScene((url) =>
     basicConfig(url, key, {

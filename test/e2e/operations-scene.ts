@@ -63,7 +63,7 @@ export function begin(url: string, asked: Asked) {
   return { socket, text: () => text, ended };
 }
 
-/** Takes the head of an answer, and the rest of it only when told to. */
+/** Reads the head of an answer, and the rest only on request. */
 export function slowReader(url: string, asked: Asked) {
   const socket = beginExchange(url, requestOf(asked));
   const pieces: Buffer[] = [];
@@ -88,7 +88,7 @@ export function slowReader(url: string, asked: Asked) {
 export const statusOf = async (url: string, at: string): Promise<number> =>
   (await rawExchange(url, { method: 'GET', path: at })).status;
 
-/** A way to the database that can be cut and mended. */
+/** A connection to the database that can be cut and restored. */
 export async function cuttable(url: string) {
   const target = new URL(url);
   const { hostname, port } = target;
@@ -129,7 +129,7 @@ export async function cuttable(url: string) {
   };
 }
 
-/** A database and two upstreams, for gateways that are stopped, drained and asked for too much. */
+/** A database and two upstreams for gateways that are stopped, drained or overloaded. */
 export function operationsScene() {
   const database = withDatabase();
   let upstream: SimulatedUpstream;

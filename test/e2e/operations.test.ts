@@ -11,7 +11,7 @@ import { eventually, outcomesOf } from './traces.ts';
 const { traceOf, databaseUrl, upstream, held, config } = operationsScene();
 
 describe('health and readiness', () => {
-  it('without its database the process is alive and not ready, and it recovers by itself', async () => {
+  it('without its database the process is alive and not ready, and becomes ready when the database is back', async () => {
     const line = await cuttable(databaseUrl());
     const gateway = await startGateway(config(), line.url);
     try {
@@ -42,7 +42,7 @@ describe('health and readiness', () => {
     }
   });
 
-  it('is not ready while migrations are pending', async () => {
+  it('the process is not ready while migrations are pending', async () => {
     const behind = await createDatabase();
     const gateway = await startGateway(config(), behind.url);
     try {
@@ -86,7 +86,7 @@ describe('overload', () => {
     }
   }
 
-  it('over max_in_flight requests are turned away, before anything else is looked at', () =>
+  it('over max_in_flight a request is refused with 503 and not logged', () =>
     with_({ max_in_flight: 2, max_in_flight_per_owner: 2 }, async (gateway) => {
       const callers = [false, true].map((stream) => begin(gateway.url, { model: 'held', stream }));
       const calls = [await held().next(), await held().next()];
@@ -101,7 +101,7 @@ describe('overload', () => {
       for (const each of callers) each.socket.destroy();
     }));
 
-  it('over max_buffered_bytes bodies are turned away, and room comes back', () =>
+  it('over max_buffered_bytes a body is refused with 503, and its room is freed', () =>
     with_({ max_buffered_bytes: 100_000, body_max_bytes: 100_000 }, async (gateway) => {
       const content = 'x'.repeat(60_000);
       const caller = begin(gateway.url, { model: 'held', content });
@@ -120,7 +120,7 @@ describe('overload', () => {
       caller.socket.destroy();
     }));
 
-  it('an upstream event that is not complete yet counts into max_buffered_bytes: over it its stream ends', () =>
+  it('an incomplete upstream event counts toward max_buffered_bytes: over it its stream ends', () =>
     with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
       const requestId = 'over-3';
       const caller = begin(gateway.url, { model: 'held', stream: true, requestId });
@@ -137,7 +137,7 @@ describe('overload', () => {
       caller.socket.destroy();
     }));
 
-  it('whole answers count into max_buffered_bytes: one that has no room fails alone, and room comes back', () =>
+  it('a whole answer counts toward max_buffered_bytes: over it that answer alone fails, and its room is freed', () =>
     with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
       const begun = async (requestId: string) => {
         const caller = begin(gateway.url, { model: 'held', requestId });
@@ -167,7 +167,7 @@ describe('overload', () => {
       await answered(await begun('over-6'));
     }));
 
-  it('events that are complete count no more, however many there are', () =>
+  it('complete events no longer count toward max_buffered_bytes', () =>
     with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
       const caller = begin(gateway.url, { model: 'held', stream: true });
       const call = await held().next();
@@ -180,7 +180,7 @@ describe('overload', () => {
       caller.socket.destroy();
     }));
 
-  it('what was turned away or left in the middle holds nothing', () =>
+  it('a refused or aborted request releases its slot and its buffered bytes', () =>
     with_({ max_in_flight: 3, max_buffered_bytes: 50_000, body_max_bytes: 50_000 }, async (gateway) => {
       for (let round = 0; round < 20; round += 1) {
         const socket = rawSocket(gateway.url);

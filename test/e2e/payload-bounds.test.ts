@@ -6,7 +6,7 @@ import { chat, messages, type Talk, talks } from './talk.ts';
 const { ask, query, reload, asked, kept } = payloadsScene();
 
 describe('`stream_max_events`: only stored events are capped', () => {
-  /** So many pieces between the beginning and the end. */
+  /** A stream with so many pieces between its begin and its end. */
   const long = (talk: Talk, pieces: number, end: string): string =>
     talk.upstream.begin + talk.upstream.piece.repeat(pieces) + end;
   const finish = ({ upstream: { finish, usage, done } }: Talk): string => finish + usage + done;
@@ -45,7 +45,7 @@ describe('`stream_max_events`: only stored events are capped', () => {
     },
   );
 
-  it('a stream of as many events is whole', async () => {
+  it('a stream of exactly as many events is not truncated', async () => {
     const way = { talk: chat, stream: true };
     await reload({ stream_max_events: 4 });
     const answer = await asked(way);
@@ -55,7 +55,7 @@ describe('`stream_max_events`: only stored events are capped', () => {
     expect(log).toMatchObject(untruncated);
   });
 
-  it('tool calls are counted beyond it', async () => {
+  it('tool calls after the cap are counted', async () => {
     await reload({ stream_max_events: 1 });
     const call = (index: number): string =>
       `data: ${JSON.stringify({
@@ -85,32 +85,29 @@ describe('the final byte cap', () => {
     return row;
   };
 
-  it.each(['a', 'é', '𝄞', '"', '\u0001'])(
-    'counts bytes of UTF-8, and what is left over is valid JSON (%j)',
-    async (sign) => {
-      await reload({ request_max_bytes: 900, response_max_bytes: 700 });
-      const text = sign.repeat(2000);
-      const body = { messages: [{ role: 'user', content: text }] };
-      const completion = {
-        ...JSON.parse(chat.upstream.whole),
-        choices: [{ index: 0, message: { content: text } }],
-      };
-      const answer = await ask(chat, whole(completion), { stream: false, body });
-      expect(JSON.parse(answer.text)).toEqual(completion);
-      const { request, response, log } = await kept(answer);
-      expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: true });
-      expect(request.body).toMatchObject({ model: 'fast', stream: false });
-      expect(request.body.messages[0].content).toMatch(/\[TRUNCATED \d+ characters\]$/);
-      expect(response.body.choices[0].message.content).toMatch(/\[TRUNCATED \d+ characters\]$/);
-      const bytes = await bytesOf(answer);
-      expect(bytes.request).toBeLessThanOrEqual(900);
-      expect(bytes.request).toBeGreaterThan(850);
-      expect(bytes.response).toBeLessThanOrEqual(700);
-      expect(bytes.response).toBeGreaterThan(650);
-    },
-  );
+  it.each(['a', 'é', '𝄞', '"', '\u0001'])('counts UTF-8 bytes and keeps valid JSON (%j)', async (sign) => {
+    await reload({ request_max_bytes: 900, response_max_bytes: 700 });
+    const text = sign.repeat(2000);
+    const body = { messages: [{ role: 'user', content: text }] };
+    const completion = {
+      ...JSON.parse(chat.upstream.whole),
+      choices: [{ index: 0, message: { content: text } }],
+    };
+    const answer = await ask(chat, whole(completion), { stream: false, body });
+    expect(JSON.parse(answer.text)).toEqual(completion);
+    const { request, response, log } = await kept(answer);
+    expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: true });
+    expect(request.body).toMatchObject({ model: 'fast', stream: false });
+    expect(request.body.messages[0].content).toMatch(/\[TRUNCATED \d+ characters\]$/);
+    expect(response.body.choices[0].message.content).toMatch(/\[TRUNCATED \d+ characters\]$/);
+    const bytes = await bytesOf(answer);
+    expect(bytes.request).toBeLessThanOrEqual(900);
+    expect(bytes.request).toBeGreaterThan(850);
+    expect(bytes.response).toBeLessThanOrEqual(700);
+    expect(bytes.response).toBeGreaterThan(650);
+  });
 
-  it.each([1, 2, 20, 64, 200])('of %d bytes leaves valid JSON of at most as many', async (max) => {
+  it.each([1, 2, 20, 64, 200])('of %d bytes stores valid JSON of at most that size', async (max) => {
     await reload({ request_max_bytes: max, response_max_bytes: max });
     for (const stream of [true, false]) {
       const answer = await asked({ talk: messages, stream });
@@ -121,7 +118,7 @@ describe('the final byte cap', () => {
     }
   });
 
-  it('each side has a flag of its own', async () => {
+  it('sets a separate truncation flag for request and response', async () => {
     await reload({ request_max_bytes: 100 });
     const { log } = await kept(await asked({ talk: chat, stream: false }));
     expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: false });

@@ -12,7 +12,7 @@ const streaming = [chat, messages, responses];
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 const mebibyte = 1024 * 1024;
 
-/** JSON texts of values that break databases; all of them fit into one payload. */
+/** JSON texts of values that databases reject or change; all of them fit into one payload. */
 const small: Readonly<Record<string, string>> = {
   nul: '"a\\u0000b"',
   nul_key: '{"a\\u0000b":"\\u0000"}',
@@ -32,7 +32,7 @@ const allSmall = `{${Object.entries(small)
   .map(([name, json]) => `"${name}":${json}`)
   .join()}}`;
 
-/** The same of values that are too large for a payload. */
+/** Values that are too large for a payload. */
 const large: readonly (readonly [name: string, json: string])[] = [
   ['100,000 numbers', `[${'1,'.repeat(99_999)}1]`],
   ['100,000 texts', `["${'item","'.repeat(99_999)}item"]`],
@@ -64,7 +64,7 @@ async function kept({ requestId }: Answer): Promise<Stored> {
   throw new Error('nothing was kept of the request');
 }
 
-/** The database can take the stored text apart: that is what a page of the log does with it. */
+/** PostgreSQL can parse the stored text, as a page of the log requires. */
 async function expectReadable({ requestId }: Answer): Promise<void> {
   const rows = await query<{ request: string; response: string }>(
     `select request_json->>'body' as request, json_typeof(response_json) as response from request_log_payloads
@@ -81,14 +81,14 @@ const bound = (text: string): void => {
   JSON.parse(text);
 };
 
-/** What PostgreSQL cannot hold is replaced by U+FFFD. */
+/** The JSON text with everything that PostgreSQL cannot store replaced by U+FFFD. */
 const storable = (json: string): string =>
   JSON.stringify(JSON.parse(json)).replaceAll(/(?<!\\)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '\uFFFD');
 
-/** A member that every family leaves alone. */
+/** Adds a member that every family passes on unchanged. */
 const withMember = (json: string) => (body: string) => body.replace(/\}$/, `,"x_value":${json}}`);
 
-/** What only costs time is asked of one family. */
+/** The slow values are tested in one family only. */
 const once = new Set(['100,000 texts', '8 MB of U+0000']);
 
 const each = (talks: readonly Talk[]) =>
@@ -98,7 +98,7 @@ const each = (talks: readonly Talk[]) =>
       .map(([name, json, isWhole]) => [talk.operation, name, talk, json, isWhole] as const),
   );
 
-/** Telling many megabytes apart by eye helps nobody. */
+/** Compares without a diff, which is unreadable at many megabytes. */
 const same = (got: string, sent: string): void => expect(got === sent).toBe(true);
 
 describe('in a request', () => {
@@ -113,7 +113,7 @@ describe('in a request', () => {
     expect(answer.after.ledger).toHaveLength(1);
   });
 
-  it('U+FFFD stands for what cannot be held, and nothing else of it changes', async () => {
+  it('replaces what PostgreSQL cannot store with U+FFFD, and keeps the rest', async () => {
     const spelled = withMember(allSmall);
     const { request } = await kept(await ask(chat, whole(chat.upstream.whole), { stream: false, spelled }));
     for (const name of [
@@ -131,7 +131,7 @@ describe('in a request', () => {
     for (const name of ['pair', 'huge']) expect(request).toContain(`"${name}":${small[name]}`);
   });
 
-  it('nested deeper than a body may be, it is refused, and its row is stored', async () => {
+  it('a value nested too deeply is refused with 400, and its log row is stored', async () => {
     const answer = await ask(chat, whole('{}'), { spelled: withMember(nested(maxJsonDepth + 10)) });
     expect(answer.status).toBe(400);
     const { request, log } = await kept(answer);
