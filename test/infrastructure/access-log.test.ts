@@ -4,7 +4,7 @@ import { requestLog } from '../../infrastructure/logging.ts';
 import { finished } from '../support/finished-request.ts';
 import { memoryLog } from '../support/gateway.ts';
 
-describe('the line of a model request', () => {
+describe('the log line of a model request', () => {
   it.each<readonly [string, KeyOwner | undefined, object]>([
     ['a user', { kind: 'user', userId: 'u', requestLoggingEnabled: false }, { user_id: 'u' }],
     ['a team', { kind: 'team', teamId: 't' }, { team_id: 't' }],
@@ -13,8 +13,8 @@ describe('the line of a model request', () => {
       { kind: 'service_account', serviceAccountId: 's', teamId: 't' },
       { team_id: 't', service_account_id: 's' },
     ],
-    ['nobody', undefined, {}],
-  ])('carries the owner of its key: %s', (_who, keyOwner, ids) => {
+    ['no caller', undefined, {}],
+  ])('has the ids of the owner of its API key: %s', (_who, keyOwner, ids) => {
     const log = memoryLog();
     const caller = keyOwner && { apiKeyId: 'k', keyOwner, allowedModels: [] };
     requestLog(log)(finished({ caller }), undefined);

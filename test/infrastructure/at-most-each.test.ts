@@ -3,8 +3,8 @@ import { atMostEach } from '../../composition/listeners.ts';
 
 afterEach(() => void jest.restoreAllMocks());
 
-describe('what is told at most once in a minute', () => {
-  it('is told again when the minute is over, also where the clock on the wall was put back meanwhile', () => {
+describe('a notice limited to once a minute', () => {
+  it('is given again after a minute, even if the wall clock was set back meanwhile', () => {
     const wall = jest.spyOn(Date, 'now');
     const passed = jest.spyOn(performance, 'now').mockReturnValue(0);
     let told = 0;

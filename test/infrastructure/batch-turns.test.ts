@@ -5,13 +5,13 @@ import { BatchTurns } from '../../infrastructure/postgres/batch-turns.ts';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** The longest wait for a turn, and what is surely less. */
+/** The longest wait for a turn, and a time well below it. */
 const [maxMs, shortMs] = [8, 3];
 
-/** Collectors of so many servers, whose batches end when the test says so. */
+/** A collector for each of `count` servers; the test ends their batches. */
 function servers(count: number) {
   const turns = new BatchTurns();
-  /** What each server was sent, in order, as `server: items`. */
+  /** The batches sent to all servers, in order, as `server: items`. */
   const sent: string[] = [];
   const ends: (() => void)[] = [];
   const collectors = Array.from(
@@ -34,10 +34,10 @@ function servers(count: number) {
   };
   const pass = async (ms: number): Promise<void> => {
     await jest.advanceTimersByTimeAsync(ms);
-    // A batch is sent at the end of a turn of the event loop.
+    // A collector sends its batch at the end of a turn of the event loop.
     await jest.advanceTimersByTimeAsync(0);
   };
-  /** Ends the oldest batch that is under way, or the one after so many older ones. */
+  /** Ends the oldest batch in flight, or the one that has `older` batches before it. */
   const end = async (older = 0): Promise<void> => {
     for (const endOne of ends.splice(older, 1)) endOne();
     await pass(0);
@@ -45,8 +45,8 @@ function servers(count: number) {
   return { sent, add, pass, end };
 }
 
-describe('collectors that take turns', () => {
-  it('let requests gather while a batch is under way at another server', async () => {
+describe('collectors that share batch turns', () => {
+  it('keep gathering items while another server has a batch in flight', async () => {
     const { sent, add, pass, end } = servers(2);
     add(0, 'a');
     await pass(0);
@@ -59,7 +59,7 @@ describe('collectors that take turns', () => {
     expect(sent).toEqual(['0: a', '1: b c']);
   });
 
-  it('go on in the order of their coming, one batch after the other', async () => {
+  it('send their batches one after the other, in the order in which they began to wait', async () => {
     const { sent, add, pass, end } = servers(3);
     add(0, 'a');
     await pass(0);
@@ -75,14 +75,14 @@ describe('collectors that take turns', () => {
     expect(sent).toEqual(['0: a', '2: b', '1: c', '0: d']);
   });
 
-  it('wait no longer than their turn for a batch that lasts, and not at all once it has lasted', async () => {
+  it('wait at most 8 ms for a slow batch, and not at all once it has lasted that long', async () => {
     const { sent, add, pass, end } = servers(2);
     add(0, 'away');
     await pass(0);
     add(1, 'b');
     await pass(maxMs - 1);
     expect(sent).toEqual(['0: away']);
-    // Timers are whole milliseconds, so the next one is sure.
+    // Timers have whole milliseconds, so the wait has surely ended in the next one.
     await pass(2);
     expect(sent).toEqual(['0: away', '1: b']);
     await end(1);
@@ -91,7 +91,7 @@ describe('collectors that take turns', () => {
     expect(sent).toEqual(['0: away', '1: b', '1: c']);
   });
 
-  it('wait no longer than their turn in all, however many others have batches', async () => {
+  it('wait at most 8 ms in total, however many other servers have batches', async () => {
     const { sent, add, pass, end } = servers(20);
     for (let server = 0; server < 20; server += 1) add(server, `item ${server}`);
     for (let time = 0; time < maxMs; time += 1) {
@@ -102,7 +102,7 @@ describe('collectors that take turns', () => {
     expect(sent).toHaveLength(20);
   });
 
-  it('need no turn where nobody else has one', async () => {
+  it('send at once when no other server has a batch in flight', async () => {
     const { sent, add, pass, end } = servers(2);
     add(1, 'a');
     await pass(0);

@@ -20,7 +20,7 @@ import { aRoute } from '../support/arbitraries/routing.ts';
 
 const route = aRoute({ upstreamModel: 'm' });
 
-/** A route to a provider that takes chat alone, which it translates or not. */
+/** A route to a provider that supports chat completions alone, to the given extent. */
 const resolvedTo = (takes: FamilySupport): ResolvedRoute => ({
   route,
   provider: {
@@ -47,7 +47,7 @@ const encoders = {
 } as const;
 type Encoder = keyof typeof encoders;
 
-/** What a messages caller is told of a body that cannot be written; undefined: it can. */
+/** The error that a messages caller gets for a body that cannot be translated; undefined if it can. */
 function refusal(body: object, encoder: Encoder): GatewayError | undefined {
   const ask = messages.read(JSON.stringify(body));
   if (E.isLeft(ask)) return ask.left;
@@ -66,7 +66,7 @@ const remote = { type: 'image', source: { type: 'url', url: 'https://example.com
 const bitmap = { type: 'image', source: { type: 'base64', media_type: 'image/bmp', data: 'AAAA' } };
 const wild = { type: 'image', source: { type: 'url', url: 'ftp://a' } };
 
-describe('a refusal has the name that a messages caller wrote', () => {
+describe('an error for a messages caller names the fields of the messages body', () => {
   it.each<[Encoder, object, string]>([
     ['converse', { stop_sequences: [''] }, 'stop_sequences'],
     ['converse', { max_tokens: 2 ** 40 }, 'max_tokens'],
@@ -195,7 +195,7 @@ describe('a refusal has the name that a messages caller wrote', () => {
     [{}, 'messages[0].name', 'messages[0]'],
     [{ system: 'a' }, 'messages[0].content[0].text', 'system'],
     [{ system: 'a' }, 'messages[1].content', 'messages[0].content'],
-  ])('%j: %s is %s', (body, param, name) => {
+  ])('%j: translates %s to %s', (body, param, name) => {
     const error: GatewayError = { code: 'invalid_request', message: `\`${param}\` is wrong.`, param };
     expect(inCallersNames(error, { ...minimal, ...body })).toEqual({
       ...error,
@@ -204,7 +204,7 @@ describe('a refusal has the name that a messages caller wrote', () => {
     });
   });
 
-  it('so has what is to be used in its place', () => {
+  it('also in the suggestion of what to use instead', () => {
     const message = '`reasoning_effort` needs a manual budget: `reasoning.budget_tokens`, or an effort.';
     const error: GatewayError = { code: 'invalid_request', message, param: 'reasoning_effort' };
     expect(inCallersNames(error, minimal).message).toBe(
@@ -212,12 +212,12 @@ describe('a refusal has the name that a messages caller wrote', () => {
     );
   });
 
-  it('also where the route’s own rules refuse it', () => {
+  it('also where a rule of the route rejects the body', () => {
     const body = { ...minimal, tools: [], tool_choice: { type: 'any' } };
     expect(refusal(body, 'converse')?.param).toBe('tool_choice');
   });
 
-  it('and never one that the body does not have', () => {
+  it('and never names a field that the body does not have', () => {
     const some = <A>(...values: readonly A[]) => fc.constantFrom(...values);
     const aBody = fc.record(
       {
@@ -263,7 +263,7 @@ describe('a refusal has the name that a messages caller wrote', () => {
   });
 });
 
-/** What stands at a path such as `messages[0].content`. */
+/** The value at a path such as `messages[0].content`. */
 const valueAt = (body: JsonObject, path: string): Json | undefined =>
   path
     .split(/[.[\]]+/)
@@ -273,7 +273,7 @@ const valueAt = (body: JsonObject, path: string): Json | undefined =>
       return isObject(value) ? value[step] : undefined;
     }, body);
 
-it('chat callers wrote those names themselves, and where the upstream speaks the messages body so did others', () => {
+it('field names stay as they are for chat callers, and for messages callers of an upstream that takes messages', () => {
   expect(chatCompletions.inCallersNames).toBeUndefined();
   const native: ResolvedRoute = resolvedTo('translated');
   const takesBoth = { ...native, provider: { ...native.provider, takes: () => 'translated' as const } };
@@ -282,7 +282,7 @@ it('chat callers wrote those names themselves, and where the upstream speaks the
   expect(E.isRight(ask) && messages.inCallersNames?.(error, ask.right, takesBoth)).toBe(error);
 });
 
-describe('the pipeline of a request', () => {
+describe('the request pipeline names the field of the messages body', () => {
   const refused = JSON.stringify({ ...minimal, stop_sequences: [''] });
   const terms: CallTerms = {
     route: aRoute({ upstreamModel: 'm', compatibility: { cloud_b: { api_style: 'runtime_unified' } } }),
@@ -293,7 +293,7 @@ describe('the pipeline of a request', () => {
   };
   const named = { _tag: 'Left', left: { param: 'stop_sequences' } };
 
-  it('tells it of a small body', async () => {
+  it('for a small body', async () => {
     const prepare = () => E.left<GatewayError>({ code: 'invalid_request', message: '`stop`', param: 'stop' });
     const memory = { hold: () => true };
     const body = requestBody(
@@ -306,7 +306,7 @@ describe('the pipeline of a request', () => {
     expect(await body.prepare(resolvedTo('translated'), terms)).toMatchObject(named);
   });
 
-  it('tells it of a large one', () => {
+  it('for a large body', () => {
     const text = sharedText([new TextEncoder().encode(refused)]);
     const body = { id: '1', text, scope: 's', family: 'messages', maxValues: 1000 } as const;
     const config: ProviderConfig = {

@@ -61,7 +61,7 @@ const routeOf = (config: object, provider = stored(compat())) => ({
   provider,
 });
 
-describe('where a provider is called', () => {
+describe('the host of a provider', () => {
   it.each([
     ['https://models.example.com/v1', 'https://models.example.com/v1'],
     ['https://user:password@models.example.com/v1?key=secret#part', 'https://models.example.com/v1'],
@@ -105,7 +105,7 @@ describe('where a provider is called', () => {
     expect(insight.ofProvider(stored(config))).toEqual({ host, endpointbHost, pricingProviderId: 'p' });
   });
 
-  it('is not known of a kind that this release has not', () => {
+  it('is undefined for a provider kind that this release does not have', () => {
     expect(insight.ofProvider(stored(compat(), 'of-tomorrow'))).toMatchObject({ host: undefined });
   });
 });
@@ -116,7 +116,7 @@ describe('why a capability of a route is not effective', () => {
     return capabilities.flatMap((each) => (explained[each].effective ? [] : [explained[each].reason]));
   };
 
-  it('is nothing where route and kind can do all', () => {
+  it('is not given where route and provider kind support every capability', () => {
     expect(reasonsOf(routeOf({}))).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe('why a capability of a route is not effective', () => {
       'A messages model on `cloud_a_platform`',
     ],
     ['nobody/model', [...capabilities], 'A model that it does not know on `cloud_a_platform`'],
-  ])('is the model’s kind: %s', (upstreamModel, missing, subject) => {
+  ])('is the kind of model: %s', (upstreamModel, missing, subject) => {
     const route = routeOf({ upstream_model: upstreamModel }, stored(platformA));
     expect(reasonsOf(route)).toEqual(missing.map((each) => `${subject} does not serve \`${each}\`.`));
   });
@@ -149,7 +149,7 @@ describe('why a capability of a route is not effective', () => {
     );
   });
 
-  it('is that this process lacks what it needs, and what it lacks is told by its name', () => {
+  it('is an unset variable, by its name, or an unknown provider kind', () => {
     const auth = { mode: 'bearer', token: '${NOT_SET}' };
     const [reason] = reasonsOf(routeOf({}, stored(compat({ auth }))));
     expect(reason).toMatch(/^This process cannot use the provider: .*NOT_SET/);
@@ -175,19 +175,19 @@ describe('why a capability of a route is not effective', () => {
 });
 
 describe('the price of a route', () => {
-  it('is found by provider and upstream model, and holds from its instant', () => {
+  it('is found by pricing provider id and upstream model, and applies from its effective date', () => {
     const priced = routeOf({}, stored(compat({ pricing_provider_id: 'list' })));
     expect(insight.ofRoute(priced).price).toMatchObject({ input: 1_500_000n, output: 2_000_000n });
     expect(insightAt('2025-12-31T00:00:00Z').ofRoute(priced).price).toBeUndefined();
     expect(insight.ofRoute(routeOf({})).price).toBeUndefined();
-    // A provider that this process cannot use has its price all the same.
+    // The price is also shown for a provider that this process cannot use.
     const unusable = stored(
       compat({ pricing_provider_id: 'list', auth: { mode: 'bearer', token: '${NOT_SET}' } }),
     );
     expect(insight.ofRoute(routeOf({}, unusable)).price).toBeDefined();
   });
 
-  it('goes by what a placeholder in the provider’s pricing id stands for', () => {
+  it('is found by the resolved value of a placeholder in `pricing_provider_id`', () => {
     const provider = stored(compat({ pricing_provider_id: '${PRICE_LIST}' }));
     expect(insight.ofProvider(provider)).toMatchObject({ pricingProviderId: 'list' });
     expect(insight.ofRoute(routeOf({}, provider)).price).toBeDefined();

@@ -32,18 +32,18 @@ describe('the shard of a scope', () => {
     { id: '2', from: 0, to: 2147483647, node: 'coordinator' },
   ];
 
-  it('is the one whose range has the hash of the text', () => {
+  it('is the one whose range contains the hash of the scope', () => {
     expect([textHash(''), textHash('a')]).toEqual([-1477818771, 1075015857]);
     expect([shardOf(shards, '').id, shardOf(shards, 'a').id]).toEqual(['1', '2']);
   });
 
-  it('must be there', () => {
+  it('throws if no shard has the scope', () => {
     expect(() => shardOf(shards.slice(1), '')).toThrow('no shard has this scope');
   });
 });
 
 describe('the tables of a cluster', () => {
-  it('are distributed where they have a scope, by a primary key with it and without triggers', async () => {
+  it('are distributed exactly if they have a scope, which is in their primary key, and have no triggers', async () => {
     const schema = await readFile(path.join(migrations, 'schema.sql'), 'utf8');
     const made = [...schema.matchAll(/^create (?:unlogged )?table (\w+) \(\n([^]*?)\n\)/gm)];
     const scoped = made.filter(([, , columns = '']) => /^ *.*\bownership_scope_key text\b/m.test(columns));
@@ -70,12 +70,12 @@ describe('the functions of a shard', () => {
   const apart = aFile('report', 'create or replace function report() as $$ select from usage_rollups $$;');
   const all = [settle, helps, counts, apart];
 
-  it('are those that are called there, and what they call that touches a table', () => {
+  it('are those that are called there, and the functions they call that touch a table', () => {
     expect(functionsOfShards(all, tables)).toEqual([settle, helps]);
     expect(touchingFunctions(all, tables)).toEqual([settle, helps, apart]);
   });
 
-  it('name its tables and constraints, call each other, and hold it first', () => {
+  it('use its tables and constraints, call each other, and hold the shard first', () => {
     const numbers = new Map([
       ['usage_rollups', '17'],
       ['users', '4'],
@@ -89,7 +89,7 @@ describe('the functions of a shard', () => {
     ]);
   });
 
-  it('are the whole money path of this release, without a table under its common name', async () => {
+  it('are all of the money path, and none contains a table name without a shard number', async () => {
     const functions = functionsOfShards(await readFunctions(migrations), tables);
     expect(functions.map(({ name }) => name.slice('functions/'.length, -'.sql'.length))).toEqual([
       'active_budget',
@@ -115,7 +115,7 @@ describe('the functions of a shard', () => {
 });
 
 describe('functions for Citus', () => {
-  it('in SQL become ones in PL/pgSQL that say the same', () => {
+  it('are rewritten from SQL to PL/pgSQL with the same result, and kept if they are PL/pgSQL', () => {
     const head = 'create or replace function f(scope text) returns';
     const body = (kind: string) =>
       aFile('f', `${head} ${kind}\nlanguage sql stable as $$\n  select 1\n$$;\n`);
@@ -134,7 +134,7 @@ describe('functions for Citus', () => {
     expect(stepwise(other)).toBe(other);
   });
 
-  it('stand in the places of those of one database, by their file names', async () => {
+  it('replace the functions for a single database that have the same file name', async () => {
     const [usual, others] = [await readFunctions(migrations), await readCitusFunctions(migrations)];
     const names = withStandIns(usual, others).map(({ name }) => name);
     expect(names).toContain('citus/gateway_admit.sql');
@@ -151,15 +151,15 @@ describe('the URL of a node', () => {
     ],
     ['postgresql://u@localhost/db?host=/run/x', 'postgresql://u@w1:5432/db'],
     ['postgres://one/db', 'postgres://w1:5432/db'],
-  ])('%s', (url, node) => {
+  ])('of %s has the host and port of the node', (url, node) => {
     expect(nodeUrl(url, 'w1', 5432)).toBe(node);
   });
 
-  it('may be of an address with colons', () => {
+  it('has an IPv6 address in brackets', () => {
     expect(nodeUrl('postgres://one/db', '::1', 5432)).toBe('postgres://[::1]:5432/db');
   });
 
-  it('keeps plans, beside what the URL asks for', () => {
+  it('forces generic plans, and keeps the options that the URL has', () => {
     const options = (url: string) => new URL(withKeptPlans(url)).searchParams.get('options');
     expect(options('postgres://one/db')).toBe('-c plan_cache_mode=force_generic_plan');
     expect(options('postgres://one/db?options=-c%20work_mem%3D8MB')).toBe(

@@ -14,7 +14,7 @@ export interface Batch {
   readonly fail: (error: Error) => void;
 }
 
-/** A collector whose statements end when the test says so. */
+/** A collector whose statements the test ends. */
 export function underTest(size: (item: Item) => number = () => 1) {
   const batches: Batch[] = [];
   const open = new Set<Batch>();
@@ -37,7 +37,7 @@ export function underTest(size: (item: Item) => number = () => 1) {
         open.add(batch);
       }),
   });
-  /** What became of each item, as soon as it is known. */
+  /** The result or error message of each item that has one. */
   const fates = new Map<Item, string>();
   const add = (...items: readonly Item[]): void => {
     for (const item of items)

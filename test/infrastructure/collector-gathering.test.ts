@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { underTest } from './collector-bench.ts';
 
-describe('behind a large batch', () => {
+describe('after a large batch, the collector', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     jest.advanceTimersByTime(100_000);
@@ -12,12 +12,12 @@ describe('behind a large batch', () => {
 
   const turn = () => jest.advanceTimersByTimeAsync(0);
   const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
-  /** The last millisecond of the wait, and the turn in which the batch goes: it is a millisecond of these timers. */
+  /** The last millisecond of the wait, and the turn in which the batch is sent: fake timers count it as a millisecond. */
   const sent = 2;
   const items = (count: number, prefix: string): readonly string[] =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-  /** A collector whose last batch, of so many items, has just ended. */
+  /** A collector whose last batch, of `count` items, has just ended. */
   async function behind(count: number) {
     const bench = underTest();
     bench.add(...items(count, 'a'));
@@ -28,7 +28,7 @@ describe('behind a large batch', () => {
     return { ...bench, following };
   }
 
-  it('of eight, items wait until they are six', async () => {
+  it('waits for six items if the batch had eight', async () => {
     const { add, following } = await behind(8);
     add(...items(5, 'b'));
     await turn();
@@ -38,7 +38,7 @@ describe('behind a large batch', () => {
     expect(following()).toEqual([items(6, 'b')]);
   });
 
-  it('they wait for 2 ms from the first one on, and not for longer', async () => {
+  it('waits for at most 2 ms from the first item on', async () => {
     const { add, following } = await behind(8);
     add('b0');
     await pass(1);
@@ -49,7 +49,7 @@ describe('behind a large batch', () => {
     expect(following()).toEqual([['b0', 'b1']]);
   });
 
-  it('who has waited for it as long as that waits no more', async () => {
+  it('sends an item at once that has already waited for 2 ms', async () => {
     const { add, batches, sent: all } = underTest();
     add(...items(8, 'a'));
     await turn();
@@ -60,7 +60,7 @@ describe('behind a large batch', () => {
     expect(all().slice(1)).toEqual([['b']]);
   });
 
-  it('the batch that follows says how many are waited for next, so waiting ends with the load', async () => {
+  it('waits for as many items as the last batch suggests, so it stops waiting when the load ends', async () => {
     const { add, batches, following } = await behind(8);
     add('b0');
     await pass(1 + sent);
@@ -71,7 +71,7 @@ describe('behind a large batch', () => {
     expect(following()).toEqual([['b0'], ['c0']]);
   });
 
-  it('of four, and behind no smaller one', async () => {
+  it('waits if the batch had four items, but not if it had three', async () => {
     const four = await behind(4);
     four.add('b0');
     await turn();
@@ -82,7 +82,7 @@ describe('behind a large batch', () => {
     expect(three.following()).toEqual([['b0']]);
   });
 
-  it('but not some time later, when the load is over', async () => {
+  it('does not wait for others if the next item arrives 3 ms later', async () => {
     const { add, following } = await behind(8);
     await pass(3);
     add('b0');
@@ -90,7 +90,7 @@ describe('behind a large batch', () => {
     expect(following()).toEqual([['b0']]);
   });
 
-  it('a timer that a fuller batch made needless sends nothing early', async () => {
+  it('sends no batch early by the timer of a batch that is already sent', async () => {
     const { add, batches, following } = await behind(4);
     add('b0');
     await pass(1);

@@ -24,11 +24,11 @@ function collecting() {
   return { collector, sent, batches: () => sent.map(({ items }) => items) };
 }
 
-/** Longer than a batch that lets a second one start beside it. */
+/** Longer than a batch must last before a second one starts beside it. */
 const slowMs = 60;
 
 describe('a collector with groups', () => {
-  it('has items of one group in a batch, and leaves room for the others', async () => {
+  it('sends items of one group per batch, at most two batches of a group at once', async () => {
     const { collector, sent, batches } = collecting();
     const add = (...items: readonly string[]) => items.map((item) => collector.add(item));
     const first = add('e1', 'w1', 'e2');
@@ -38,7 +38,7 @@ describe('a collector with groups', () => {
     await sleep(slowMs);
     const last = add('e4', 'w2');
     await sleep(slowMs);
-    // Two of the east are under way: its next one waits, and the west goes on.
+    // Two batches of east are in flight: its next one waits, while west continues.
     expect(batches().slice(2)).toEqual([['e3'], ['w2']]);
     for (const { end } of sent) end();
     await Promise.all([...first, ...later]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { underTest } from './collector-bench.ts';
 
 describe('on the real clock, a collector', () => {
-  it('lets another lane through beside a slow batch, without a new arrival, every time', async () => {
+  it('sends a second lane beside a slow batch, without a new arrival', async () => {
     for (let round = 0; round < 25; round += 1) {
       const { add, batches, fates, sent } = underTest();
       add('x:1');

@@ -9,28 +9,28 @@ const names = (count: number, prefix = 'i'): readonly Item[] =>
 describe('a collector', () => {
   beforeEach(() => {
     jest.useFakeTimers();
-    // Not at the beginning of the clock.
+    // The clock must not start at 0.
     jest.advanceTimersByTime(100_000);
   });
   afterEach(() => {
     jest.useRealTimers();
   });
 
-  /** A batch that has lasted 25 ms is slow; timers are whole milliseconds, so the next one is sure. */
+  /** A batch that has lasted 25 ms is slow; timers have whole milliseconds, so the next one is surely later. */
   const slow = 26;
 
-  /** Items wait for others behind a large batch for 2 ms; what a timer leaves to the turn behind it takes one more here. */
+  /** After a large batch, items wait for others for 2 ms; the turn after a timer takes one more of the fake clock. */
   const gathering = 3;
 
-  /** Lets everything happen that waits for nothing but its turn. */
+  /** Runs everything that is due now. */
   const turn = () => jest.advanceTimersByTimeAsync(0);
   const pass = async (milliseconds: number): Promise<void> => {
     await jest.advanceTimersByTimeAsync(milliseconds);
     await turn();
   };
 
-  describe('sends together what arrives together', () => {
-    it('in one turn of the event loop, in order, and not before', async () => {
+  describe('batches items', () => {
+    it('that arrive in one turn of the event loop, in order, at the end of the turn', async () => {
       const { add, sent, collector } = underTest();
       add('a', 'b', 'c');
       expect(sent()).toEqual([]);
@@ -40,7 +40,7 @@ describe('a collector', () => {
       expect(collector.depth).toBe(0);
     });
 
-    it('while a batch runs: it goes when that one is done', async () => {
+    it('that arrive while a batch runs, and sends them when it ends', async () => {
       const { add, sent, batches, collector } = underTest();
       add('a');
       await turn();
@@ -55,7 +55,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([['a'], ['b', 'c', 'd']]);
     });
 
-    it('and gives every item its own result', async () => {
+    it('and returns each item its own result', async () => {
       const { add, batches, fates } = underTest();
       add('a', 'b');
       await turn();
@@ -71,7 +71,7 @@ describe('a collector', () => {
       expect(fates.get('c')).toBe('c!');
     });
 
-    it('and sends at once again when nothing is under way', async () => {
+    it('and sends the next one at once when no batch is in flight', async () => {
       const { add, batches, sent } = underTest();
       for (const item of ['a', 'b', 'c']) {
         add(item);
@@ -84,14 +84,14 @@ describe('a collector', () => {
   });
 
   describe('never has items of one lane in two batches at once', () => {
-    it('but takes several of them in one', async () => {
+    it('but has several of them in one batch', async () => {
       const { add, sent } = underTest();
       add('x:1', 'y:1', 'x:2');
       await turn();
       expect(sent()).toEqual([['x:1', 'y:1', 'x:2']]);
     });
 
-    it('so they wait for their lane, however long it takes', async () => {
+    it('so they wait for the batch of their lane, however long it takes', async () => {
       const { add, sent, batches } = underTest();
       add('x:1');
       await turn();
@@ -127,7 +127,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([['x:1'], ['y:1']]);
     });
 
-    it('counted from its start, not from what arrived since', async () => {
+    it('counted from its start, not from later arrivals', async () => {
       const { add, sent } = underTest();
       add('x:1');
       await turn();
@@ -137,7 +137,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([['x:1'], ['y:1']]);
     });
 
-    it('with what need not wait, in order', async () => {
+    it('with all items whose lane is free, in order', async () => {
       const { add, sent } = underTest();
       add('x:1');
       await turn();
@@ -146,7 +146,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([['x:1'], ['y:1', 'z', 'y:2']]);
     });
 
-    it('without a new arrival, also when the batch beside it has come and gone', async () => {
+    it('without a new arrival, and again when that second batch has ended', async () => {
       const { add, sent, batches } = underTest();
       add('x:1');
       await turn();
@@ -168,7 +168,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([['x:1'], ['y:1']]);
     });
 
-    it('but never has more than four under way', async () => {
+    it('but never has more than four in flight', async () => {
       const { add, sent, batches } = underTest();
       for (const item of names(7)) {
         add(item);
@@ -181,8 +181,8 @@ describe('a collector', () => {
     });
   });
 
-  describe('bounds a batch', () => {
-    it('to 200 items; the others go next, in order', async () => {
+  describe('limits a batch', () => {
+    it('to 200 items, and sends the others next, in order', async () => {
       const { add, sent, batches } = underTest();
       const items = names(450);
       add(...items);
@@ -194,7 +194,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([items.slice(0, 200), items.slice(200, 400), items.slice(400)]);
     });
 
-    it('and does not wait for a new arrival with what was left over', async () => {
+    it('and sends the remaining items without a new arrival', async () => {
       const { add, sent } = underTest();
       add(...names(201));
       await pass(slow);
@@ -218,7 +218,7 @@ describe('a collector', () => {
     });
   });
 
-  describe('tells a failure', () => {
+  describe('reports a failure', () => {
     it('of a batch to exactly its items', async () => {
       const { add, batches, fates } = underTest();
       add('a', 'b');
@@ -235,7 +235,7 @@ describe('a collector', () => {
       ]);
     });
 
-    it('and goes on with the lane that failed', async () => {
+    it('and continues with the lane that failed', async () => {
       const { add, batches, fates } = underTest();
       add('x:1');
       await turn();
@@ -257,7 +257,7 @@ describe('a collector', () => {
       for (const item of ['b', 'c']) expect(fates.get(item)).toMatch(/fewer results/);
     });
 
-    it('to an item that no statement took up in ten seconds, and to no other', async () => {
+    it('to an item that was in no statement for ten seconds, and to no other', async () => {
       const { add, batches, fates, sent, collector } = underTest();
       add('x:1');
       await turn();
@@ -275,7 +275,7 @@ describe('a collector', () => {
       expect(fates.get('x:1')).toBe('x:1!');
     });
 
-    it('of waiting by its own kind of error', async () => {
+    it('of waiting too long as `WaitedTooLong`', async () => {
       const { collector, add } = underTest();
       add('x:1');
       await turn();
@@ -285,8 +285,8 @@ describe('a collector', () => {
     });
   });
 
-  describe('at the last call', () => {
-    it('answers all that waits, in a batch or for one, and all that comes later, at once; what was answered stays', async () => {
+  describe('when waits are cancelled', () => {
+    it('rejects items in a batch, waiting items and later items at once, and keeps earlier results', async () => {
       const { add, batches, fates, sent, collector } = underTest();
       add('a');
       await turn();
@@ -306,7 +306,7 @@ describe('a collector', () => {
       expect(sent()).toEqual([['a'], ['x:1']]);
     });
 
-    it('by a result, where there is one for what nobody answers', async () => {
+    it('resolves items with the result of `unanswered` where it is given', async () => {
       const collector = new Collector<string, string>({
         run: () => new Promise(() => undefined),
         lane: () => undefined,
@@ -322,8 +322,8 @@ describe('a collector', () => {
     });
   });
 
-  describe('tries again what a batch puts back', () => {
-    it('each lane alone, in its order, and before what came later', async () => {
+  describe('retries items that a batch puts back', () => {
+    it('each lane alone, in order, and before later items', async () => {
       const { add, batches, sent, fates } = underTest();
       add('x:1', 'y:1', 'y:2', 'z:1');
       await turn();
@@ -347,7 +347,7 @@ describe('a collector', () => {
       });
     });
 
-    it('at most two of these lanes at once: the others go on beside them', async () => {
+    it('at most two of these lanes at once, while other items continue beside them', async () => {
       const { add, batches, sent } = underTest();
       add('w:1', 'x:1', 'y:1', 'z:1', 'v:1');
       await turn();
@@ -367,9 +367,9 @@ describe('a collector', () => {
     });
 
     it.each([
-      ['in less than a second is not stuck: it travels with others again', 999, [['x:2', 'a']]],
-      ['only after a second is still suspect: it travels alone', 1000, [['x:2'], ['a']]],
-    ])('and a lane that got through %s', async (_, milliseconds, after) => {
+      ['in less than a second is batched with others again', 999, [['x:2', 'a']]],
+      ['only after a second stays alone in its batch', 1000, [['x:2'], ['a']]],
+    ])('and a lane that succeeded %s', async (_, milliseconds, after) => {
       const { add, batches, sent } = underTest();
       add('x:1', 'y:1');
       await turn();
@@ -383,7 +383,7 @@ describe('a collector', () => {
       expect(sent().slice(2)).toEqual(after);
     });
 
-    it('but not for longer than anything may wait', async () => {
+    it('but for no longer than ten seconds since they were added', async () => {
       const { add, batches, fates } = underTest();
       add('x:1', 'y:1', 'z:1', 'w:1');
       await turn();
@@ -399,7 +399,7 @@ describe('a collector', () => {
     });
   });
 
-  describe('whatever arrives, and however statements end', () => {
+  describe('for any arrivals and any ends of statements', () => {
     type Step =
       | { readonly kind: 'add'; readonly lane: string }
       | { readonly kind: 'end'; readonly which: number; readonly how: 'succeed' | 'fail' | 'putBack' }
@@ -434,7 +434,7 @@ describe('a collector', () => {
       else batch.succeed();
     };
 
-    it('every item gets its own fate once, lanes never overlap and keep their order, four batches at most', async () => {
+    it('gives each item its own result or error, keeps lanes apart and in order, and has at most four batches', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(aStep, { maxLength: 40, size: 'max' }), async (steps) => {
           const { add, batches, open, fates } = underTest();
@@ -464,7 +464,7 @@ describe('a collector', () => {
           expect([...fates.keys()].toSorted()).toEqual(added.toSorted());
           for (const [item, fate] of fates)
             expect([`${item}!`, 'failed', 'no statement took the item up in time']).toContain(fate);
-          // In a lane, whatever was taken up first was added first.
+          // Items of a lane are sent in the order in which they were added.
           for (const lane of ['x', 'y', 'z']) {
             const taken = batches.flatMap(({ items }) => items.filter((item) => laneOf(item) === lane));
             const firsts = [...new Set(taken)].map((item) => Number(item.slice(2)));

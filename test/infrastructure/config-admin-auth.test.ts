@@ -22,7 +22,7 @@ const lintsOf = (adminAuth: object) => {
 };
 
 describe('admin_auth', () => {
-  it('is passwords alone unless the file says otherwise', () => {
+  it('is sign-in by password alone by default', () => {
     const read = parse({}, {});
     expect(E.isRight(read) && read.right.config.adminAuth).toEqual({
       oidc: undefined,
@@ -31,7 +31,7 @@ describe('admin_auth', () => {
     });
   });
 
-  it('has a provider with these defaults', () => {
+  it('has these defaults for an OIDC provider', () => {
     const read = parse({ oidc });
     expect(E.isRight(read) && read.right.config.adminAuth.oidc).toEqual({
       issuer: 'https://id.example.com',
@@ -48,16 +48,21 @@ describe('admin_auth', () => {
   });
 
   it.each<readonly [string, object, object | undefined, string]>([
-    ['nobody could sign in', { password_login: false }, undefined, 'admin_auth.password_login is false'],
-    ['no address to come back to', { oidc }, {}, 'admin_auth.oidc needs server.public_base_url'],
     [
-      'plain http over networks of others',
+      'neither passwords nor a provider',
+      { password_login: false },
+      undefined,
+      'admin_auth.password_login is false',
+    ],
+    ['a provider but no public_base_url', { oidc }, {}, 'admin_auth.oidc needs server.public_base_url'],
+    [
+      'an issuer with plain http on a public host',
       { oidc: { ...oidc, issuer: 'http://id.example.com' } },
       undefined,
       'admin_auth.oidc.issuer must be https',
     ],
     [
-      'no ID token',
+      'scopes without openid',
       { oidc: { ...oidc, scopes: ['email'] } },
       undefined,
       'admin_auth.oidc.scopes must have `openid`',
@@ -69,21 +74,21 @@ describe('admin_auth', () => {
       'admin_auth.oidc.allowed_email_domains[0] must be a domain',
     ],
     [
-      'no secret',
+      'no client secret',
       { oidc: { issuer: oidc.issuer, client_id: 'x' } },
       undefined,
       'admin_auth.oidc.client_secret is required',
     ],
-  ])('is refused with %s', (_, adminAuth, over, problem) => {
+  ])('is rejected with %s', (_, adminAuth, over, problem) => {
     expect(problemsOf(adminAuth, over)).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('by a provider alone is fine, and on this machine by plain http', () => {
+  it('may be a provider without passwords, and an issuer on loopback may have plain http', () => {
     expect(problemsOf({ oidc, password_login: false })).toEqual([]);
     expect(problemsOf({ oidc: { ...oidc, issuer: 'http://127.0.0.1:9000' } })).toEqual([]);
   });
 
-  it('warns of a secret in the file, and of people made of anybody', () => {
+  it('warns of a client secret in the file, and of create_users without allowed_email_domains', () => {
     expect(lintsOf({ oidc })).toEqual([]);
     expect(lintsOf({ oidc: { ...oidc, client_secret: 'plain' } })).toEqual([
       expect.stringContaining('admin_auth.oidc.client_secret is a secret written into the file'),

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 
-/** What is wrong with one route to platform B, by path below the route. */
+/** The paths, below the route, of the problems of one route to platform B. */
 function faults(route: object): readonly string[] {
   const file = {
     providers: [
@@ -29,11 +29,11 @@ describe('cloud_b', () => {
     ['endpointb_responses', path, off('chat_completions', 'embeddings')],
     ['endpointb_chat', path, partial],
     ['endpointb_messages', {}, partial],
-  ])('%s loads with the capabilities that it has', (api_style, more, capabilities) => {
+  ])('%s loads with the capabilities that it supports', (api_style, more, capabilities) => {
     expect(faults({ compatibility: style(api_style, more), capabilities })).toEqual([]);
   });
 
-  it('the platform is configured through an explicit api_style', () => {
+  it('the block is required on a route to platform B', () => {
     expect(faults({ capabilities: partial })).toEqual(['compatibility.cloud_b']);
   });
 
@@ -52,7 +52,7 @@ describe('cloud_b', () => {
   });
 
   it.each(['runtime_unified', 'runtime_chat', 'endpointb_chat', 'endpointb_messages'])(
-    'only endpointb_responses routes may enable responses and json_schema, %s may not; embeddings is false',
+    '%s may not enable responses, json_schema or embeddings',
     (api_style) => {
       expect(faults({ compatibility: style(api_style, path) })).toEqual([
         'capabilities.embeddings',
@@ -62,20 +62,20 @@ describe('cloud_b', () => {
     },
   );
 
-  it('endpointb_responses routes must set chat_completions to false', () => {
+  it('endpointb_responses may not enable chat_completions or embeddings', () => {
     expect(faults({ compatibility: style('endpointb_responses', path) })).toEqual([
       'capabilities.chat_completions',
       'capabilities.embeddings',
     ]);
   });
 
-  it('runtime_messages has no streaming path', () => {
+  it('runtime_messages may not enable stream', () => {
     expect(faults({ compatibility: style('runtime_messages'), capabilities: partial })).toEqual([
       'capabilities.stream',
     ]);
   });
 
-  it('the block is for platform B alone', () => {
+  it('the block is rejected on a route to another kind of provider', () => {
     expect(
       faults({ provider: 'chat', compatibility: style('runtime_unified'), capabilities: partial }),
     ).toEqual(['compatibility.cloud_b']);
@@ -91,7 +91,10 @@ describe('cloud_b', () => {
     ['endpointb_chat', { ...path, model_tier: 'none' }, ['compatibility.cloud_b.model_tier']],
     ['runtime_unified', { model_tier: 'newest' }, ['compatibility.cloud_b.model_tier']],
     ['runtime_unified', { effort_placement: 'beside' }, ['compatibility.cloud_b.effort_placement']],
-  ])('what it says of thinking is for styles that write it: %s, %j', (api_style, more, expected) => {
-    expect(faults({ compatibility: style(api_style, more), capabilities: partial })).toEqual(expected);
-  });
+  ])(
+    'model_tier and effort_placement are accepted only for api_styles that use them: %s, %j',
+    (api_style, more, expected) => {
+      expect(faults({ compatibility: style(api_style, more), capabilities: partial })).toEqual(expected);
+    },
+  );
 });

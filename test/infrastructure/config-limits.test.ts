@@ -18,7 +18,7 @@ const read = (limits: string) => parseConfig(file(limits), { KEY: key });
 const places = ['models[0]', 'teams[0]', 'users[0]', 'api_keys[0]'];
 
 describe('rate limits in the file', () => {
-  it('are of keys, users, teams and models, and each measure may be left out', () => {
+  it('are read for API keys, users, teams and models, and each measure is optional', () => {
     const loaded = read('{requests_per_minute: 60, requests_in_flight: 2}');
     if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
     const { models, teams, users, apiKeys } = seedOf(loaded.right);
@@ -27,12 +27,12 @@ describe('rate limits in the file', () => {
   });
 
   it.each([
-    ['0 is none', '{requests_per_minute: 0}', '.limits.requests_per_minute', /from 1 to 9007199254740991/],
-    ['it is whole', '{tokens_per_minute: 1.5}', '.limits.tokens_per_minute', /whole number|integer/],
-    ['it is a number', '{requests_in_flight: many}', '.limits.requests_in_flight', /./],
-    ['one that limits nothing is a mistake', '{}', '.limits', /needs one of requests_per_minute/],
-    ['an unknown measure is named', '{requests_per_hour: 5}', '.limits.requests_per_hour', /did you mean/],
-  ])('of a limit: %s', (_what, limits, at, message) => {
+    ['0', '{requests_per_minute: 0}', '.limits.requests_per_minute', /from 1 to 9007199254740991/],
+    ['a fraction', '{tokens_per_minute: 1.5}', '.limits.tokens_per_minute', /whole number|integer/],
+    ['a text', '{requests_in_flight: many}', '.limits.requests_in_flight', /./],
+    ['no measure', '{}', '.limits', /needs one of requests_per_minute/],
+    ['an unknown measure', '{requests_per_hour: 5}', '.limits.requests_per_hour', /did you mean/],
+  ])('are rejected with the path of the fault: %s', (_what, limits, at, message) => {
     const loaded = read(limits);
     const problems = E.isLeft(loaded) ? loaded.left : [];
     for (const place of places)

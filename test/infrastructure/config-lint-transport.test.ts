@@ -45,7 +45,7 @@ describe('loopback and private hosts', () => {
     'metadata.google.internal',
     'nas.lan',
     'nas.home.arpa',
-  ])('are: %s', (host) => {
+  ])('include %s', (host) => {
     expect(isPrivateHost(host)).toBe(true);
   });
 
@@ -64,12 +64,12 @@ describe('loopback and private hosts', () => {
     'internal.example.com',
     '10.example.com',
     'example.com.',
-  ])('are not: %s', (host) => {
+  ])('do not include %s', (host) => {
     expect(isPrivateHost(host)).toBe(false);
   });
 });
 
-describe('tokens over http:// to a host of others', () => {
+describe('tokens over http:// to a public host', () => {
   it.each([
     ['compat, bearer', `type: compat, base_url: "http://h.example.com/v1", ${bearer}`, 'base_url'],
     [
@@ -111,7 +111,7 @@ describe('tokens over http:// to a host of others', () => {
     ]);
   });
 
-  it('are reported where a route adds them', () => {
+  it('are reported where a route adds them as extra_headers', () => {
     const text = `${provider('type: compat, base_url: "http://h.example.com"')}models:
   - id: m
     routes: [{provider: p, upstream_model: u, extra_headers: {X-Corp-Token: "\${TOKEN}", X-Note: n}}]
@@ -125,7 +125,7 @@ describe('tokens over http:// to a host of others', () => {
     ['http://s.example.com', ['export.endpoint']],
     ['http://minio:9000', []],
     ['https://s.example.com', []],
-  ])('are reported where they are an object storage’s, which gets what is exported: %s', (endpoint, keys) => {
+  ])('are reported for the object storage of the export: %s', (endpoint, keys) => {
     expect(warnings(`export: {endpoint: "${endpoint}"}`)).toEqual(
       keys.map((key) => [key, expect.stringMatching(/^sends what is exported over http:\/\//)]),
     );
@@ -141,7 +141,7 @@ describe('tokens over http:// to a host of others', () => {
     ],
     ['loopback', 'otel_endpoint: "http://127.0.0.1:4318"', []],
     ['https', 'otel_endpoint: "https://o.example.com"', []],
-  ])('are reported where a collector gets them: %s', (_, endpoints, keys) => {
+  ])('are reported for an OTLP collector: %s', (_, endpoints, keys) => {
     const text = `server: {${endpoints}, otel_headers: {authorization: "\${TOKEN}", x-note: n}}`;
     expect(warnings(text)).toEqual(
       keys.map((key) => [`server.${key}`, expect.stringMatching(/^sends authorization over http:\/\//)]),
@@ -156,7 +156,7 @@ describe('tokens over http:// to a host of others', () => {
     ['no token', 'type: compat, base_url: "http://h.example.com", default_headers: {X-Note: n}'],
     ['a host without a scheme', 'type: cloud_a_platform, project_id: my-project, api_host: h.example.com'],
     ['the platform’s own hosts', 'type: cloud_b_platform, region: us-east-1'],
-  ])('are not: %s', (_, members) => {
+  ])('are not reported for %s', (_, members) => {
     expect(warnings(provider(members))).toEqual([]);
   });
 });
@@ -173,7 +173,7 @@ describe('PostgreSQL without TLS', () => {
     expect(warnings(`database: {url: "${url}"}\n`)).toEqual([['database.url', message]]);
   });
 
-  it('is reported of DATABASE_URL, too', () => {
+  it('is reported for DATABASE_URL', () => {
     expect(
       warnings('teams: [{ id: t, name: T }]', { DATABASE_URL: 'postgres://u@db.example.com/g' }),
     ).toEqual([['DATABASE_URL', message]]);
@@ -191,7 +191,7 @@ describe('PostgreSQL without TLS', () => {
     'postgres://u@db.internal/g',
     'postgres:///g?host=/var/run/postgresql',
     'postgres://u@%2Fvar%2Frun%2Fpostgresql/g',
-  ])('is not: %s', (url) => {
+  ])('is not reported: %s', (url) => {
     expect(warnings(`database: {url: "${url}"}\n`)).toEqual([]);
   });
 
@@ -205,9 +205,13 @@ describe('PostgreSQL without TLS', () => {
     ['sslmod', 'sslmod=verify-full', /`sslmod` is not read: use `sslmode=verify-full`/],
     ['tls', 'TLS=on', /`TLS` is not read: use `sslmode=verify-full`/],
     ['half a certificate', 'sslmode=verify-full&sslcert=/c.pem', /sslcert and sslkey go together/],
-    ['a signer that nobody names', 'sslmode=verify-ca', /verify-ca needs sslrootcert/],
-    ['another server', 'target_session_attrs=foo', /target_session_attrs must be one of any, read-write/],
-  ])('is an error where the URL cannot be used: %s', (_, query, what) => {
+    ['verify-ca without sslrootcert', 'sslmode=verify-ca', /verify-ca needs sslrootcert/],
+    [
+      'target_session_attrs',
+      'target_session_attrs=foo',
+      /target_session_attrs must be one of any, read-write/,
+    ],
+  ])('is not reported, but an error, where the URL cannot be used: %s', (_, query, what) => {
     const url = `postgres://u@127.0.0.1/g?${query}`;
     const problems = (text: string, variables: Record<string, string> = {}) => {
       const loaded = parseConfig(text, variables);
@@ -224,7 +228,7 @@ describe('PostgreSQL without TLS', () => {
     expect(warnings(own)).toEqual([]);
   });
 
-  it('is no matter of the embedded database', () => {
+  it('is not reported for the embedded database', () => {
     expect(warnings('teams: [{ id: t, name: T }]')).toEqual([]);
   });
 });
@@ -248,12 +252,12 @@ describe('an SMTP password without TLS', () => {
     ['on loopback', `host: 127.0.0.1, starttls: false, ${login}`],
     ['on a private host', `host: mailhog, starttls: false, ${login}`],
     ['without a password', 'host: smtp.example.com, starttls: false'],
-  ])('is not: %s', (_, members) => {
+  ])('is not reported %s', (_, members) => {
     expect(warnings(mail(members))).toEqual([]);
   });
 });
 
-describe('a listener that others can reach, without an https public_base_url', () => {
+describe('a publicly reachable listener without TLS and without an https public_base_url', () => {
   const server = (bind: string, url?: string) =>
     `server: {bind: "${bind}"${url === undefined ? '' : `, public_base_url: "${url}"`}}\n`;
 
@@ -271,7 +275,7 @@ describe('a listener that others can reach, without an https public_base_url', (
     ]);
   });
 
-  it('is reported of GATEWAY_BIND, too', () => {
+  it('is reported for GATEWAY_BIND', () => {
     expect(
       warnings('teams: [{ id: t, name: T }]', { GATEWAY_BIND: '0.0.0.0:8080' }).map(([path]) => path),
     ).toEqual(['GATEWAY_BIND']);
@@ -285,42 +289,42 @@ describe('a listener that others can reach, without an https public_base_url', (
     ['0.0.0.0:8080', 'https://gateway.example.com'],
     ['0.0.0.0:8080', 'http://127.0.0.1:8080'],
     ['0.0.0.0:8080', 'http://gateway.internal'],
-  ])('is not: %s and %s', (bind, url) => {
+  ])('is not reported: %s and %s', (bind, url) => {
     expect(warnings(server(bind, url))).toEqual([]);
   });
 });
 
-describe('a listener of its own for admins, and TLS', () => {
+describe('a listener for admins, and TLS', () => {
   const files = '{cert_file: /c, key_file: /k}';
   it.each([
-    ['admin_bind in the clear', 'admin_bind: "0.0.0.0:8443"', ['server.admin_bind']],
-    ['admin_bind with its certificate', `admin_bind: "0.0.0.0:8443", admin_tls: ${files}`, []],
-    ['admin_bind with that of bind', `bind: "0.0.0.0:443", admin_bind: "0.0.0.0:8443", tls: ${files}`, []],
+    ['admin_bind without TLS', 'admin_bind: "0.0.0.0:8443"', ['server.admin_bind']],
+    ['admin_bind with admin_tls', `admin_bind: "0.0.0.0:8443", admin_tls: ${files}`, []],
+    ['admin_bind with the tls of bind', `bind: "0.0.0.0:443", admin_bind: "0.0.0.0:8443", tls: ${files}`, []],
     [
-      'bind without that of admin_bind',
+      'bind without tls beside admin_tls',
       `bind: "0.0.0.0:80", admin_bind: "10.0.0.1:1", admin_tls: ${files}`,
       ['server.bind'],
     ],
-  ])('%s', (_, members, paths) => {
+  ])('is reported where its traffic is plain: %s', (_, members, paths) => {
     expect(warnings(`server: {${members}}\n`).map(([path]) => path)).toEqual(paths);
   });
 });
 
-describe('an MCP server', () => {
+describe('an MCP server without TLS', () => {
   const server = (members: string) => `mcp_servers:\n  - {id: s, ${members}}\n`;
   const client =
     'mode: oauth_client_credentials, client_id: c, client_secret: "${TOKEN}", token_url: "http://l.example.com/t"';
   it.each([
-    ['its token', server(`url: "http://s.example.com/mcp", ${bearer}`), ['mcp_servers[0].url']],
-    ['no credentials', server('url: "http://s.example.com/mcp"'), []],
+    ['with a token', server(`url: "http://s.example.com/mcp", ${bearer}`), ['mcp_servers[0].url']],
+    ['without credentials', server('url: "http://s.example.com/mcp"'), []],
     ['https', server(`url: "https://s.example.com/mcp", ${bearer}`), []],
     ['loopback', server(`url: "http://127.0.0.1/mcp", ${bearer}`), []],
     [
-      'a client secret',
+      'with a client secret',
       server(`url: "https://s.example.com/mcp", auth: {${client}}`),
       ['mcp_servers[0].auth.token_url'],
     ],
-  ])('in the clear: %s', (_what, text, paths) => {
+  ])('is reported if it gets credentials on a public host: %s', (_what, text, paths) => {
     expect(warnings(text).map(([path]) => path)).toEqual(paths);
   });
 });

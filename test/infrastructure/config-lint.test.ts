@@ -44,7 +44,7 @@ describe('a redaction path that matches nothing', () => {
     'headers.x-a.0.1',
     'stream.a',
     'request.body.a',
-  ])('%s: no payload has such a place', (path) => {
+  ])('is reported: %s', (path) => {
     expect(lint(at(path))).toEqual([
       {
         path: 'request_logging.payloads.redaction_paths[1]',
@@ -68,7 +68,7 @@ describe('a redaction path that matches nothing', () => {
     'result.content',
     '*',
     '*.metadata',
-  ])('%s may match', (path) => {
+  ])('is not reported, for it may match: %s', (path) => {
     expect(lint(at(path))).toEqual([]);
   });
 });
@@ -78,12 +78,12 @@ describe('a public_base_url with a path', () => {
     ['https://g.example.com/gateway', [['server.public_base_url', 1]]],
     ['https://g.example.com/', []],
     ['https://g.example.com', []],
-  ])('is told, for the admin page does not work below one: %s', (url, told) => {
+  ])('is reported, for the admin page does not work below a path: %s', (url, told) => {
     expect(paths(`server: {public_base_url: "${url}"}\n`)).toEqual(told);
   });
 });
 
-describe('a collector whose URL ends with the path of a signal', () => {
+describe('an OTLP endpoint that ends with the path of a signal', () => {
   it.each([
     ['otel_endpoint: "http://c:4318/v1/metrics"', ['server.otel_endpoint']],
     ['otel_metrics_endpoint: "http://c:4318/v1/metrics/"', ['server.otel_metrics_endpoint']],
@@ -92,15 +92,15 @@ describe('a collector whose URL ends with the path of a signal', () => {
       ['server.otel_endpoint', 'server.otel_metrics_endpoint'],
     ],
     ['otel_endpoint: "http://c:4318/otlp"', []],
-  ])('is told, for it is appended: %s', (server, told) => {
+  ])('is reported, for the path is appended again: %s', (server, told) => {
     expect(paths(`server: {${server}}\n`)).toEqual(told.map((path) => [path, 1]));
   });
 });
 
-describe('a priced model missing in the catalogue', () => {
+describe('a route without a price', () => {
   const text = providers + model('{provider: p, upstream_model: u}');
 
-  it('is asked for by the exact pair of pricing_provider_id and upstream_model', () => {
+  it('is reported after a lookup by the exact pair of pricing_provider_id and upstream_model', () => {
     const asked: (readonly [string, string])[] = [];
     const found = lint(text, { ...allKnown, hasPrice: (...pair) => asked.push(pair) === 0 });
     expect(asked).toEqual([['priced', 'u']]);
@@ -115,7 +115,7 @@ describe('a priced model missing in the catalogue', () => {
     ]);
   });
 
-  it('is no matter on a disabled route, or with an override', () => {
+  it('is not reported where the route is disabled or has a price override', () => {
     const without = { ...allKnown, hasPrice: () => false };
     expect(lint(providers + model('{provider: p, upstream_model: u, enabled: false}'), without)).toEqual([]);
     const override =
@@ -130,7 +130,7 @@ describe('a capability that the provider kind cannot serve', () => {
     canServe: (kind, _, need) => kind !== 'cloud_a_platform' || need !== 'embeddings',
   };
 
-  it('is reported when the file itself says true', () => {
+  it('is reported where the file sets it to true', () => {
     const text =
       providers +
       model('{provider: a, upstream_model: google/u, capabilities: {embeddings: true, tools: true}}');
@@ -143,7 +143,7 @@ describe('a capability that the provider kind cannot serve', () => {
     ]);
   });
 
-  it('is not when it is true by default, or false', () => {
+  it('is not reported where it is true by default, or false', () => {
     expect(lint(providers + model('{provider: a, upstream_model: google/u}'), knowledge)).toEqual([]);
     expect(
       lint(
@@ -154,13 +154,13 @@ describe('a capability that the provider kind cannot serve', () => {
   });
 });
 
-describe('a hard budget on a route that yields no stream usage', () => {
+describe('a hard budget on a route whose streams report no usage', () => {
   const silent = '{provider: p, upstream_model: u}';
   const key = (models: string) =>
     `api_keys: [{name: k, owner: "team:t", value: "\${KEY}", allowed_models: [${models}]}]\n`;
   const base = providers + strict + hardTeam;
 
-  it('is reported with the owners', () => {
+  it('is reported with the owners that can call the route', () => {
     expect(lint(base + model(silent) + key(''))).toMatchObject([
       {
         path: 'models[0].routes[0]',
@@ -170,11 +170,11 @@ describe('a hard budget on a route that yields no stream usage', () => {
     ]);
   });
 
-  it('is reported for an owner without keys: one may be made at any time', () => {
+  it('is reported for an owner without API keys, for one may be created at any time', () => {
     expect(paths(base + model(silent))).toEqual([['models[0].routes[0]', 9]]);
   });
 
-  it('takes no longer for each model where there are thousands of owners with keys', () => {
+  it('is found within 500 ms for 200 models and 1500 owners with keys', () => {
     const numbers = Array.from({ length: 1500 }, (_, index) => index);
     const budget = '{cadence: daily, amount_10000: 1, hard_limit: true}';
     const text = [
@@ -193,7 +193,7 @@ describe('a hard budget on a route that yields no stream usage', () => {
     expect(costWithin(500, lints)).toBeLessThan(500);
   });
 
-  it('reaches a team through its service accounts', () => {
+  it('is reported for a team by the keys of its service accounts', () => {
     const account =
       'service_accounts: [{id: s, team: t}]\napi_keys: [{name: k, owner: "service_account:s", value: "${KEY}", allowed_models: [m]}]\n';
     expect(paths(base + model(silent) + account)).toHaveLength(1);
@@ -216,12 +216,12 @@ describe('a hard budget on a route that yields no stream usage', () => {
     ['the route is disabled', model('{provider: p, upstream_model: u, enabled: false}')],
     ['the provider is of another kind', model('{provider: a, upstream_model: google/u}')],
     ['no key of the owner may use the model', `${model(silent)}  - {id: other}\n${key('other')}`],
-  ])('is not when %s', (_, rest) => {
+  ])('is not reported when %s', (_, rest) => {
     expect(lint(base + rest)).toEqual([]);
   });
 
   it.each(['null', '{include_usage: false}'])(
-    'is reported where the extra_body of the route says %s',
+    'is reported where the extra_body of the route sets stream_options to %s',
     (own) => {
       const route = `compatibility: {compat: {supports_stream_usage: true}}, extra_body: {stream_options: ${own}}`;
       expect(lint(base + model(`{provider: p, upstream_model: u, ${route}}`))).toMatchObject([
@@ -230,26 +230,29 @@ describe('a hard budget on a route that yields no stream usage', () => {
     },
   );
 
-  it.each(['runtime_chat', 'endpointb_chat'])('is reported on a route of platform B by %s', (style) => {
-    const platform = '  - {id: b, type: cloud_b_platform, region: us-east-1}\n';
-    const route = (compat: string) =>
-      model(
-        `{provider: b, upstream_model: u, capabilities: {embeddings: false, responses: false, json_schema: false}, compatibility: {${compat}cloud_b: {api_style: ${style}, openai_base_path: /openai/v1}}}`,
-      );
-    expect(lint(providers + platform + strict + hardTeam + route(''))).toMatchObject([
-      { path: 'models[0].routes[0]', message: expect.stringMatching(/owners that can call it: team:t$/) },
-    ]);
-    const asks = route('compat: {supports_stream_usage: true}, ');
-    expect(lint(providers + platform + strict + hardTeam + asks)).toEqual([]);
-  });
+  it.each(['runtime_chat', 'endpointb_chat'])(
+    'is reported on a route of platform B with %s, unless the route requests usage',
+    (style) => {
+      const platform = '  - {id: b, type: cloud_b_platform, region: us-east-1}\n';
+      const route = (compat: string) =>
+        model(
+          `{provider: b, upstream_model: u, capabilities: {embeddings: false, responses: false, json_schema: false}, compatibility: {${compat}cloud_b: {api_style: ${style}, openai_base_path: /openai/v1}}}`,
+        );
+      expect(lint(providers + platform + strict + hardTeam + route(''))).toMatchObject([
+        { path: 'models[0].routes[0]', message: expect.stringMatching(/owners that can call it: team:t$/) },
+      ]);
+      const asks = route('compat: {supports_stream_usage: true}, ');
+      expect(lint(providers + platform + strict + hardTeam + asks)).toEqual([]);
+    },
+  );
 
-  it('is not without a hard budget', () => {
+  it('is not reported where the budget is not hard', () => {
     expect(lint(providers + hardTeam.replace('true', 'false') + model(silent))).toEqual([]);
   });
 });
 
 describe('an inline secret', () => {
-  it('is reported where it stands', () => {
+  it('is reported with its path, line and column', () => {
     const text =
       'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    auth: {mode: bearer, token: sk-inline}\n';
     const found = lint(text);
@@ -264,7 +267,7 @@ describe('an inline secret', () => {
   });
 });
 
-it('a header that ends with -auth holds a credential, as Helicone’s does', () => {
+it('a default header whose name ends with -auth is an inline secret, as Helicone-Auth', () => {
   const [found] = lint(
     'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    auth: {mode: none}\n    default_headers: {Helicone-Auth: Bearer sk-inline}\n',
   );
@@ -274,8 +277,8 @@ it('a header that ends with -auth holds a credential, as Helicone’s does', () 
   });
 });
 
-describe('under a hard budget', () => {
-  it('duplicate_request_ids: allow and after_block: as_specified are explained, also as defaults', () => {
+describe('the accounting options of a hard budget', () => {
+  it('duplicate_request_ids: allow and after_block: as_specified are reported, also as defaults', () => {
     expect(paths(hardTeam)).toEqual([
       ['accounting.after_block', 1],
       ['accounting.duplicate_request_ids', 1],
@@ -312,7 +315,7 @@ describe('under a hard budget', () => {
     ],
     ['a model that no key of the owner reaches', elsewhere, false],
   ])(
-    'as_specified with %s: that streams were read by then is told where there are any',
+    'the report of after_block: as_specified mentions streams only where an owner can call any: %s',
     (_, models, told) => {
       const message = afterBlock(providers + hardTeam + models);
       expect(message).toMatch(/^is as_specified: .*; close_window stops that after the first$/);
@@ -320,7 +323,7 @@ describe('under a hard budget', () => {
     },
   );
 
-  it('and nowhere else', () => {
+  it('are not reported without a hard budget', () => {
     expect(lint('teams: [{id: t}]\n')).toEqual([]);
   });
 });
@@ -329,18 +332,18 @@ describe('a router policy on a route that also serves responses', () => {
   const route = (more: string) =>
     model(`{provider: p, upstream_model: u, compatibility: {router: {provider: {zdr: true}}}${more}}`);
 
-  it('is reported: the policy is in chat-completions bodies alone', () => {
+  it('is reported, for only chat-completions bodies contain the policy', () => {
     expect(lint(providers + route(''))).toMatchObject([
       { path: 'models[0].routes[0].compatibility.router', message: expect.stringMatching(/responses/) },
     ]);
   });
 
-  it('is not, once the route leaves responses alone', () => {
+  it('is not reported where the route does not serve responses', () => {
     expect(lint(providers + route(', capabilities: {responses: false}'))).toEqual([]);
   });
 });
 
-describe('a model of cloud_a_platform that is of no publisher the gateway knows', () => {
+describe('a model on cloud_a_platform of an unknown publisher', () => {
   it.each(['gemini-2.5-pro', 'meta/llama-4', 'Google/gemini-2.5-pro', 'google', 'publishers/google/x'])(
     'is reported: %s',
     (name) => {
@@ -358,7 +361,7 @@ describe('a model of cloud_a_platform that is of no publisher the gateway knows'
     ['of anthropic', '{provider: a, upstream_model: anthropic/claude-sonnet-5}'],
     ['on a disabled route', '{provider: a, upstream_model: u, enabled: false}'],
     ['of another provider', '{provider: p, upstream_model: u}'],
-  ])('is not: %s', (_, route) => {
+  ])('is not reported: %s', (_, route) => {
     expect(lint(providers + model(route))).toEqual([]);
   });
 });

@@ -24,9 +24,9 @@ const exampleVariables = {
   CI_KEY: `gwk_public01.${'t'.repeat(32)}`,
 };
 
-describe('defaults', () => {
+describe('configuration defaults', () => {
   it.each([[''], ['# nothing\n'], ['server:\nproviders:\nmodels:\nteams:\n']])(
-    'stand for all that is left out (%j)',
+    'replace every key that is left out (%j)',
     (text) => {
       const config = configOf(text);
       expect(config).toEqual({
@@ -97,7 +97,7 @@ describe('defaults', () => {
     },
   );
 
-  it('make a route permissive and a provider bounded', () => {
+  it('enable all capabilities of a route and set the timeouts of a provider', () => {
     const config = configOf(route(''));
     expect(config.providers[0]).toEqual({
       id: 'p',
@@ -128,7 +128,7 @@ describe('defaults', () => {
     });
   });
 
-  it('leave `default_max_tokens` out of a route that sets none', () => {
+  it('do not include `default_max_tokens` of a route', () => {
     const route = (own: string) =>
       configOf(
         [
@@ -140,7 +140,7 @@ describe('defaults', () => {
     expect(route('')).not.toHaveProperty('defaultMaxTokens');
   });
 
-  it('take names from ids, an audience from the URL, and metrics where traces go', () => {
+  it('derive names from ids, the audience from the URL, and the metrics endpoint from that of traces', () => {
     const config = configOf(
       [
         'server: {otel_endpoint: "http://o:4318/"}',
@@ -173,8 +173,8 @@ describe('defaults', () => {
   });
 });
 
-describe('${NAME}', () => {
-  it('is filled in anywhere in a text, and $${ is ${', () => {
+describe('a ${NAME} placeholder', () => {
+  it('is replaced anywhere in a text, and $${ becomes ${', () => {
     const text = 'teams: [{id: "a-${A}-${B}", name: "$${A} $A $$ ${B}"}]';
     expect(configOf(text, { A: 'x', B: 'y' }).teams[0]).toMatchObject({
       id: 'a-x-y',
@@ -182,11 +182,11 @@ describe('${NAME}', () => {
     });
   });
 
-  it('is not looked for in what it stands for', () => {
+  it('is not replaced inside the value of a variable', () => {
     expect(configOf('teams: [{id: a, name: "${A}"}]', { A: '${B}' }).teams[0]!.name).toBe('${B}');
   });
 
-  it('may stand for a number or a boolean', () => {
+  it('may be the value of a number or a boolean', () => {
     const text =
       'server: {workers: "${N}", otel_trace_sample_ratio: "${R}"}\nrequest_logging: {purge: {enabled: "${B}"}}';
     const config = configOf(text, { N: '3', R: '0.25', B: 'true' });
@@ -194,7 +194,7 @@ describe('${NAME}', () => {
     expect(config.requestLogging.purge.enabled).toBe(true);
   });
 
-  it('is named where it is set to nothing and that will not do', () => {
+  it('is named in the problem where its variable is empty and the key needs a value', () => {
     const text = provider('    auth: {mode: bearer, token: "${TOKEN}"}\n');
     expect(problemsOf(text, { TOKEN: '' }).map(({ path, message }) => [path, message])).toEqual([
       ['providers[0].auth.token', expect.stringMatching(/: the environment variable TOKEN is empty$/)],
@@ -202,7 +202,7 @@ describe('${NAME}', () => {
     expect(problemsOf('users: [{email: a@example.com, name: "A${TOKEN}"}]', { TOKEN: '' })).toEqual([]);
   });
 
-  it('is one problem when it is not set: the key path, the line and the variable', () => {
+  it('is one problem, with key path, line and variable, when its variable is not set', () => {
     expect(problemsOf('database:\n  url: "${DATABASE_URL}"\n')).toEqual([
       {
         path: 'database.url',
@@ -213,7 +213,7 @@ describe('${NAME}', () => {
     ]);
   });
 
-  it('does not find what every object inherits', () => {
+  it('does not resolve to inherited properties of objects', () => {
     expect(problemsOf('teams: [{id: a, name: "${constructor}"}]')).toHaveLength(1);
   });
 });
@@ -232,21 +232,21 @@ describe('the environment', () => {
     });
   });
 
-  it('says where an embedded database lives', () => {
+  it('sets the data directory of the embedded database', () => {
     expect(configOf('', { GATEWAY_DATA_DIR: '/data' }).database).toMatchObject({
       kind: 'embedded',
       dataDir: '/data',
     });
   });
 
-  it('is validated like the file, and its values are not repeated', () => {
+  it('is validated like the file, and problems do not repeat its values', () => {
     expect(problemsOf('', { GATEWAY_BIND: 'nowhere', DATABASE_URL: 'mysql://u:hunter2@h/db' })).toEqual([
       { path: 'DATABASE_URL', line: 0, column: 0, message: expect.stringContaining('postgres') },
       { path: 'GATEWAY_BIND', line: 0, column: 0, message: expect.stringContaining('host:port') },
     ]);
   });
 
-  it('counts an empty variable as not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(
       environment({ GATEWAY_CONFIG: 'c.yaml', GATEWAY_ADMIN_EMAIL: 'a@x.org', DATABASE_URL: '' }),
     ).toEqual({
@@ -281,13 +281,13 @@ describe('prices', () => {
 describe('config/example.yaml', () => {
   const path = new URL('../../config/example.yaml', import.meta.url);
 
-  it('loads when its variables are set, and names its schema in the first line', async () => {
+  it('loads when its variables are set, and its first line names its schema', async () => {
     const text = await readFile(path, 'utf8');
     expect(text.split('\n')[0]).toBe('# yaml-language-server: $schema=./gateway.schema.json');
     expect(problemsOf(text, exampleVariables)).toEqual([]);
   });
 
-  it('shows every section, and every kind of provider', async () => {
+  it('has every section and every provider kind', async () => {
     const config = configOf(await readFile(path, 'utf8'), exampleVariables);
     expect(new Set(config.providers.map(({ kind }) => kind))).toEqual(new Set(Object.keys(implementations)));
     for (const [section, value] of Object.entries(config))
@@ -326,8 +326,8 @@ describe('loadConfig', () => {
   it.each<[string, string | Uint8Array | undefined, RegExp]>([
     ['no file', undefined, /cannot be read \(ENOENT\)/],
     ['more than 4 MiB', `# ${'x'.repeat(4 * 1024 * 1024)}`, /larger than 4 MiB/],
-    ['bytes that are no text', Uint8Array.of(0x61, 0xff), /not UTF-8/],
-  ])('refuses %s', async (name, content, message) => {
+    ['bytes that are not UTF-8', Uint8Array.of(0x61, 0xff), /not UTF-8/],
+  ])('rejects %s', async (name, content, message) => {
     expect(await load(name, content)).toEqual({
       _tag: 'Left',
       left: [{ path: '', line: 0, column: 0, message: expect.stringMatching(message) }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aKey, problemsOf, provider, route } from './config-reading.ts';
 
-describe('a wrong file', () => {
+describe('an invalid configuration file', () => {
   it.each<[string, string, readonly [string, number, number, RegExp][]]>([
     [
       'unknown key',
@@ -19,12 +19,12 @@ describe('a wrong file', () => {
       [['providers[0].basurl', 5, 5, /^unknown key `basurl`, did you mean `base_url`\?$/]],
     ],
     [
-      'an e-mail address that no admin could enter',
+      'an e-mail address with a control character',
       'users:\n  - email: "a\\u0007@example.com"\n',
       [['users[0].email', 2, 12, /^must not hold control characters, invisible marks, or capitals/]],
     ],
     [
-      'a name that turns the direction of what stands behind it',
+      'a name with a mark that turns the direction of text',
       'users:\n  - {email: a@example.com, name: "A\\u202Eb"}\n',
       [
         [
@@ -74,7 +74,7 @@ describe('a wrong file', () => {
       [['request_logging.payloads.request_max_bytes', 1, 49, /from 1/]],
     ],
     [
-      'no origin of a browser app',
+      'invalid CORS origins',
       'server:\n  cors_origins: [https://app.example.com/, HTTPS://app.example.com, https://a.example:443, null]',
       [
         ['server.cors_origins[0]', 2, 18, /origin/],
@@ -84,22 +84,22 @@ describe('a wrong file', () => {
       ],
     ],
     [
-      'no proxy address',
+      'an invalid proxy address',
       'server:\n  trusted_proxies: [10.0.0.0/8, 10.0.0.0/33]',
       [['server.trusted_proxies[1]', 2, 33, /CIDR/]],
     ],
     [
-      'less room than one body',
+      'max_buffered_bytes smaller than body_max_bytes',
       'server: {body_max_bytes: 2000, max_buffered_bytes: 1000}',
       [['server.max_buffered_bytes', 1, 52, /not be smaller/]],
     ],
     [
-      'a word outside the list',
+      'an unknown value of a choice',
       'accounting:\n  after_block: close',
       [['accounting.after_block', 2, 16, /one of: as_specified, close_window/]],
     ],
-    ['text for a list', 'teams: none', [['teams', 1, 8, /must be a list/]]],
-    ['a list for an object', 'server: []', [['server', 1, 1, /must be an object/]]],
+    ['a text instead of a list', 'teams: none', [['teams', 1, 8, /must be a list/]]],
+    ['a list instead of an object', 'server: []', [['server', 1, 1, /must be an object/]]],
     [
       'a missing key',
       'providers:\n  - type: compat\n    base_url: http://h\n',
@@ -140,9 +140,9 @@ describe('a wrong file', () => {
       provider('    auth: {mode: bearer, token: "abc\\n"}\n'),
       [['providers[0].auth.token', 5, 33, /must be a token/]],
     ],
-    ['a number for a name', 'teams: [{id: 12}]', [['teams[0].id', 1, 14, /quotes/]]],
+    ['a number instead of an id', 'teams: [{id: 12}]', [['teams[0].id', 1, 14, /quotes/]]],
     [
-      'default_headers over auth',
+      'a default header that auth sends',
       provider('    auth: {mode: header, name: X-Key, value: v}\n    default_headers: {x-key: w}\n'),
       [['providers[0].default_headers.x-key', 6, 30, /would replace what `auth` sends/]],
     ],
@@ -167,7 +167,7 @@ describe('a wrong file', () => {
       [['models[0].routes[0].provider', 3, 25, /^unknown provider `opnai`, did you mean `openai`\?$/]],
     ],
     [
-      'a provider that is no id: once, and without what stands there',
+      'a provider that is not a valid id: one problem, which does not repeat the value',
       'models:\n  - id: m\n    routes: [{provider: "a\\e[31m\\nb", upstream_model: u}]\n',
       [['models[0].routes[0].provider', 3, 25, /^must be an id/]],
     ],
@@ -177,22 +177,22 @@ describe('a wrong file', () => {
       [['models[0].routes[0].capabilities.chat', 10, 24, /unknown key `chat`/]],
     ],
     [
-      'a capability that is no boolean',
+      'a capability that is not a boolean',
       route('        capabilities: {tools: "no"}\n'),
       [['models[0].routes[0].capabilities.tools', 10, 31, /true or false/]],
     ],
     [
-      'a compat value',
+      'an unknown compat value',
       route('        compatibility: {compat: {empty_tools: drop}}\n'),
       [['models[0].routes[0].compatibility.compat.empty_tools', 10, 47, /preserve_with_tool_history/]],
     ],
     [
-      'an api_style',
+      'an unknown api_style',
       route('        compatibility: {cloud_b: {api_style: chat}}\n'),
       [['models[0].routes[0].compatibility.cloud_b.api_style', 10, 46, /runtime_unified/]],
     ],
     [
-      'a router preference',
+      'an unknown router preference',
       route('        compatibility: {router: {provider: {preferred_max_latency: {p95: 1}}}}\n'),
       [
         [
@@ -307,12 +307,12 @@ describe('a wrong file', () => {
       [['server.admin_bind', 1, 44, /must be another address than bind/]],
     ],
     [
-      'a certificate of a listener that is not there',
+      'a certificate for an admin listener that is not configured',
       'server: {admin_tls: {cert_file: /c, key_file: /k}}',
       [['server.admin_tls', 1, 10, /needs admin_bind/]],
     ],
     [
-      'a version of TLS that is no longer safe',
+      'an unsafe version of TLS',
       'server: {tls: {cert_file: /c, key_file: /k, min_version: TLSv1.1}}',
       [['server.tls.min_version', 1, 58, /TLSv1\.2/]],
     ],
@@ -336,7 +336,7 @@ describe('a wrong file', () => {
       'providers: [{id: p, type: cloud_a_platform, project_id: x, auth: {mode: service_account, credentials_path: ""}}]',
       [['providers[0].auth.credentials_path', 1, 108, /at least 1/]],
     ],
-  ])('%s', (_, text, expected) => {
+  ])('is reported with path, line and column: %s', (_, text, expected) => {
     const problems = problemsOf(text);
     expect(problems.map(({ path, line, column }) => [path, line, column])).toEqual(
       expected.map(([path, line, column]) => [path, line, column]),
@@ -357,17 +357,17 @@ describe('a wrong file', () => {
       /unknown service account `s`/,
     ],
     [
-      'no kind of owner',
+      'an unknown kind of owner',
       `api_keys: [{name: k, owner: "robot:s", value: "${aKey}"}]`,
       /must be user:EMAIL, team:ID/,
     ],
-  ])('names %s of an api key', (_, text, message) => {
+  ])('is reported: %s of an API key', (_, text, message) => {
     expect(problemsOf(text)).toEqual([
       { path: 'api_keys[0].owner', line: 1, column: 29, message: expect.stringMatching(message) },
     ]);
   });
 
-  it('names an unknown model of allowed_models, and repeated names and public ids of keys', () => {
+  it('is reported: an unknown model in allowed_models, and repeated names and public ids of API keys', () => {
     const text = [
       'models: [{id: fast}]',
       'teams: [{id: t}]',
@@ -392,7 +392,7 @@ describe('a wrong file', () => {
       'api_keys[0].allowed_models[0]',
       'teams: [{id: t}]\napi_keys: [{name: k, owner: "team:t", value: "${V}", allowed_models: ["${K}"]}]',
     ],
-  ])('quotes an unknown name as it is written, for it may stand for a secret: %s', (path, text) => {
+  ])('is reported with a placeholder instead of its value, which may be a secret: %s', (path, text) => {
     const variables = { K: 'hunter2', V: aKey };
     const named = problemsOf(text, variables).find((each) => each.path === path);
     expect(named?.message).toMatch(/^unknown .*`[^`]*\$\{K\}[^`]*`$/);
@@ -409,7 +409,7 @@ describe('a wrong file', () => {
     [`gwk_public00.${'s'.repeat(31)}`],
     [`key_public00.${'s'.repeat(32)}`],
     [`gwk_public:0.${'s'.repeat(32)}`],
-  ])('refuses %s as a key without repeating it', (value) => {
+  ])('is reported without repeating an invalid API key: %s', (value) => {
     const [problem] = problemsOf('teams: [{id: t}]\napi_keys: [{name: k, owner: "team:t", value: "${K}"}]', {
       K: value,
     });
@@ -428,7 +428,7 @@ describe('a wrong file', () => {
     ['content-length'],
     ['connection'],
     ['transfer-encoding'],
-  ])('refuses %s in extra_headers', (name) => {
+  ])('is reported: %s in extra_headers', (name) => {
     const text = route(
       `        extra_headers: {${name}: x}\n`,
       '    auth: {mode: header, name: X-Own, value: v}\n',
@@ -436,7 +436,7 @@ describe('a wrong file', () => {
     expect(problemsOf(text)).toMatchObject([{ path: `models[0].routes[0].extra_headers.${name}`, line: 11 }]);
   });
 
-  it('leaves Authorization to a route whose ID token goes into a header of its own', () => {
+  it('may set Authorization in a route only if the ID token is sent in another header', () => {
     const text = (header: string) =>
       `providers: [{id: p, type: cloud_run_compat, base_url: "https://h", auth: {mode: adc, auth_header: ${header}}}]\n` +
       'models: [{id: m, routes: [{provider: p, upstream_model: u, extra_headers: {Authorization: Bearer x}}]}]\n';
@@ -444,7 +444,7 @@ describe('a wrong file', () => {
     expect(problemsOf(text('authorization'))).toHaveLength(1);
   });
 
-  it('reports everything at once, in the order of the file', () => {
+  it('is reported with all its problems at once, in the order of the file', () => {
     const text = [
       'models:',
       '  - id: m',

@@ -6,7 +6,7 @@ import { configOf } from './config-reading.ts';
 type RestartKey = keyof typeof restartKeys;
 
 const files = '{cert_file: /c, key_file: /k}';
-/** Of each key a file that has it, and one in which it is another, or not there. */
+/** For each key a file that has it, and one that has another value or none. */
 const changes = {
   'server.bind': ['server: {bind: "127.0.0.1:1"}', 'server: {bind: "127.0.0.1:2"}'],
   'server.admin_bind': ['server: {admin_bind: "127.0.0.1:1"}', '{}'],
@@ -45,14 +45,14 @@ const changes = {
   'database.max_connections': ['database: {max_connections: 1}', '{}'],
 } as const satisfies Record<RestartKey, readonly [string, string]>;
 
-describe('keys that a start alone takes up', () => {
-  it.each(Object.entries(changes))('%s is named where it has changed', (key, [one, other]) => {
+describe('keys that need a restart', () => {
+  it.each(Object.entries(changes))('%s is listed if it has changed', (key, [one, other]) => {
     expect(changedRestartKeys(configOf(one), configOf(other))).toEqual([key]);
     expect(changedRestartKeys(configOf(other), configOf(one))).toEqual([key]);
     expect(changedRestartKeys(configOf(one), configOf(one))).toEqual([]);
   });
 
-  it('are none of those that a reload takes up', () => {
+  it('do not include the keys that a reload applies', () => {
     const taken = `server: {cors_origins: ["https://a.example.com"], stream_keepalive_secs: 1, trusted_proxies: [10.0.0.0/8],
                     body_max_values: 5, shutdown_grace_secs: 1, public_base_url: "https://g.example.com"}
 accounting: {duplicate_request_ids: reject}
@@ -62,7 +62,7 @@ teams: [{id: t, name: T}]`;
     expect(changedRestartKeys(configOf(`server: {tls: ${files}}`), configOf(renewed))).toEqual([]);
   });
 
-  it('are listed in docs/configuration.md, each with a row', () => {
+  it('are listed in docs/configuration.md, and each has a row there', () => {
     const [list = ''] = configPage()
       .split('\n')
       .filter((line) => line.startsWith('- A reload applies every key except these'));

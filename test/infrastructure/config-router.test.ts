@@ -11,7 +11,7 @@ const providers = [
   { id: 'b', type: 'cloud_b_platform', region: 'us-east-1' },
 ];
 
-/** A file with these routes, as JSON, which is YAML too. */
+/** A file with these routes, as JSON, which is also YAML. */
 const load = (...routes: readonly JsonObject[]) =>
   parseConfig(
     JSON.stringify({
@@ -45,7 +45,7 @@ const route = 'models[0].routes[0]';
 const block = `${route}.compatibility.router.provider`;
 
 describe('compatibility.router.provider', () => {
-  it('is kept as it is configured', () => {
+  it('is parsed without changes', () => {
     const provider = {
       zdr: false,
       only: ['a', 'b/turbo'],
@@ -83,7 +83,7 @@ describe('compatibility.router.provider', () => {
     });
 
     it.each<[string, JsonObject, string]>([
-      ['a policy that is no object', { provider: ['a'] }, block],
+      ['a policy that is not an object', { provider: ['a'] }, block],
       ['no policy', {}, block],
       [
         'another key beside it',
@@ -95,7 +95,7 @@ describe('compatibility.router.provider', () => {
     });
   });
 
-  describe('empty values are refused', () => {
+  describe('empty values are rejected', () => {
     it.each<[JsonObject, string]>([
       [{}, ''],
       [{ zdr: null }, ''],
@@ -112,21 +112,21 @@ describe('compatibility.router.provider', () => {
     });
   });
 
-  it.each(['only', 'ignore', 'order'])('duplicate slugs in `%s` are refused, whatever their case', (list) => {
+  it.each(['only', 'ignore', 'order'])('duplicate slugs in `%s` are rejected, regardless of case', (list) => {
     expect(problemsOf(policy({ [list]: ['groq', 'other', 'Groq', 'groq'] }))).toEqual([
       [`${block}.${list}[2]`, expect.stringContaining('`groq`')],
       [`${block}.${list}[3]`, expect.stringContaining('`groq`')],
     ]);
   });
 
-  it('contradictory `only`/`ignore` entries are refused', () => {
+  it('contradictory `only`/`ignore` entries are rejected', () => {
     expect(problemsOf(policy({ only: ['a', 'groq'], ignore: ['b', 'Groq'], order: ['b'] }))).toEqual([
       [`${block}.ignore[1]`, expect.stringMatching(/contradicts `groq` in `only`/)],
     ]);
   });
 
   it.each<[Json]>([[{ sort: 'price' }], [{}], [null], ['groq']])(
-    'a conflict with a raw extra_body.provider is refused: %j',
+    'a conflict with a raw extra_body.provider is rejected: %j',
     (provider) => {
       expect(problemsOf(policy({ zdr: true }, { extra_body: { provider, top_k: 1 } }))).toEqual([
         [
@@ -137,16 +137,16 @@ describe('compatibility.router.provider', () => {
     },
   );
 
-  it('a raw extra_body.provider alone is the operator’s own way, and other raw fields never conflict', () => {
+  it('a raw extra_body.provider without the block is accepted, and other raw fields do not conflict', () => {
     expect(problemsOf({ extra_body: { provider: { sort: 'price' } } })).toEqual([]);
     expect(problemsOf(policy({ zdr: true }, { extra_body: { top_k: 1 } }))).toEqual([]);
   });
 
-  it('slug validity is left to the upstream', () => {
+  it('slugs are not validated, for the upstream does so', () => {
     expect(problemsOf(policy({ only: ['no-such-provider', 'Ünknown/x:y'] }))).toEqual([]);
   });
 
-  it('every violation is reported with its own path, all of them in one run', () => {
+  it('all violations are reported in one run, each with its own path', () => {
     const wrong = policy(
       { only: ['a', 'A'], ignore: ['b', 'a'], order: [], preferred_max_latency: {}, max_price: {} },
       { extra_body: { provider: {} } },
@@ -176,13 +176,13 @@ describe('compat', () => {
     ['reasoning_effort', 'drop', /passthrough, omit, reasoning_object/],
     ['supports_stream_usage', 1, /true or false/],
     ['empty_tools', 'drop', /preserve, omit, preserve_with_tool_history/],
-  ])('%s holds one of its values, not %j', (key, value, message) => {
+  ])('%s rejects %j, which is not one of its values', (key, value, message) => {
     expect(problemsOf({ compatibility: { compat: { [key]: value } } })).toEqual([
       [`${route}.compatibility.compat.${key}`, expect.stringMatching(message)],
     ]);
   });
 
-  it('fills in the defaults of a present block, and makes none where there is none', () => {
+  it('has defaults for the keys of a present block, and no block by default', () => {
     const [present, absent] = routesOf({ compatibility: { compat: {} } }, {});
     expect(present!.compatibility).toEqual({
       compat: {
@@ -200,16 +200,16 @@ describe('compat', () => {
   });
 });
 
-describe('a block for chat-style upstreams where there is none', () => {
+describe('a block for chat-style bodies', () => {
   const blocks = { compat: {}, router: { provider: { zdr: true } } };
   const on = (provider: string, compatibility: JsonObject) =>
     problemsOf({ provider, compatibility }).map(([path]) => path.replace(`${route}.compatibility.`, ''));
 
-  it.each(['chat', 'run'])('is none of this on the chat-style provider `%s`', (provider) => {
+  it.each(['chat', 'run'])('is accepted on the chat-style provider `%s`', (provider) => {
     expect(on(provider, blocks)).toEqual([]);
   });
 
-  it('is refused on platform A, which has bodies of its own', () => {
+  it('is rejected on platform A, whose bodies are not chat-style', () => {
     expect(on('a', blocks)).toEqual(['compat', 'router']);
     expect(on('a', { compat: { supports_stream_usage: true } })).toEqual(['compat']);
   });
@@ -221,15 +221,18 @@ describe('a block for chat-style upstreams where there is none', () => {
     ['endpointb_responses', ['router']],
     ['runtime_chat', []],
     ['endpointb_chat', []],
-  ])('is refused on platform B as the style’s bodies are: %s', (api_style, refused) => {
-    const cloud_b = { api_style, openai_base_path: '/openai/v1' };
-    const faults = on('b', { ...blocks, cloud_b }).filter((path) => !path.includes('capabilities'));
-    expect(faults).toEqual(refused);
-  });
+  ])(
+    'is rejected on platform B where the bodies of the api_style are not chat-style: %s',
+    (api_style, refused) => {
+      const cloud_b = { api_style, openai_base_path: '/openai/v1' };
+      const faults = on('b', { ...blocks, cloud_b }).filter((path) => !path.includes('capabilities'));
+      expect(faults).toEqual(refused);
+    },
+  );
 });
 
 describe('docs/compatibility.md', () => {
-  it('shows files that load', async () => {
+  it('shows configuration files that load', async () => {
     const text = await readFile(new URL('../../docs/compatibility.md', import.meta.url), 'utf8');
     const files = [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml]) => yaml!);
     expect(files).toHaveLength(2);

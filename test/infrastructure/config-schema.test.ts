@@ -31,12 +31,12 @@ function fieldsOf(shape: Shape, path = ''): readonly (readonly [string, FieldSha
 }
 
 describe('config/gateway.schema.json', () => {
-  it('is what the codec says (else: node infrastructure/config/write-schema.ts)', async () => {
+  it('is generated from the codec (to update: node infrastructure/config/write-schema.ts)', async () => {
     const committed = await readFile(new URL('../../config/gateway.schema.json', import.meta.url), 'utf8');
     expect(committed).toBe(gatewaySchemaText);
   });
 
-  it('has a description of every key, and only patterns that every engine reads', () => {
+  it('has a description for every key, and only valid Unicode patterns', () => {
     const fields = fieldsOf(gatewayCodec.shape);
     expect(fields.length).toBeGreaterThan(120);
     for (const [path, { doc }] of fields)
@@ -45,7 +45,7 @@ describe('config/gateway.schema.json', () => {
       expect(() => new RegExp(JSON.parse(pattern!) as string, 'u')).not.toThrow();
   });
 
-  it('has only defaults that the codec itself accepts', () => {
+  it('has only defaults that the codec accepts', () => {
     for (const [path, field] of fieldsOf(gatewayCodec.shape)) {
       if (field.presence.kind !== 'default') continue;
       const { codec } = field as Field<unknown>;
@@ -55,7 +55,7 @@ describe('config/gateway.schema.json', () => {
 });
 
 describe('docs/configuration.md', () => {
-  it('is what the codec says (else: npm run schema)', async () => {
+  it('is generated from the codec (to update: npm run schema)', async () => {
     const committed = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
     expect(committed).toBe(configPage());
   });
@@ -76,7 +76,7 @@ describe('docs/configuration.md', () => {
 describe('a codec as JSON Schema', () => {
   const placeholder = { $ref: '#/$defs/placeholder' };
 
-  it('shows bounds, defaults, words, cases and what is required', () => {
+  it('has limits, defaults, choices, cases and required keys', () => {
     const codec = object({
       size: required(integer({ min: 1, max: 9 }), 'Size.'),
       mode: withDefault(choice(['a', 'b']), 'a', 'Mode.'),
@@ -109,7 +109,7 @@ describe('a codec as JSON Schema', () => {
     });
   });
 
-  it('comes from io-ts types', () => {
+  it('is an io-ts type', () => {
     expect(gatewayCodec).toBeInstanceOf(t.Type);
   });
 });

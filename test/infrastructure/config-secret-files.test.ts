@@ -38,24 +38,24 @@ const problems = async (token: string) => {
 };
 const tokenPath = 'providers[0].auth.token';
 
-describe('${file:…}', () => {
+describe('a ${file:…} placeholder', () => {
   it.each([
     ['no line end', 'secret-0123456789', 'secret-0123456789'],
     ['a line end', 'secret-0123456789\n', 'secret-0123456789'],
-    ['that of another system', 'secret-0123456789\r\n', 'secret-0123456789'],
-  ])('is what the file holds, without a line end at its end: %s', async (_, content, token) => {
+    ['a CRLF line end', 'secret-0123456789\r\n', 'secret-0123456789'],
+  ])('becomes the content of the file without its last line end: %s', async (_, content, token) => {
     await writeFile(at('token'), content);
     const { config } = await loaded(provider(`\${file:${at('token')}}`));
     expect(config.providers[0]?.auth).toEqual({ mode: 'bearer', token });
   });
 
-  it('stands anywhere in a text, beside variables; what the file says is no placeholder', async () => {
+  it('is replaced anywhere in a text, beside variables, and placeholders in the file are not', async () => {
     await writeFile(at('name'), '${HOST}');
     const { config } = await loaded({ teams: [{ id: 't', name: `a \${file:${at('name')}} \${HOST}` }] });
     expect(config.teams[0]?.name).toBe('a ${HOST} h');
   });
 
-  it('names the key and the file where there is no secret to have, and never what the file holds', async () => {
+  it('is a problem that names key and file if the file is unusable, and never quotes its content', async () => {
     await mkdir(at('folder'));
     await writeFile(at('nothing'), '\n');
     await writeFile(at('binary'), Buffer.from([0x73, 0xff, 0xfe]));
@@ -74,7 +74,7 @@ describe('${file:…}', () => {
   });
 
   it.each(['${file:}', '${file:secret}', '${file:./secret}', '${file:/a\u0001b}', '${file:/run/secret'])(
-    'is a whole path: %j',
+    'is malformed unless it has a valid absolute path: %j',
     async (token) => {
       expect(await problems(token)).toEqual([
         [tokenPath, expect.stringMatching(/malformed placeholder: write \$\{NAME\}, \$\{file:/)],
@@ -82,7 +82,7 @@ describe('${file:…}', () => {
     },
   );
 
-  it('is kept out of logs and payloads as what comes from the environment is', async () => {
+  it('is a credential that is not persisted, as a value from the environment', async () => {
     await writeFile(at('token'), 'token-of-a-file-0123\n');
     await writeFile(at('tenant'), 'tenant-of-a-file-0123\n');
     const { credentials, inlineSecrets, persistable } = await loaded(
@@ -94,7 +94,7 @@ describe('${file:…}', () => {
     expect(JSON.stringify(persistable)).toContain(`\${file:${at('token')}}`);
   });
 
-  it('in a row of the database is one that the own file names, and no other is read', async () => {
+  it('in a database row is read only if the configuration file of the process names the file', async () => {
     await writeFile(at('token'), 'token-of-a-file-0123');
     await writeFile(at('other'), 'other-of-a-file-0123');
     const own = await loaded(provider(`\${file:${at('token')}}`));

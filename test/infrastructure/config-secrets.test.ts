@@ -15,7 +15,7 @@ function load(file: object, variables: Variables = {}): LoadedConfig {
   return loaded.right;
 }
 
-/** A file with a secret in every place that can hold one; `secret(n)` is what is written there. */
+/** A file with a secret in every place that can have one; `secret(n)` is the text in place n. */
 const fileWith = (secret: (place: number) => string) => ({
   providers: [
     { id: 'bearer', type: 'compat', base_url: 'http://h', auth: { mode: 'bearer', token: secret(0) } },
@@ -75,7 +75,7 @@ const fileWith = (secret: (place: number) => string) => ({
 });
 const places = 22;
 
-/** What a secret looks like: long enough never to occur by chance, and safe in a header. */
+/** A secret that is too long to occur by chance, and valid in a header. */
 const aSecret = fc.stringMatching(/^S[A-Za-z0-9]{15,30}$/);
 const secrets = fc.array(aSecret, { minLength: places, maxLength: places });
 
@@ -84,8 +84,8 @@ const everywhere = ({ persistable }: LoadedConfig): readonly (readonly ['provide
   ...persistable.models.flatMap(({ routes }) => routes.map((value) => ['route', value] as const)),
 ];
 
-describe('the persistable form', () => {
-  it('never holds an inline secret', () => {
+describe('the persistable form of providers and routes', () => {
+  it('never contains an inline secret', () => {
     fc.assert(
       fc.property(secrets, (written) => {
         const { persistable, inlineSecrets } = load(fileWith((place) => written[place]!));
@@ -95,7 +95,7 @@ describe('the persistable form', () => {
     );
   });
 
-  it('never holds the value of an environment variable, and keeps its placeholder', () => {
+  it('never contains the value of an environment variable, and keeps its placeholder', () => {
     fc.assert(
       fc.property(secrets, (values) => {
         const variables = Object.fromEntries(values.map((value, place) => [`V${place}`, value]));
@@ -113,7 +113,7 @@ describe('the persistable form', () => {
     );
   });
 
-  it('comes back as the same configuration wherever the environment is the same', () => {
+  it('resolves to the same configuration in the same environment', () => {
     fc.assert(
       fc.property(secrets, (values) => {
         const variables = Object.fromEntries(values.map((value, place) => [`V${place}`, value]));
@@ -132,7 +132,7 @@ describe('the persistable form', () => {
     );
   });
 
-  it('cannot be used elsewhere when the secret is in the file', () => {
+  it('cannot be used by another replica when the secret is inline in the file', () => {
     for (const [kind, value] of everywhere(load(fileWith(() => 'SecretSecretSecret'))))
       expect(resolvePersisted(kind, value, none)).toEqual({
         _tag: 'Left',
@@ -156,12 +156,12 @@ describe('the persistable form', () => {
     });
   });
 
-  it('is the same whatever the order of its keys', () => {
+  it('is equal regardless of the order of keys', () => {
     expect(samePersisted({ a: 1, b: [{ c: 1, d: 2 }] }, { b: [{ d: 2, c: 1 }], a: 1 })).toBe(true);
     expect(samePersisted({ a: [1, 2] }, { a: [2, 1] })).toBe(false);
   });
 
-  it('says which variable another replica lacks, and what it cannot decode, without values', () => {
+  it('fails to resolve with the name of the missing variable or invalid key, without values', () => {
     const provider = {
       id: 'p',
       type: 'compat',
@@ -180,7 +180,7 @@ describe('the persistable form', () => {
 });
 
 describe('secrets outside providers and routes', () => {
-  it('are noticed when they are written into the file', () => {
+  it('are listed as inline secrets when they are in the file, and not when they are placeholders', () => {
     const file = (password: string, key: string, url: string) => ({
       database: { url },
       mail: { from: 'a@x.org', smtp: { host: 'h', username: 'u', password } },
@@ -200,7 +200,7 @@ describe('secrets outside providers and routes', () => {
   });
 });
 
-describe('a variable that headers and bodies for upstreams are made with', () => {
+describe('a variable in upstream headers or bodies', () => {
   const variables = {
     TENANT: 'tenant-value',
     ROUTE: 'route-value',
@@ -234,18 +234,18 @@ describe('a variable that headers and bodies for upstreams are made with', () =>
     variables,
   );
 
-  it('has a value that nothing may keep, whatever its header or key is called', () => {
+  it('is a credential, regardless of the name of its header or key', () => {
     expect(loaded.credentials).toEqual(expect.arrayContaining(['tenant-value', 'route-value', 'body-value']));
   });
 
-  it('is told from one that stands elsewhere, and from what the file says itself', () => {
+  it('is a credential, unlike a variable in another place and a literal text', () => {
     expect(loaded.credentials).not.toContain('model-value');
     expect(loaded.credentials).not.toContain('plain-value');
   });
 });
 
-describe('a message', () => {
-  it('never holds a secret, even one that is wrong', () => {
+describe('a message of a problem', () => {
+  it('never contains a secret, even an invalid one', () => {
     fc.assert(
       fc.property(secrets, fc.constantFrom(' ', '\n', '\u0000', '\u{1f512}'), (written, wrong) => {
         const loaded = parseConfig(JSON.stringify(fileWith((place) => `${written[place]!}${wrong}x`)), {});
@@ -282,8 +282,8 @@ describe('a problem of the configuration', () => {
       `server["${'x'.repeat(64)}…"]`,
       /x{64}…`/,
     ],
-    ['a key that is there twice', 'a:hunter2-secret: 1\na:hunter2-secret: 2\n', '', /^the key `a…` is there/],
-  ])('shows no secret that stands in the place of a key: %s', (_, text, at, message) => {
+    ['a duplicate key', 'a:hunter2-secret: 1\na:hunter2-secret: 2\n', '', /^the key `a…` is there/],
+  ])('does not show a secret in the place of a key: %s', (_, text, at, message) => {
     const problems = problemsOf(text);
     expect(problems).toContainEqual(
       expect.objectContaining({ path: at, message: expect.stringMatching(message) }),

@@ -40,7 +40,7 @@ describe('nearest', () => {
     );
   });
 
-  it('finds nothing among no words, or beyond the edits allowed', () => {
+  it('returns nothing for no words, or beyond the allowed edits', () => {
     expect(nearest('a', [])).toBeUndefined();
     expect(nearest('abc', ['xyz'], 2)).toBeUndefined();
     expect(nearest('abc', ['abd'], 1)).toBe('abd');
@@ -49,18 +49,28 @@ describe('nearest', () => {
 
 describe('nearestOf', () => {
   it.each([
-    ['an other way to write it', 'GPT-4o', ['gpt-3', 'gpt-4o'], ['gpt-4o', 'gpt-3']],
-    ['what holds it before slips', 'sonnet', ['bonnet', 'claude-sonnet-5'], ['claude-sonnet-5', 'bonnet']],
-    ['what it holds before slips', 'x/fast-2', ['y/fest-2', 'fast'], ['fast', 'y/fest-2']],
-    ['a slip of the finger', 'claude-hiaku', ['gpt', 'claude-haiku', 'claude'], ['claude', 'claude-haiku']],
-    ['of equals the first', 'aaaa', ['aaax', 'aaay', 'aaaz'], ['aaax', 'aaay']],
-    ['as many as there are', 'a', ['zzz'], ['zzz']],
+    ['a word that differs in case', 'GPT-4o', ['gpt-3', 'gpt-4o'], ['gpt-4o', 'gpt-3']],
+    [
+      'a word that contains the given one before similar words',
+      'sonnet',
+      ['bonnet', 'claude-sonnet-5'],
+      ['claude-sonnet-5', 'bonnet'],
+    ],
+    [
+      'a word that the given one contains before similar words',
+      'x/fast-2',
+      ['y/fest-2', 'fast'],
+      ['fast', 'y/fest-2'],
+    ],
+    ['a typing error', 'claude-hiaku', ['gpt', 'claude-haiku', 'claude'], ['claude', 'claude-haiku']],
+    ['the first of equally near words', 'aaaa', ['aaax', 'aaay', 'aaaz'], ['aaax', 'aaay']],
+    ['no more words than there are', 'a', ['zzz'], ['zzz']],
     ['nothing among no words', 'a', [], []],
   ])('finds %s: %j', (_, given, words, found) => {
     expect(nearestOf(given, words, 2)).toEqual(found);
   });
 
-  it('never leaves out a word that is nearer than one it gives, and gives no more than were asked for', () => {
+  it('never omits a word nearer than one it returns, and returns at most the requested number', () => {
     const letters = fc.stringMatching(/^[a-c]{0,2}$/);
     fc.assert(
       fc.property(
@@ -69,7 +79,7 @@ describe('nearestOf', () => {
         fc.integer({ min: 1, max: 4 }),
         (given, words, count) => {
           const found = nearestOf(given, words, count);
-          // Where none is in the other, edits alone say it.
+          // Where neither word contains the other, the rank is the number of edits.
           const apart = (other: string) => !other.includes(given) && !given.includes(other);
           const furthest = Math.max(0, ...found.filter(apart).map((each) => editDistance(given, each)));
           return (
@@ -81,7 +91,7 @@ describe('nearestOf', () => {
     );
   });
 
-  it('looks at no more than its bound of words, and at the beginning of long ones alone', () => {
+  it('ranks only the first `maxRankedWords` words, and reads only the beginning of long ones', () => {
     const words = Array.from({ length: maxRankedWords }, (_, index) => `${index}-`.repeat(40));
     expect(nearestOf('exactly', [...words, 'exactly'], 1)).not.toEqual(['exactly']);
     expect(nearestOf('exactly', ['exactly', ...words], 1)).toEqual(['exactly']);
@@ -100,7 +110,7 @@ describe('the purge schedule', () => {
     ['5 4 */2 jan,JUL mon'],
     ['0 0 29 2 *'],
     ['  0 0 ? * *  '],
-  ])('takes %j', (line) => {
+  ])('accepts %j', (line) => {
     expect(scheduleFault(line)).toBeUndefined();
   });
 
@@ -131,7 +141,7 @@ describe('the purge schedule', () => {
     ['@daily', /5 fields/],
     ['0 0 0 * * *', /5 fields/],
     ['', /5 fields/],
-  ])('refuses %j', (line, message) => {
+  ])('rejects %j', (line, message) => {
     expect(scheduleFault(line)).toMatch(message);
   });
 });

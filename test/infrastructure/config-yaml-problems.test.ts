@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { configOf, problemsOf } from './config-reading.ts';
 
-describe('YAML itself', () => {
+describe('the YAML parser', () => {
   it.each<[string, string, number, RegExp]>([
     ['a duplicate key', 'server:\n  workers: 1\n  workers: 2\n', 3, /the key `workers` is there already/],
     ['a tab', 'server:\n\tworkers: 1\n', 2, /tab/],
@@ -11,20 +11,20 @@ describe('YAML itself', () => {
     ['a tag', 'server: !thing {}\n', 1, /YAML tag/],
     ['a binary', 'server: !!binary aGk=\n', 1, /YAML tag/],
     ['an unknown anchor', 'teams:\n  - *team\n', 2, /anchor that is not defined/],
-    ['an anchor in itself', 'teams: &t [*t]\n', 1, /too much|nested/],
-    ['a key that is no text', '? [1]\n: 2\n', 1, /cannot be a key/],
+    ['an anchor that contains itself', 'teams: &t [*t]\n', 1, /too much|nested/],
+    ['a key that is not a text', '? [1]\n: 2\n', 1, /cannot be a key/],
     ['__proto__', 'server:\n  __proto__: {}\n', 2, /cannot be a key/],
-    ['no finite number', 'server: {otel_trace_sample_ratio: .inf}\n', 1, /finite/],
+    ['an infinite number', 'server: {otel_trace_sample_ratio: .inf}\n', 1, /finite/],
     ['deep nesting', `models: ${'['.repeat(70)}${']'.repeat(70)}\n`, 1, /nested more than 64 levels/],
     ['very deep nesting', `models: ${'['.repeat(100_000)}\n`, 1, /nested too deep/],
     ['very deep nesting on one line', `${'models: '.repeat(5000)}"y"}\n`, 1, /nested too deep/],
-  ])('refuses %s and names its line', (_, text, line, message) => {
+  ])('rejects %s and names its line', (_, text, line, message) => {
     const problems = problemsOf(text);
     expect(problems.length).toBeGreaterThan(0);
     expect(problems[0]).toMatchObject({ line, message: expect.stringMatching(message) });
   });
 
-  it('stops anchors that unfold into too much', () => {
+  it('rejects anchors that expand into too much', () => {
     const levels = Array.from({ length: 9 }, (_, level) => {
       const inner = level === 0 ? Array(9).fill('x') : Array(9).fill(`*a${level - 1}`);
       return `l${level}: &a${level} [${inner.join(', ')}]`;
@@ -35,7 +35,7 @@ describe('YAML itself', () => {
     expect(problemsOf(wide)[0]).toMatchObject({ line: 2, message: expect.stringMatching(/too much/) });
   });
 
-  it('follows ordinary anchors, and finds lines inside them', () => {
+  it('expands other anchors, and reports problems at the lines inside them', () => {
     const text = (connect: string) =>
       [
         'providers:',
@@ -49,7 +49,7 @@ describe('YAML itself', () => {
     ]);
   });
 
-  it('never quotes the file in a syntax message', () => {
+  it('never quotes the file in a message about syntax', () => {
     for (const text of [
       'token: *hunter2',
       'token: @hunter2',

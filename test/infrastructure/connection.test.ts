@@ -12,20 +12,20 @@ import { withDatabase } from '../support/database.ts';
 
 const database = withDatabase();
 
-describe('a connection', () => {
+describe('a PostgreSQL connection', () => {
   let connection: Connection;
   beforeEach(async () => {
     connection = await openConnection({ connectionString: database.url() });
   });
   afterEach(() => connection.close());
 
-  it('knows a statement by its name as soon as it was parsed, whatever becomes of the call', async () => {
+  it('keeps a parsed statement by its name, even if its call failed', async () => {
     const statement = { text: 'select 6 / $1::integer as quotient', name: 'quotient' };
     await expect(connection.call(statement, ['0'])).rejects.toMatchObject({ code: '22012' });
     expect(await connection.call(statement, ['2'])).toEqual([['3']]);
   });
 
-  it('does not know one that the server did not parse', async () => {
+  it('does not keep a statement that the server could not parse', async () => {
     const text = 'select there.is from nowhere there';
     for (let time = 0; time < 2; time += 1)
       await expect(connection.call({ text, name: 'nowhere' }, [])).rejects.toMatchObject({ code: '42P01' });
@@ -33,12 +33,12 @@ describe('a connection', () => {
     expect(await connection.call({ text: 'select 1', name: 'somewhere' }, [])).toEqual([['1']]);
   });
 
-  it('gives no rows of a statement that failed behind them', async () => {
+  it('returns no rows of a statement that fails after them', async () => {
     const text = 'select 6 / (3 - i) from generate_series(1, 5) i';
     await expect(connection.call({ text, name: '' }, [])).rejects.toMatchObject({ code: '22012' });
   });
 
-  it('is closed once its server ends it, and tells so', async () => {
+  it('is closed when the server terminates it, and notifies its listener with the error', async () => {
     const told = new Promise<Error | undefined>((resolve) => void connection.whenClosed(resolve));
     await connection.query('select pg_terminate_backend(pg_backend_pid())', []).catch(() => undefined);
     expect(await told).toBeInstanceOf(Error);
@@ -61,7 +61,7 @@ describe('a prepared statement', () => {
     () => 'select ord::integer, value from unnest($1::text[]) with ordinality u(value, ord)',
   );
 
-  it('always gives the server each text of an array as it is', async () => {
+  it('always sends each text of an array unchanged', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }).filter((each) => !each.includes('\u0000') && each.isWellFormed()),
       fc.constantFrom('', ' ', 'null', 'NULL', '{', '}', ',', '"', '\\', '\\"', '{"a","b"}', '\n', '\t'),
@@ -75,7 +75,7 @@ describe('a prepared statement', () => {
     );
   });
 
-  it('reads each column by its type, and nothing where it is null', async () => {
+  it('parses each column by its type, and returns null for null', async () => {
     const row = prepared(
       t.type({ day: t.unknown, whole: t.unknown, many: t.unknown, json: t.unknown, none: t.unknown }),
       { day: 'timestamptz', whole: 'int4', many: 'int8', json: 'jsonb', none: 'int8' },
@@ -92,15 +92,15 @@ describe('a prepared statement', () => {
   });
 });
 
-describe('statements that are over', () => {
-  it('keep nothing in the old generation', () => {
+describe('finished statements', () => {
+  it('grow the old generation of the heap by less than 2 MB', () => {
     expect(keptBytes(database.url())).toBeLessThan(2_000_000);
   });
 });
 
 /**
- * Bytes by which the old generation of a process grew over 4,000 statements, of the money path and of the library in
- * turn, after some that were under way had come into it.
+ * Bytes by which the old generation of a process grew over 4,000 statements, half of them prepared and half queries,
+ * after a warm-up in which statements in flight were moved into it.
  */
 function keptBytes(url: string): number {
   const folder = path.join(import.meta.dirname, '../../infrastructure/postgres');

@@ -8,7 +8,7 @@ import { AnswerTimeout } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 
-/** A connection, as far as it is told here: whether it is open. */
+/** A fake connection, which is open or closed and does no queries. */
 class Line implements Connection {
   readonly id: string;
   private readonly told: (() => void)[] = [];
@@ -35,7 +35,7 @@ const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 };
 
-/** Connections to a server that lets in, or refuses, whoever waits, when the test says so. */
+/** Connections to a server at which the test accepts or refuses each attempt to connect. */
 function underTest(max: number) {
   const opened: Line[] = [];
   const atTheDoor: { readonly enter: () => void; readonly refuse: () => void }[] = [];
@@ -104,7 +104,7 @@ function expectOrder(scene: Scene, max: number): void {
 }
 
 describe('the connections of a process', () => {
-  it('are taken by the last one that was given back, and opened only where none is free', async () => {
+  it('are reused, the last one returned first, and opened only if none is idle', async () => {
     const { connections, atTheDoor, take, opened } = underTest(3);
     const first = take();
     const second = take();
@@ -123,7 +123,7 @@ describe('the connections of a process', () => {
     ]);
   });
 
-  it('fail who waits longest where the server refuses one, and try again for the next', async () => {
+  it('fail the longest waiter if the server refuses to connect, and try again for the next', async () => {
     const { atTheDoor, take } = underTest(1);
     const [first, second] = [take(), take()];
     atTheDoor.shift()?.refuse();
@@ -134,7 +134,7 @@ describe('the connections of a process', () => {
     expect(isLine(second.fate)).toBe(true);
   });
 
-  it('are never more than they may be, never in two hands, and nobody waits while one is free, whatever happens', async () => {
+  it('never exceed their limit or have two users, and none is idle while a caller waits, for any events', async () => {
     const step = fc.constantFrom('take', 'enter', 'refuse', 'give', 'drop', 'breaks idle', 'breaks in use');
     await fc.assert(
       fc.asyncProperty(
@@ -152,7 +152,7 @@ describe('the connections of a process', () => {
     );
   });
 
-  it('are given back unused by who has waited too long for one', async () => {
+  it('are returned unused if the caller has timed out', async () => {
     const { connections, atTheDoor, opened } = underTest(1);
     let begun = false;
     const work = async (): Promise<void> => void (begun = true);
@@ -167,7 +167,7 @@ describe('the connections of a process', () => {
     await connections.end();
   });
 
-  it('are closed at the end, those that are in use when they come back; who waits is told', async () => {
+  it('are closed at the end, those in use when they are returned, and waiting callers fail', async () => {
     const { connections, atTheDoor, take } = underTest(1);
     const [first, second] = [take(), take()];
     atTheDoor.shift()?.enter();
@@ -182,10 +182,10 @@ describe('the connections of a process', () => {
   });
 });
 
-describe('what is sent past the library', () => {
+describe('queries that bypass slonik', () => {
   const database = withDatabase();
 
-  it('shares its connections, and gives them back after an answer, a refusal and a time-out', async () => {
+  it('share its connections, which are available again after an answer, an error and a timeout', async () => {
     const pool = await openPool(database.url(), 1);
     const { connections } = pool;
     const ask = async (text: string, withinMs: number): Promise<unknown> =>

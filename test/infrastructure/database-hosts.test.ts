@@ -18,7 +18,7 @@ import { timed } from '../support/undisturbed.ts';
 const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 let primary: EmbeddedPostgres;
 let standby: EmbeddedPostgres;
-/** Takes connections, and says nothing. */
+/** Accepts connections and never answers. */
 let silent: Server;
 beforeAll(async () => {
   ({ primary, standby } = await serverAndStandby());
@@ -33,10 +33,10 @@ afterAll(async () => {
 
 const hostOf = ({ url }: EmbeddedPostgres): string => new URL(url).host;
 const silentHost = (): string => `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-/** Nobody listens there. */
+/** An address without a listener. */
 const dead = '127.0.0.1:1';
 
-/** The login of the servers, which is one: the standby is a copy. */
+/** A URL of these hosts; their login is the same, for the standby is a copy of the primary. */
 function urlOf(hosts: readonly string[], query = 'target_session_attrs=read-write'): string {
   const { username, password, pathname } = new URL(primary.url);
   return `postgres://${username}:${password}@${hosts.join(',')}${pathname}?${query}`;
@@ -59,8 +59,8 @@ const portOf = (pool: DatabasePool) => pool.oneFirst(sql.unsafe`select inet_serv
 const reached = (url: string) => withPool(url, portOf);
 const port = (server: EmbeddedPostgres): number => Number(new URL(server.url).port);
 
-describe('several hosts in the URL of the database', () => {
-  it('are tried in order: the first that takes a connection has it', async () => {
+describe('a database URL with several hosts', () => {
+  it('connects to the first host that accepts a connection', async () => {
     expect(await reached(urlOf([hostOf(standby), hostOf(primary)], ''))).toBe(port(standby));
     expect(await reached(urlOf([hostOf(primary), hostOf(standby)], 'target_session_attrs=any'))).toBe(
       port(primary),
@@ -68,7 +68,7 @@ describe('several hosts in the URL of the database', () => {
     expect(await reached(urlOf([dead, hostOf(standby), hostOf(primary)], ''))).toBe(port(standby));
   });
 
-  it('with target_session_attrs=read-write the one that can be written, wherever it stands', async () => {
+  it('with target_session_attrs=read-write connects to the primary, in any position', async () => {
     for (const hosts of [
       [hostOf(standby), hostOf(primary)],
       [hostOf(primary), hostOf(standby)],
@@ -77,12 +77,12 @@ describe('several hosts in the URL of the database', () => {
       expect(await reached(urlOf(hosts))).toBe(port(primary));
   });
 
-  it('with read-only one that cannot', async () => {
+  it('with target_session_attrs=read-only connects to the standby', async () => {
     const url = urlOf([hostOf(primary), hostOf(standby)], 'target_session_attrs=read-only');
     expect(await reached(url)).toBe(port(standby));
   });
 
-  it('a server whose default is to read only is not one that can be written', async () => {
+  it('with read-write does not connect to a server whose transactions are read-only by default', async () => {
     const url = urlOf([hostOf(primary)], 'target_session_attrs=read-write');
     const setting = (value: string) =>
       connected(primary.url, (client) =>
@@ -101,13 +101,13 @@ describe('several hosts in the URL of the database', () => {
     expect(await reached(url)).toBe(port(primary));
   });
 
-  it('are those of the migrations, too', async () => {
+  it('is used by the migrations in the same way', async () => {
     const url = urlOf([dead, hostOf(standby), hostOf(primary)]);
     expect(await pendingMigrations(url, migrations)).toEqual([]);
     expect(await migrate(url, migrations)).toEqual([]);
   });
 
-  it('none of which fits: both drivers say each host and why, and no password', async () => {
+  it('fails with the reason for each host, and without the password, if no host is suitable', async () => {
     const url = urlOf([dead, hostOf(standby)]);
     const why = `${dead}: connect ECONNREFUSED ${dead}; ${hostOf(standby)}: the server is read-only`;
     await expect(pendingMigrations(url, migrations)).rejects.toThrow(
@@ -115,7 +115,7 @@ describe('several hosts in the URL of the database', () => {
     );
     const error: unknown = await reached(url).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ message: why });
-    // What a failed write on a standby is: worth another try, and no defect.
+    // As a failed write on a standby: worth a retry, and no defect.
     expect([sqlState(error), databaseFault(error), isDatabaseTrouble(error)]).toEqual([
       '25006',
       'connection',
@@ -123,7 +123,7 @@ describe('several hosts in the URL of the database', () => {
     ]);
   });
 
-  it('one that takes connections and says nothing costs its time-out once, not for each connection', async () => {
+  it('waits for the timeout of a silent host once, not for each connection', async () => {
     await withPool(
       urlOf([silentHost(), hostOf(primary)]),
       async (pool) => {
@@ -131,14 +131,14 @@ describe('several hosts in the URL of the database', () => {
         const { ms } = await timed(() =>
           Promise.all(Array.from({ length: 4 }, () => pool.query(sql.unsafe`select pg_sleep(0.2)`))),
         );
-        // The time-out is of three seconds.
+        // The timeout is three seconds.
         expect(ms).toBeLessThan(2_900);
       },
       4,
     );
   });
 
-  it('serve a gateway, which follows the primary when another one is promoted', async () => {
+  it('lets a gateway follow the primary when a standby is promoted', async () => {
     const key = aKey();
     const url = urlOf([hostOf(standby), hostOf(primary)]);
     const gateway = await startGateway(basicConfig('http://127.0.0.1:9', key), url);
@@ -156,22 +156,22 @@ describe('several hosts in the URL of the database', () => {
   });
 });
 
-describe('a URL whose password is not written as in URLs', () => {
-  it.each(['S3C%RET', 'S3CR#ET', 'S3C%', 'a/b'])('is refused with how it is: %s', (password) => {
+describe('a database URL whose password is not percent-encoded', () => {
+  it.each(['S3C%RET', 'S3CR#ET', 'S3C%', 'a/b'])('is rejected with a hint: %s', (password) => {
     expect(plainHosts(`postgres://gateway:${password}@db.example.com/gateway`)).toMatchObject({
       left: expect.stringContaining('in a password % is written %25'),
     });
   });
 });
 
-describe('a URL of several hosts that cannot be used', () => {
+describe('an invalid database URL', () => {
   it.each([
     ['u:secret-of-the-url@a,b/db?target_session_attrs=primary', /must be one of any, read-write, read-only/],
     ['/db?host=a,b&password=secret-of-the-url', /several hosts come before the path/],
     ['u:secret-of-the-url@a,/db', /a host between its commas is empty/],
     ['u:secret-of-the-url@a:99999,b/db', /is not a URL/],
     ['u:secret-of-the-url@a,b/db?sslmode=prefer', /sslmode must be one of/],
-  ])('is refused by both drivers and check-config, without its password: %s', async (rest, why) => {
+  ])('is rejected by both drivers and check-config, without its password: %s', async (rest, why) => {
     const url = `postgres://${rest}`;
     for (const opening of [openPool(url, 1), pendingMigrations(url, migrations)]) {
       await expect(opening).rejects.toThrow(why);
@@ -181,7 +181,7 @@ describe('a URL of several hosts that cannot be used', () => {
   });
 });
 
-it('the hosts that are spoken to in the clear are all of them, or none', () => {
+it('the hosts without TLS are all hosts of a database URL, or none with sslmode or a socket', () => {
   expect(plainHosts('postgres://u:p%40@db1.example.com:5432,[fd00::1]:5433,db3/db')).toEqual(
     E.right(['db1.example.com', '[fd00::1]', 'db3']),
   );

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Deadlines, type Timed } from '../../infrastructure/providers/deadlines.ts';
 
-/** A call that would last for so long, and leaves as one that is over does. */
+/** A call with a deadline `lastsMs` and an end `endsMs` from now, which leaves when it expires. */
 function callOf(deadlines: Deadlines, lastsMs: number, endsMs = Number.POSITIVE_INFINITY) {
   const call: Timed & { expired: number; leave: () => void } = {
     deadlineAt: performance.now() + lastsMs,
@@ -25,7 +25,7 @@ describe('the deadlines of calls', () => {
     jest.useRealTimers();
   });
 
-  it('are looked at by one timer, which is gone when no call is in flight', () => {
+  it('share one timer, which is cleared when no call is in flight', () => {
     const deadlines = new Deadlines();
     expect(jest.getTimerCount()).toBe(0);
     const [first, second] = [callOf(deadlines, 60_000), callOf(deadlines, 60_000)];
@@ -40,7 +40,7 @@ describe('the deadlines of calls', () => {
     expect(jest.getTimerCount()).toBe(1);
   });
 
-  it('end the calls that they belong to, and none that is over', () => {
+  it('expire their calls once, except those that have left', () => {
     const deadlines = new Deadlines();
     const [over, due, lasting, ending] = [
       callOf(deadlines, 1000),
@@ -57,7 +57,7 @@ describe('the deadlines of calls', () => {
     expect([over, due, lasting, ending].map(({ expired }) => expired)).toEqual([0, 1, 1, 1]);
   });
 
-  it('are sooner where the process is about to end, for calls that are there and for those to come, and never later', () => {
+  it('are made earlier by `endAll`, for present and later calls, and never later', () => {
     const deadlines = new Deadlines();
     const [long, short] = [callOf(deadlines, 60_000), callOf(deadlines, 1000)];
     deadlines.endAll(5000);

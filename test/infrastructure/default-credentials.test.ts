@@ -9,7 +9,7 @@ const variables = {
   GOOGLE_APPLICATION_CREDENTIALS: '/run/account.json',
 };
 
-/** The provider's `auth` as this process understands it, from its own file or from another replica's row. */
+/** The provider's `auth` as this process resolves it, from its own file or from another replica's row. */
 function resolved(auth: object, environment: Record<string, string>, own: boolean): unknown {
   const base_url = 'https://svc-x.a.run.app/v1';
   const file = stringify({ providers: [{ id: 'run', type: 'cloud_run_compat', base_url, auth }] });
@@ -37,13 +37,13 @@ describe.each([
     });
   });
 
-  it.each([undefined, ''])('is the metadata server where it names none: %p', (path) => {
+  it.each([undefined, ''])('is the metadata server where that variable is not set or empty: %p', (path) => {
     const { GOOGLE_APPLICATION_CREDENTIALS: _path, ...others } = variables;
     const environment = path === undefined ? others : { ...others, GOOGLE_APPLICATION_CREDENTIALS: path };
     expect(resolved({ mode: 'adc' }, environment, own)).toEqual({ ...rest, mode: 'adc' });
   });
 
-  it('other modes stay what they are', () => {
+  it('is not applied to other modes', () => {
     expect(resolved({ mode: 'service_account', credentials_path: '/own.json' }, variables, own)).toEqual({
       ...rest,
       mode: 'service_account',

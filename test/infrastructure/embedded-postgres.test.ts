@@ -39,7 +39,7 @@ describe('the embedded PostgreSQL', () => {
 
   afterAll(() => server.stop());
 
-  it('has a database of the gateway in UTF-8 and UTC, with writes forced to disk', async () => {
+  it('has a database `gateway` in UTF-8 and UTC, with fsync', async () => {
     expect(server.reused).toBe(false);
     expect(
       await query(
@@ -63,7 +63,7 @@ describe('the embedded PostgreSQL', () => {
     });
   });
 
-  it('listens on loopback only and has no Unix socket, whatever the settings say', async () => {
+  it('listens on loopback only and has no Unix socket, regardless of the settings', async () => {
     expect(
       await query(
         server.url,
@@ -95,7 +95,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await readFile(path.join(dataDir, 'postgres.log'), 'utf8')).not.toContain(password);
   });
 
-  it('is reached by the lines that the documents have for it', async () => {
+  it('is reached by the psql command in docs/operations.md', async () => {
     const text = await readFile(path.join(projectRoot, 'docs', 'operations.md'), 'utf8');
     const lines = /```sh\n(data=[^]*?)```/.exec(text)?.[1] ?? '';
     const shown = `psql() { printf '%s\\n' "$PGPASSWORD" "$@"; }\n${lines}`;
@@ -114,14 +114,14 @@ describe('the embedded PostgreSQL', () => {
     ]);
   });
 
-  it('lets nobody in without the password', async () => {
+  it('rejects a wrong password', async () => {
     await expect(query(server.url.replace(/:[0-9a-f]{64}@/, ':wrong@'), 'SELECT 1')).rejects.toMatchObject({
       code: '28P01',
     });
   });
 
   (isLinux ? it : it.skip)(
-    'does not run as root, and does not see the environment of the gateway',
+    'does not run as root, and does not inherit the environment of the gateway',
     async () => {
       const pid = await serverPid(dataDir);
       expect((await stat(`/proc/${pid}`)).uid).not.toBe(0);
@@ -134,7 +134,7 @@ describe('the embedded PostgreSQL', () => {
     },
   );
 
-  it('is used by a second start, and stops only with the last user', async () => {
+  it('is reused by a second start, and stops only with the last user', async () => {
     const second = await startElsewhere({ dataDir });
     const pid = await serverPid(dataDir);
     expect(second).toMatchObject({ url: server.url, reused: true });
@@ -143,7 +143,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual({ one: 1 });
   });
 
-  it('keeps its data over a stop, which leaves no process', async () => {
+  it('keeps its data after a stop, which leaves no process', async () => {
     await query(server.url, 'CREATE TABLE kept AS SELECT 7 AS seven');
     const pid = await serverPid(dataDir);
     await Promise.all([server.stop(), server.stop()]);
@@ -158,14 +158,14 @@ describe('the embedded PostgreSQL', () => {
     });
   });
 
-  it('starts anew while the old server is still stopping', async () => {
+  it('starts again while the old server is still stopping', async () => {
     const stopping = server.stop();
     server = await startEmbeddedPostgres({ dataDir, testing: true });
     await stopping;
     expect(await query(server.url, 'SELECT seven FROM kept')).toEqual({ seven: 7 });
   });
 
-  it('moves a long log aside', async () => {
+  it('rotates a long log at the start', async () => {
     await server.stop();
     const logFile = path.join(dataDir, 'postgres.log');
     await writeFile(logFile, 'x'.repeat(5_000_000));
@@ -182,7 +182,7 @@ describe('after a kill', () => {
     dataDir = await makeTestFolder('killed');
   });
 
-  it('of a process in its first start, the next start works', async () => {
+  it('of a process during the first start, the next start works', async () => {
     const folder = await makeTestFolder('first');
     const { child } = beginElsewhere({ dataDir: folder, testing: true });
     while (!(await readdir(folder)).some((name) => name.startsWith('cluster-new-'))) await sleep(5);
@@ -193,7 +193,7 @@ describe('after a kill', () => {
     await server.stop();
   });
 
-  it('of the process that started it, the server is used again and can be stopped', async () => {
+  it('of the process that started the server, the server is reused and can be stopped', async () => {
     const killed = await startElsewhere({ dataDir, testing: true });
     await query(killed.url, 'CREATE TABLE kept AS SELECT 7 AS seven');
     const pid = await serverPid(dataDir);
@@ -208,7 +208,7 @@ describe('after a kill', () => {
     expect(await runs(pid)).toBe(false);
   });
 
-  it('of the server, the next start recovers what was committed', async () => {
+  it('of the server, the next start recovers committed data', async () => {
     const before = await startEmbeddedPostgres({ dataDir, testing: true });
     await query(before.url, 'UPDATE kept SET seven = 8');
     process.kill(await serverPid(dataDir), 'SIGKILL');
@@ -220,7 +220,7 @@ describe('after a kill', () => {
     await after.stop();
   });
 
-  it('of the server, a stranger that has its process id now is not taken for it', async () => {
+  it('of the server, another process with its process id is not mistaken for it', async () => {
     const before = await startEmbeddedPostgres({ dataDir, testing: true });
     const pid = await serverPid(dataDir);
     const { uid, gid } = await stat(path.join(dataDir, 'cluster'));
@@ -242,7 +242,7 @@ describe('after a kill', () => {
   });
 });
 
-describe('a server that is to be kept running', () => {
+describe('a server with `keepRunning`', () => {
   const lines: string[] = [];
   const one = async (url: string): Promise<unknown> => {
     const answer = await query(url, 'SELECT 1 AS one').catch(() => undefined);
@@ -252,7 +252,7 @@ describe('a server that is to be kept running', () => {
     while ((await one(url)) !== 1) await sleep(20);
   };
 
-  it('is started again on its port when its postmaster dies, as often as it does', async () => {
+  it('is restarted on its port each time its postmaster dies', async () => {
     const dataDir = await makeTestFolder('kept');
     const log = (line: string): void => void lines.push(line);
     const kept = { dataDir, testing: true, keepRunning: true, log };
@@ -265,7 +265,7 @@ describe('a server that is to be kept running', () => {
       while (await runs(pid)) await sleep(10);
       await answers(url);
       expect(await serverPid(dataDir)).not.toBe(pid);
-      // It answers as soon as one of both has started it; who has not joined it yet does not hold it.
+      // It answers as soon as one of the two has started it; the other does not hold it until it has joined.
       while (joinedAgain() < both.length * (times + 1)) await sleep(20);
     }
     expect(lines.join('\n')).toContain('has ended, and is started again');
@@ -277,7 +277,7 @@ describe('a server that is to be kept running', () => {
   });
 });
 
-describe('two first starts at once', () => {
+describe('two concurrent first starts', () => {
   it('end with one database that both use', async () => {
     const dataDir = await makeTestFolder('twice');
     const both = await Promise.all([1, 2].map(() => startElsewhere({ dataDir, testing: true })));

@@ -5,7 +5,7 @@ import { shutDown } from '../../composition/shutdown.ts';
 import { timed } from '../support/undisturbed.ts';
 
 const never = new Promise<void>(() => undefined);
-/** The steps of an end, a hundred times as fast. */
+/** The steps of a shutdown, a hundred times as fast. */
 const steps = {
   upstreamsMs: 50,
   announcedMs: 60,
@@ -48,8 +48,8 @@ async function ended(plan: Plan, bounds = steps) {
   return { plan, at, unsettled, endedAt: now() };
 }
 
-describe('the end of a process', () => {
-  it('comes within the grace and its bound, whatever waits, and cuts nothing off before the grace is over', async () => {
+describe('the shutdown of a process', () => {
+  it('ends within the grace and its limit, and cuts nothing off before the grace is over', async () => {
     const {
       value: all,
       allMs,
@@ -82,19 +82,19 @@ describe('the end of a process', () => {
     releaseHangs: false,
   };
 
-  it('tells callers a while before it cuts them off, and waits for what is settled late', async () => {
+  it('is announced to callers before they are cut off, and waits for late settlements', async () => {
     const { at } = await ended(plan);
     expect((at['cut'] ?? 0) - (at['announced'] ?? 0)).toBeGreaterThanOrEqual(steps.announcedMs - 2);
     const late = (steps.waitsCancelledMs + steps.settledMs) / 2;
     expect(await ended({ ...plan, idleAfterMs: late })).toMatchObject({ unsettled: 0 });
   });
 
-  it('waits until everything is closed', async () => {
+  it('waits until everything is released', async () => {
     const { at } = await ended({ ...plan, idleAfterMs: 0 }, { ...steps, releasedMs: 30_000 });
     expect(at['released']).toBeGreaterThan(0);
   });
 
-  it('comes at once where it is asked for again, however long the grace is', async () => {
+  it('begins at once when it is forced, however long the grace is', async () => {
     const { at } = await ended({ ...plan, graceMs: 40_000, forcedAfterMs: 20 });
     expect(at['announced']).toBeLessThan(20_000);
   });

@@ -48,7 +48,7 @@ const frames = fc.array(aWrittenFrame, { maxLength: 5 });
 const written = (all: readonly { headers: readonly WireHeader[]; payload: Buffer }[]): Buffer =>
   Buffer.concat(all.map(({ headers, payload }) => frame(headers, payload)));
 
-/** Streams with a byte changed here and there: lengths and types above all. */
+/** Streams with a few changed bytes, mostly lengths and types. */
 const almost = fc
   .tuple(frames, fc.array(fc.tuple(fc.nat(40), fc.nat(255)), { maxLength: 3 }))
   .map(([all, changes]) => {
@@ -72,7 +72,7 @@ const framesOf = (...pieces: readonly Buffer[]): readonly EventFrame[] => output
 const fault = (fault: string) => ({ kind: 'fault', fault });
 
 describe('a binary event stream', () => {
-  it('any frames come out as they were written, however they are cut', () => {
+  it('returns frames as they were written, however they are cut', () => {
     const cutFrames = frames.chain((all) => fc.tuple(fc.constant(all), chunkingsOf(written(all))));
     fc.assert(
       fc.property(cutFrames, ([all, pieces]) => {
@@ -92,14 +92,14 @@ describe('a binary event stream', () => {
     );
   });
 
-  it('reads what another implementation reads', () => {
+  it('decodes frames as another implementation does', () => {
     const codec = new EventStreamCodec(
       (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
       (text) => Buffer.from(text, 'utf8'),
     );
     fc.assert(
       fc.property(aWrittenFrame, ({ headers, payload }) => {
-        // It keeps headers in a plain object, which has no such key of its own.
+        // The other implementation keeps headers in a plain object, which cannot have this key.
         fc.pre(headers.every(({ name }) => name.toString() !== '__proto__'));
         const theirs = codec.decode(frame(headers, payload));
         const strings = Object.entries(theirs.headers).filter(([, { type }]) => type === 'string');
@@ -115,7 +115,7 @@ describe('a binary event stream', () => {
     );
   });
 
-  it('reads what another implementation writes', () => {
+  it('decodes frames that another implementation encoded', () => {
     const codec = new EventStreamCodec(
       (bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')),
       (text) => Buffer.from(text, 'utf8'),
@@ -138,7 +138,7 @@ describe('a binary event stream', () => {
     );
   });
 
-  it('recognises checksums and does not validate them', () => {
+  it('does not validate checksums', () => {
     fc.assert(
       fc.property(aWrittenFrame, someBytes(4), ({ headers, payload }, junk) => {
         const good = frame(headers, payload);
@@ -150,7 +150,7 @@ describe('a binary event stream', () => {
     );
   });
 
-  it('gives a frame with its last byte, not later and not earlier', () => {
+  it('returns a frame with its last byte, not later and not earlier', () => {
     const bytes = eventFrame('messageStart', { role: 'assistant' });
     const run = eventFrames.begin();
     expect(run.push(bytes.subarray(0, -1))).toEqual([]);
@@ -158,7 +158,7 @@ describe('a binary event stream', () => {
     expect(run.end({ kind: 'eof' })).toEqual([]);
   });
 
-  it('an incomplete frame at the end is a fault, at every byte of it', () => {
+  it('fails at the end with an incomplete frame, at whichever byte it is cut', () => {
     const bytes = Buffer.concat([eventFrame('a', {}), eventFrame('b', { text: 'é' })]);
     const first = eventFrame('a', {}).length;
     for (let end = 1; end < bytes.length; end += 1) {
@@ -169,13 +169,13 @@ describe('a binary event stream', () => {
     }
   });
 
-  it('nothing is no fault', () => {
+  it('does not fail if it is empty', () => {
     expect(framesOf()).toEqual([]);
     expect(framesOf(Buffer.alloc(0))).toEqual([]);
   });
 });
 
-describe('lengths, boundaries and encodings are validated', () => {
+describe('the validation of lengths, boundaries and encodings', () => {
   const header = (type: number, value: readonly number[], name = 'n'): Buffer =>
     Buffer.concat([Buffer.from([name.length]), Buffer.from(name), Buffer.from([type, ...value])]);
   const withHeaders = (...headers: readonly Buffer[]): Buffer =>
@@ -197,7 +197,7 @@ describe('lengths, boundaries and encodings are validated', () => {
     ['headers that end inside a name', withHeaders(Buffer.from([4, 0x61])), 'header_boundary'],
     ['headers that end before a type', withHeaders(Buffer.from([1, 0x61])), 'header_boundary'],
     ['headers that end inside a length', withHeaders(header(7, [0])), 'header_boundary'],
-    ['headers that end behind a length', withHeaders(header(7, [0, 2])), 'header_boundary'],
+    ['headers that end after a length', withHeaders(header(7, [0, 2])), 'header_boundary'],
     ['headers that end inside a string', withHeaders(header(7, [0, 2, 0x61])), 'header_boundary'],
     ['headers that end inside bytes', withHeaders(header(6, [0, 2, 0x61])), 'header_boundary'],
     ['headers that end inside a byte', withHeaders(header(2, [])), 'header_boundary'],
@@ -209,14 +209,14 @@ describe('lengths, boundaries and encodings are validated', () => {
     ['a header without a name', withHeaders(header(0, [], '')), 'header_boundary'],
     ['an unknown header type', withHeaders(header(10, [])), 'header_type'],
     [
-      'an unknown header type behind good ones',
+      'an unknown header type after known ones',
       withHeaders(header(0, []), header(1, []), header(255, [])),
       'header_type',
     ],
     ['a name that is not UTF-8', withHeaders(Buffer.from([1, 0xff, 0])), 'header_encoding'],
     ['a string that is not UTF-8', withHeaders(header(7, [0, 2, 0xc3, 0x28])), 'header_encoding'],
     ['a string cut inside a character', withHeaders(header(7, [0, 1, 0xc3])), 'header_encoding'],
-  ])('%s is a fault, and nothing comes after it', (_, bytes, expected) => {
+  ])('fails at %s, and returns nothing after it', (_, bytes, expected) => {
     const before = eventFrame('a', {});
     const stream = Buffer.concat([before, bytes, eventFrame('b', {})]);
     for (const pieces of [[stream], byteByByte(stream)]) {
@@ -226,13 +226,13 @@ describe('lengths, boundaries and encodings are validated', () => {
     }
   });
 
-  it('bytes that are not UTF-8 are no fault in a header of bytes', () => {
+  it('accepts bytes that are not UTF-8 in a header of bytes', () => {
     expect(framesOf(frame([bytesHeader('n', Buffer.from([0xff]))], Buffer.alloc(0)))).toMatchObject([
       { kind: 'frame' },
     ]);
   });
 
-  it('a frame with any length told wrongly never gives that frame', () => {
+  it('never returns the frame if one of its lengths is wrong', () => {
     const wrong = fc.record({
       frame: aWrittenFrame,
       total: fc.option(fc.nat({ max: 2 ** 32 - 1 }), { nil: undefined }),
@@ -255,27 +255,27 @@ describe('lengths, boundaries and encodings are validated', () => {
   });
 });
 
-describe('bounds', () => {
+describe('the limits of frames', () => {
   const sized = (total: number): Buffer => rawFrame(Buffer.alloc(0), Buffer.alloc(total - 16, 'a'));
 
   it.each([
     ['at once', (bytes: Buffer) => [bytes]],
     ['in network chunks', (bytes: Buffer) => chunksOf(bytes, 16_384)],
     ['in uneven pieces', (bytes: Buffer) => cutAt(bytes, [1, 5, 11, 12, 13, 100_000, bytes.length - 1])],
-  ])('a frame as large as the bound is read, when it comes %s', (_, cut) => {
+  ])('accept a frame of the maximum size that arrives %s', (_, cut) => {
     const outputs = framesOf(...cut(sized(maxStreamEventBytes)));
     expect(outputs.map(({ kind }) => kind)).toEqual(['frame']);
     expect(outputs[0]).toMatchObject({ payload: { length: maxStreamEventBytes - 16 } });
   });
 
-  it('a frame announced as one byte larger fails at its twelfth byte', () => {
+  it('fail a frame that announces one byte more at its twelfth byte', () => {
     const prelude = rawFrame(Buffer.alloc(0), Buffer.alloc(0), { total: maxStreamEventBytes + 1 });
     const run = eventFrames.begin();
     expect(run.push(prelude.subarray(0, 11))).toEqual([]);
     expect(run.push(prelude.subarray(11, 12))).toEqual([fault('total_length')]);
   });
 
-  it('what is held of a frame is the buffer that grows ahead of its bytes, and never past its end', () => {
+  it('count the buffer of an incomplete frame, which grows ahead of its bytes but not past its end', () => {
     const run = eventFrames.begin();
     const held = cutAt(sized(100_000), [40_000, 40_001, 80_001]).map((piece) => {
       run.push(piece);
@@ -284,7 +284,7 @@ describe('bounds', () => {
     expect(held).toEqual([40_000, 80_000, 100_000, 0]);
   });
 
-  it('headers may be as long as their bound, and no longer', () => {
+  it('accept headers of the maximum length, and no longer ones', () => {
     const filler = (length: number): Buffer =>
       headerBytes([
         bytesHeader('a', Buffer.alloc(65_535)),
@@ -300,7 +300,7 @@ describe('bounds', () => {
     expect(framesOf(tooLong)).toEqual([fault('headers_length')]);
   });
 
-  it('a frame that comes byte by byte costs time in proportion to its length', () => {
+  it('leave the time for a frame that arrives byte by byte linear in its length', () => {
     const cost = (size: number, boundMs: number): number => {
       const bytes = sized(size);
       return costWithin(boundMs, () => {
@@ -310,7 +310,7 @@ describe('bounds', () => {
     };
     cost(50_000, 0);
     const bound = 50 * Math.max(1, cost(100_000, 0));
-    // Ten times the bytes; a cost that grows with the square would take a hundred times as long.
+    // Ten times the bytes; quadratic time would be a hundred times as long.
     expect(cost(1_000_000, bound)).toBeLessThan(bound);
   });
 });
@@ -320,15 +320,15 @@ const chunksOf = (bytes: Buffer, size: number): readonly Buffer[] =>
     bytes.subarray(at * size, (at + 1) * size),
   );
 
-describe('published vectors, read without their checksums', () => {
+describe('published vectors, decoded without checksums,', () => {
   if (noRecordings !== undefined) return leftOut(noRecordings);
-  it('are all there, and three invalid ones are accepted by rule', () => {
+  it('are at least 15, and three with invalid checksums are accepted', () => {
     const accepted = vectors().filter(({ facts }) => facts.expectWithoutChecksums === 'accept');
     expect(vectors().length).toBeGreaterThanOrEqual(15);
     expect(accepted.filter(({ facts }) => facts.expectWithChecksums === 'invalid')).toHaveLength(3);
   });
 
-  it.each(named(vectors()))('%s', (_name, { body: bytes, facts }) => {
+  it.each(named(vectors()))('decode or fail as recorded: %s', (_name, { body: bytes, facts }) => {
     for (const pieces of [[bytes], byteByByte(bytes)]) {
       const outputs = framesOf(...pieces);
       if (facts.expectWithoutChecksums === 'accept') {

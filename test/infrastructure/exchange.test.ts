@@ -27,7 +27,7 @@ afterEach(async () => {
   server?.close();
 });
 
-/** An exchange with a server that says what the test says, and leaves its connection open. */
+/** An exchange with a server that answers by `says` and leaves its connection open. */
 async function exchangeWith(says: (socket: Socket) => void, over: Partial<ExchangeOptions> = {}) {
   const closed = Promise.withResolvers<void>();
   server = createServer((socket) => {
@@ -59,7 +59,7 @@ const asChunk = (bytes: Buffer): Buffer =>
 const gzipHead = Buffer.from([31, 139, 8, 0, 0, 0, 0, 0, 0, 3]);
 const emptyBlock = Buffer.from([0, 0, 0, 255, 255]);
 
-/** Blocks of the format that hold nothing, behind its head, until so many bytes were sent. */
+/** Sends a gzip head and empty blocks, until `bytes` were sent. */
 function sendNothing(socket: Socket, bytes: number, then: () => void): void {
   const piece = Buffer.alloc(1_000_000, emptyBlock);
   let sent = 0;
@@ -71,7 +71,7 @@ function sendNothing(socket: Socket, bytes: number, then: () => void): void {
   socket.write(asChunk(gzipHead), more);
 }
 
-/** A block of the format that holds a text as it is. */
+/** A gzip block that contains a text uncompressed. */
 function storedBlock(text: string): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(text.length, 1);
@@ -80,13 +80,13 @@ function storedBlock(text: string): Buffer {
 }
 
 describe('an exchange with an upstream', () => {
-  it('that says nothing for the longest time did not finish in time, though it might still have begun', async () => {
+  it('with a silent upstream fails with the total timeout if that is the shorter one', async () => {
     const { exchange, closed } = await exchangeWith(() => undefined, { totalMs: 200 });
     expect(await exchange.reply).toEqual(E.left({ kind: 'timeout', phase: 'total' }));
     await closed;
   });
 
-  it('that begins when the process is about to end lasts no longer than the others', async () => {
+  it('that begins during shutdown ends with the others', async () => {
     const deadlines = new Deadlines();
     deadlines.endAll(200);
     const { exchange, closed } = await exchangeWith(() => undefined, { deadlines });
@@ -95,10 +95,10 @@ describe('an exchange with an upstream', () => {
   });
 
   it.each<[string, (socket: Socket, exchange: Exchange) => unknown, UpstreamFault]>([
-    ['breaks off', (socket) => socket.resetAndDestroy(), { kind: 'transport', faultCode: 'ECONNRESET' }],
-    ['is not waited for', (_, exchange) => exchange.endWithin(0), { kind: 'timeout', phase: 'total' }],
+    ['is reset', (socket) => socket.resetAndDestroy(), { kind: 'transport', faultCode: 'ECONNRESET' }],
+    ['times out', (_, exchange) => exchange.endWithin(0), { kind: 'timeout', phase: 'total' }],
     ['is cancelled', (_, exchange) => exchange.cancel(), { kind: 'transport' }],
-  ])('that %s after the head of its answer tells the status in it', async (_, ends, fault) => {
+  ])('that %s after the head of the answer has its status in the fault', async (_, ends, fault) => {
     const head = Promise.withResolvers<Socket>();
     const { exchange } = await exchangeWith((socket) => {
       socket.write(`${chunked('')}3\r\n{"a\r\n`, () => head.resolve(socket));
@@ -109,7 +109,7 @@ describe('an exchange with an upstream', () => {
     expect(await exchange.reply).toEqual(E.left({ ...fault, status: 200 }));
   });
 
-  it('that is cancelled before it has a connection is not sent: nobody bills what nobody waits for', async () => {
+  it('that is cancelled before it has a connection is not sent, so that it is not billed', async () => {
     let asked = false;
     const { exchange } = await exchangeWith((socket) => {
       asked = true;
@@ -121,7 +121,7 @@ describe('an exchange with an upstream', () => {
     expect(asked).toBe(false);
   });
 
-  it('whose answer finds no room holds nothing any longer, and the rest of it is not waited for', async () => {
+  it('whose answer exceeds the memory limit fails, releases its memory and closes the connection', async () => {
     const held: number[] = [];
     const { exchange, closed } = await exchangeWith((socket) => socket.write(`${chunked('')}3\r\nabc\r\n`), {
       hold: (bytes) => {
@@ -137,7 +137,7 @@ describe('an exchange with an upstream', () => {
   it.each([
     ['quota_exceeded', { labels: { code: 'quota_exceeded' } }],
     ['s3cret-code', {}],
-  ])('that is refused with the code %s in a header tells %j of it', async (code, told) => {
+  ])('with status 400 and the error code %s in a header has the labels %j', async (code, told) => {
     const { exchange } = await exchangeWith(
       (socket) => socket.write(`HTTP/1.1 400 Bad Request\r\nx-code: ${code}\r\ncontent-length: 2\r\n\r\n{}`),
       {
@@ -152,9 +152,9 @@ describe('an exchange with an upstream', () => {
   });
 
   it.each([
-    ['alone', '', '28'],
-    ['and another in a header', 'retry-after: 9\r\n', '9'],
-  ])('that asks to wait in the body, %s, tells it as retry-after', async (_case, head, seconds) => {
+    ['the body', '', '28'],
+    ['the header rather than the body', 'retry-after: 9\r\n', '9'],
+  ])('with status 429 has retry-after from %s', async (_case, head, seconds) => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '27.3s' }];
     const told = JSON.stringify({ error: { code: 429, message: 'Later.', details } });
     const { exchange } = await exchangeWith((socket) =>
@@ -165,7 +165,7 @@ describe('an exchange with an upstream', () => {
     });
   });
 
-  it('that is refused in an event of a stream is refused all the same', async () => {
+  it('with status 503 has the error message of an event, where the answer is a stream', async () => {
     const told = 'data: {"error":{"message":"It is too hot."}}\n\n';
     const { exchange } = await exchangeWith(
       (socket) =>
@@ -177,7 +177,7 @@ describe('an exchange with an upstream', () => {
     expect(await exchange.reply).toMatchObject({ left: { status: 503, message: 'It is too hot.' } });
   });
 
-  it('is cut off where its compressed answer goes on and nothing comes out of it', async () => {
+  it('is cut off if its compressed answer is too large, even if it decompresses to nothing', async () => {
     const { exchange, closed } = await exchangeWith((socket) => {
       socket.write(chunked('content-encoding: gzip\r\n'));
       sendNothing(socket, 2 * maxUpstreamBodyBytes, () => undefined);
@@ -191,12 +191,12 @@ describe('an exchange with an upstream', () => {
   it.each([
     ['a whole answer', 'HTTP/1.1 200 OK\r\n', false],
     ['a stream', 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n', true],
-    ['a refusal', 'HTTP/1.1 500 No\r\n', false],
-  ])('lets go of its connection where %s is not compressed as it says', async (_, head, stream) => {
+    ['an error answer', 'HTTP/1.1 500 No\r\n', false],
+  ])('closes its connection if %s is not compressed as its header says', async (_, head, stream) => {
     const { exchange, closed } = await exchangeWith(
       (socket) => {
         const framing = 'content-encoding: gzip\r\ncontent-length: 9000000\r\n\r\n';
-        // More than is taken at once, and the rest never comes.
+        // More than is read at once, and the rest is never sent.
         socket.write(`${head}${framing}${'x'.repeat(1_000_000)}`);
       },
       { stream },
@@ -232,20 +232,20 @@ describe('a stream of an upstream that leaves its connection open', () => {
     });
   };
 
-  it('is cut off as soon as it has failed', async () => {
+  it('is cut off as soon as it fails', async () => {
     const { value, ms } = await streaming(saying('data: {"error":{"message":"no"}}\n\n'));
     expect(value.kind).toBe('failed');
     expect(ms).toBeLessThan(900);
   });
 
-  it('is let go of a second after its last event', async () => {
+  it('is cut off a second after its last event', async () => {
     const { value, ms, allMs } = await streaming(saying('data: [DONE]\n\n'));
     expect(value.kind).toBe('done');
     expect(allMs).toBeGreaterThan(950);
     expect(ms).toBeLessThan(5000);
   });
 
-  it('may be as long as it likes, also where it is compressed', async () => {
+  it('may be longer than the limit of a body, also where it is compressed', async () => {
     const { value } = await streaming((socket) => {
       socket.write(chunked(`${events}content-encoding: gzip\r\n`));
       sendNothing(socket, maxUpstreamBodyBytes, () => socket.write(asChunk(storedBlock('data: [DONE]\n\n'))));
@@ -258,8 +258,8 @@ describe('a stream of an upstream that leaves its connection open', () => {
 
   it.each([
     ['in blocks of gzip', stored],
-    ['as it is', plain],
-  ])('is sent no faster than its caller takes it: %s', async (_, { head, begins, block }) => {
+    ['uncompressed', plain],
+  ])('is read no faster than the caller reads it: %s', async (_, { head, begins, block }) => {
     const manyBytes = 64 * 1024 * 1024;
     let sent = 0;
     const { exchange } = await exchangeWith(
@@ -290,7 +290,7 @@ describe('a stream of an upstream that leaves its connection open', () => {
     expect((await ended).kind).toBe('done');
   });
 
-  it('has begun to answer, and did not finish, where it is not waited for any longer', async () => {
+  it('fails with "did not finish in time" when its wait is limited', async () => {
     const { value } = await streaming(saying(': thinking\n\n'), 100);
     expect(value).toMatchObject({ error: { message: 'The upstream did not finish in time.' } });
   });
@@ -304,7 +304,7 @@ describe('a call that is several exchanges', () => {
     decodeMany: (parts) => E.right({ value: {}, text: Buffer.concat(parts.map(({ body }) => body)) }),
   };
 
-  /** Twenty exchanges with a server that answers each of them after so long, in two pieces. */
+  /** Twenty exchanges with a server that answers each after `afterMs`, in two pieces. */
   async function several(afterMs: number, totalMs: number) {
     const say = async (socket: Socket): Promise<void> => {
       await sleep(afterMs);
@@ -334,14 +334,14 @@ describe('a call that is several exchanges', () => {
     return { reply: await reply, held };
   }
 
-  it('holds what all of them hold', async () => {
+  it('holds the memory of all of them', async () => {
     const { reply, held } = await several(0, timeouts.totalMs);
     expect(reply).toMatchObject(E.right({ kind: 'whole' }));
     expect(held.at(-1)).toBe(60);
     expect(held).toEqual([...held].toSorted((one, other) => one - other));
   });
 
-  it('lasts as long as one of them may', async () => {
+  it('has the total timeout of one exchange', async () => {
     const { reply } = await several(400, 1000);
     expect(reply).toMatchObject(E.left({ kind: 'timeout', phase: 'total' }));
   });

@@ -23,7 +23,7 @@ const connection = {
 const begin = (exchange: Exchange | undefined, status: number): void =>
   exchange?.onResponseStart(connection, status, {});
 
-/** A whole answer, and what the call does next. */
+/** A whole answer, and one turn for the call to continue. */
 async function answer(exchange: Exchange | undefined, status: number, body = ''): Promise<void> {
   begin(exchange, status);
   exchange?.onResponseData(connection, Buffer.from(body));
@@ -33,7 +33,7 @@ async function answer(exchange: Exchange | undefined, status: number, body = '')
 
 type Read = Parameters<typeof fanOut>[2];
 
-/** A call of so many exchanges over upstreams that answer when the test says so. */
+/** A call of `count` exchanges, which the test answers. */
 function aCall(count: number, read: Read = () => E.right({ value: {}, text: '{}' })) {
   const deadlines = new Deadlines();
   const sent: Exchange[] = [];
@@ -57,7 +57,7 @@ function aCall(count: number, read: Read = () => E.right({ value: {}, text: '{}'
 }
 
 describe('a call that is several exchanges', () => {
-  it('lasts no longer than one may: those that begin later end with the first', async () => {
+  it('lasts no longer than one exchange may: later exchanges have the deadline of the first', async () => {
     const { sent } = aCall(9);
     expect(sent).toHaveLength(8);
     jest.advanceTimersByTime(20_000);
@@ -65,7 +65,7 @@ describe('a call that is several exchanges', () => {
     expect(sent[8]?.deadlineAt).toBe(sent[1]?.deadlineAt);
   });
 
-  it('that is to end in time does so with those that begin later, too', async () => {
+  it('with `cancelWithin` limits later exchanges, too', async () => {
     const { execution, sent } = aCall(9);
     execution.cancelWithin(5_000);
     const endsAt = performance.now() + 5_000;
@@ -73,7 +73,7 @@ describe('a call that is several exchanges', () => {
     expect(sent.slice(1).map(({ deadlineAt }) => deadlineAt)).toEqual(Array(8).fill(endsAt));
   });
 
-  it('is to end at the first of the times that it is told, those that begin later, too', async () => {
+  it('with several `cancelWithin` calls ends at the earliest, with later exchanges, too', async () => {
     const { execution, sent } = aCall(9);
     execution.cancelWithin(5_000);
     const endsAt = performance.now() + 5_000;
@@ -82,14 +82,14 @@ describe('a call that is several exchanges', () => {
     expect(sent[8]?.deadlineAt).toBe(endsAt);
   });
 
-  it('that is cancelled ends all that is under way, and begins no more', async () => {
+  it('when cancelled fails, and begins no more exchanges', async () => {
     const { execution, sent } = aCall(20);
     execution.cancel();
     expect(await execution.reply).toMatchObject({ left: { kind: 'transport' } });
     expect(sent).toHaveLength(8);
   });
 
-  it('is accepted from the first good head on, and stays so when that exchange is over', async () => {
+  it('is accepted from the first 200 head on, also after that exchange has ended', async () => {
     const { execution, sent } = aCall(2);
     expect(execution.accepted()).toBe(false);
     begin(sent[0], 200);
@@ -99,14 +99,14 @@ describe('a call that is several exchanges', () => {
     expect(execution.accepted()).toBe(true);
   });
 
-  it('was answered, whatever its answers hold', async () => {
+  it('keeps the status 200 if the combined answer cannot be read', async () => {
     const fault = { kind: 'protocol', message: 'Not what was asked for.' } as const;
     const { execution, sent } = aCall(1, () => E.left(fault));
     await answer(sent[0], 200);
     expect(await execution.reply).toEqual(E.left({ ...fault, status: 200 }));
   });
 
-  it('ends with the fault that came first: the others are cancelled, and none begins any more', async () => {
+  it('ends with the first fault, cancels the other exchanges, and begins no more', async () => {
     const { execution, sent } = aCall(20, () => {
       throw new Error('There is nothing to read.');
     });
@@ -121,7 +121,7 @@ describe('a call that is several exchanges', () => {
     'is not what was asked for': E.left({ kind: 'protocol', message: 'No.', usage: 7 }),
   };
   it.each(Object.keys(readings))(
-    'tells of its fault, with what the others used, whose answer %s',
+    'reports its fault with the usage of the other exchanges, whose answer %s',
     async (how) => {
       const seen: string[] = [];
       const { execution, sent } = aCall(3, (parts) => {
@@ -139,7 +139,7 @@ describe('a call that is several exchanges', () => {
   it.each([
     ['', 200, undefined, ['a1', '2', 'c3']],
     [', and its fault', 429, { kind: 'status', status: 429 }, ['a1', 'c3']],
-  ])('is not read here where it is large: its parts are handed on%s', async (_, status, fault, handed) => {
+  ])('returns the parts of a large answer without reading them%s', async (_, status, fault, handed) => {
     const { execution, sent } = aCall(3, () => {
       throw new Error('It is large.');
     });

@@ -22,7 +22,7 @@ const event = (content: string): Buffer =>
   Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
 const done = Buffer.from('data: [DONE]\n\n');
 
-/** A stream under way, what it passed on, and what it had counted. */
+/** A stream, the chunks it forwarded, and the bytes it counted as incomplete. */
 function forwarding(hold: Hold = () => undefined) {
   const passed: StreamChunk<JsonObject>[] = [];
   const counted: number[] = [];
@@ -46,8 +46,8 @@ function forwarding(hold: Hold = () => undefined) {
 
 const kibibyte = 1024;
 
-describe('what of a stream is not complete yet', () => {
-  it('is not counted where events are small, however they are cut', () => {
+describe('an incomplete event of a stream', () => {
+  it('is not counted if it is small, however the stream is cut', () => {
     const bytes = Buffer.concat([...Array.from({ length: 50 }, () => event('x'.repeat(kibibyte))), done]);
     fc.assert(
       fc.property(chunkingsOf(bytes), (pieces) => {
@@ -59,7 +59,7 @@ describe('what of a stream is not complete yet', () => {
     );
   });
 
-  it('is counted as it grows, and given back when the event is complete', () => {
+  it('is counted as it grows, and released when it is complete', () => {
     const { line, passed, counted } = forwarding();
     const large = event('x'.repeat(100 * kibibyte));
     for (const [from, to] of [
@@ -76,7 +76,7 @@ describe('what of a stream is not complete yet', () => {
     expect(counted.slice(3)).toEqual([]);
   });
 
-  it('ends the stream where there is no room for it, and nothing comes after it', () => {
+  it('ends the stream with an error if it exceeds the memory limit, and nothing follows', () => {
     const error: GatewayError = { code: 'overloaded', message: 'Full.' };
     const { line, passed, counted, ended } = forwarding((bytes) => (bytes > 100_000 ? error : undefined));
     line.push(event('a'));
@@ -89,7 +89,7 @@ describe('what of a stream is not complete yet', () => {
     expect(counted).toEqual([90_000, 120_000, 0]);
   });
 
-  it('is given back also when the stream ends in its middle', () => {
+  it('is released when the stream ends in its middle', () => {
     const { line, counted, ended } = forwarding();
     line.push(event('x'.repeat(100_000)).subarray(0, 90_000));
     line.end({ kind: 'eof' });
@@ -98,14 +98,14 @@ describe('what of a stream is not complete yet', () => {
   });
 });
 
-describe('bytes of an unfinished event, in each framing', () => {
+describe('the held bytes of an incomplete event', () => {
   const large = { text: 'x'.repeat(100_000) };
   it.each<[string, Sealed<Buffer, object>, Buffer]>([
     ['server-sent events', sseFrames, Buffer.from(`data: ${JSON.stringify(large)}\n\n`)],
     ['JSON lines', jsonLineFrames, Buffer.from(`${JSON.stringify(large)}\n`)],
     ['a JSON array', jsonArrayFrames, Buffer.from(`[${JSON.stringify(large)}`)],
     ['binary frames', eventFrames, eventFrame('contentBlockDelta', large)],
-  ])('%s', (_, framing, bytes) => {
+  ])('are counted in %s until it is complete', (_, framing, bytes) => {
     const run = framing.begin();
     expect(run.holds()).toBe(0);
     run.push(bytes.subarray(0, 80_000));
@@ -115,8 +115,8 @@ describe('bytes of an unfinished event, in each framing', () => {
   });
 });
 
-describe('the room for them', () => {
-  it('is that of all requests together, and comes back with less, and with the lease', () => {
+describe('the memory limit for incomplete events', () => {
+  it('is shared by all requests, and memory is free again when an event shrinks or a request is released', () => {
     const gate = loadGate({ maxInFlight: 2, maxInFlightPerOwner: 2, maxBufferedBytes: 100 });
     const [one, other] = [gate.enter()!, gate.enter()!];
     expect([one.holdUnfinished(60), one.holdUnfinished(90), other.hold(20)]).toEqual([true, true, false]);
@@ -127,8 +127,8 @@ describe('the room for them', () => {
   });
 });
 
-describe('bytes that wait for a slow caller', () => {
-  it('are passed on in order once there is room, byte by byte as they may have come', async () => {
+describe('chunks that wait for a slow caller', () => {
+  it('are forwarded in order once the caller reads again, even if they arrived byte by byte', async () => {
     const room = Promise.withResolvers<void>();
     const passed: JsonObject[] = [];
     const line = new Forwarding(machine.begin(), {
@@ -152,7 +152,7 @@ describe('bytes that wait for a slow caller', () => {
     );
   });
 
-  /** A stream under way, and what became of its connection. */
+  /** A stream, and the calls on its connection. */
   function held() {
     const valve: string[] = [];
     const line = new Forwarding(machine.begin(), {
@@ -163,7 +163,7 @@ describe('bytes that wait for a slow caller', () => {
     return { line, valve };
   }
 
-  it('are passed on once, in order and never without room, however both sides take turns', async () => {
+  it('are forwarded once, in order and never while the caller is blocked, for any timing', async () => {
     const streams = fc
       .tuple(fc.array(fc.string({ maxLength: 4 }), { maxLength: 6 }), fc.boolean())
       .map(([texts, isWhole]) => Buffer.concat([...texts.map(event), ...(isWhole ? [done] : [])]));
@@ -216,7 +216,7 @@ describe('bytes that wait for a slow caller', () => {
     );
   });
 
-  it('hold the upstream up each time that there is no room, and no longer', async () => {
+  it('pause the upstream each time the caller is blocked, and only so long', async () => {
     const { line, valve } = held();
     let room = Promise.withResolvers<void>();
     const last = line.forward(
@@ -235,7 +235,7 @@ describe('bytes that wait for a slow caller', () => {
     expect(await last).toEqual({ kind: 'done' });
   });
 
-  it('hold the upstream up also where nobody takes them yet, as soon as they are more than a few pieces', async () => {
+  it('pause the upstream if forwarding has not begun and more than a few pieces are waiting', async () => {
     const { line, valve } = held();
     const piece = Buffer.from(`:${' '.repeat(64 * kibibyte - 3)}\n\n`);
     for (let pieces = 0; pieces < 4; pieces += 1) line.push(piece);

@@ -2,12 +2,12 @@ import type { LogLine, queries } from '../support/gateway.ts';
 
 export type Row = Record<string, unknown>;
 
-/** Everything that one request left behind. */
+/** All rows and log lines of one request. */
 export interface Aftermath {
   readonly logs: readonly Row[];
   readonly attempts: readonly Row[];
   readonly ledger: readonly Row[];
-  /** The fields of its `request` lines: a request has exactly one. */
+  /** The fields of its `request` lines, of which a request has exactly one. */
   readonly outcomes: readonly Readonly<Record<string, unknown>>[];
 }
 

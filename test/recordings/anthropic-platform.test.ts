@@ -27,7 +27,7 @@ import type { Answer, Ask } from './rehearsal.ts';
 import { cutsFor } from './cuts.ts';
 import { type AskFor, describeRefusals } from './replaying.ts';
 
-/** Where chat callers are told what a messages upstream said. */
+/** Models on messages upstreams, which chat callers use. */
 const onA: PlatformModel = {
   id: 'anthropic/claude-opus-4-6',
   ...onPlatformA('anthropic/claude-opus-4-6', ['rawPredict', 'streamRawPredict']),
@@ -73,14 +73,14 @@ const usageOf = (...parts: readonly MessagesUsageFacts[]): UsageFacts => {
 
 const vertexEvent = 'event: vertex_event\ndata: {"type":"vertex_event"}\n\n';
 
-/** What a body names beside the request. */
+/** The members that each platform adds to a body. */
 const said = {
   [onA.id]: { anthropic_version: 'vertex-2023-10-16' },
   [onEndpointB.id]: { model: onEndpointB.upstreamModel },
   [onInvoke.id]: { anthropic_version: 'bedrock-2023-05-31' },
 };
 
-/** The body as it went upstream: with the version of the platform in place of the model, or with the model. */
+/** The upstream received the body with the version of the platform in place of the model, or with the model. */
 function expectSent(answer: Answer, model: PlatformModel, stream: boolean): void {
   expect(answer.upstream?.body).toEqual({
     max_tokens: 100,
@@ -98,7 +98,7 @@ function replayed(): void {
     ...unwrappedStreams(),
   ];
 
-  describe('a recorded messages stream reaches the caller of either platform as chat chunks, however it is cut', () => {
+  describe('a recorded messages stream of either platform becomes chat chunks, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, { body, facts }) => {
       const interleaved = Buffer.concat(
         readEvents(body).flatMap(({ wire }) => [Buffer.from(vertexEvent), wire]),
@@ -130,7 +130,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded whole message reaches the caller of either platform as a chat completion', () => {
+  describe('a recorded whole message of either platform becomes a chat completion', () => {
     it.each(named(recordings.answers))('%s', async (_name, { body, facts }) => {
       for (const model of all) {
         const answer = await whole(body, limited, model);
@@ -163,7 +163,7 @@ function replayed(): void {
     );
   describeRefusals(recordings.refusals, askFor, [false, true]);
 
-  it('a stream that breaks off before its stop reason is one structured error and no [DONE]', async () => {
+  it('a stream that ends before its stop reason ends with one structured error and no [DONE]', async () => {
     const { body } = streams.find(({ features }) => features.includes('tools_parallel'))!;
     const random = randomNumbers(7);
     const stopAt = body.indexOf('event: message_delta');
@@ -180,14 +180,14 @@ function replayed(): void {
   });
 }
 
-describe('what no recording has', () => {
+describe('cases without a recording', () => {
   const start =
     'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":5,"output_tokens":1}}}\n\n';
   const hello =
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}\n\n';
 
-  it('a stream that is overloaded half-way ends with its one structured error', async () => {
+  it('an overload error in the middle of a stream ends it with one structured error', async () => {
     const error =
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n';
     for (const model of streaming) {
@@ -203,7 +203,7 @@ describe('what no recording has', () => {
     [529, 503],
     [500, 502],
     [403, 502],
-  ])('status %d becomes %d, with the upstream’s own message and its Retry-After', async (status, told) => {
+  ])('status %d becomes %d, with the message and Retry-After of the upstream', async (status, told) => {
     const body = '{"type":"error","error":{"type":"overloaded_error","message":"Not now."},"request_id":"r"}';
     const headers = { 'content-type': 'application/json', 'retry-after': '7' };
     for (const model of all)
@@ -219,7 +219,7 @@ describe('what no recording has', () => {
       }
   });
 
-  it('a whole invoke answer that is an error in AWS’s own words is told in them', async () => {
+  it('an error of invoke in the AWS format keeps its message', async () => {
     const answer = await ask(
       { status: 400, headers: { 'content-type': 'application/json' }, body: '{"message":"No such model."}' },
       asked(false, onInvoke),
@@ -232,7 +232,7 @@ describe('what no recording has', () => {
     ['thinking.type', `${limited},"reasoning_effort":"low","thinking":{"type":"disabled"}`],
     ['seed', `${limited},"seed":7`],
     ['messages[0].content[0].type', `${limited},"messages":[{"role":"user","content":[{"type":"table"}]}]`],
-  ])('%s: what cannot be sent is a 400 that names it, with zero attempts', async (param, more) => {
+  ])('%s that cannot be sent is rejected with 400 and named, without an attempt', async (param, more) => {
     for (const model of all) {
       const answer = await whole('{}', more, model);
       expect(answer.status).toBe(400);

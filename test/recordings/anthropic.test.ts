@@ -38,7 +38,7 @@ const native = andThen(sseFrames, seal(nativeMessagesStream(sanitise)));
 const eof: Ending = { kind: 'eof' };
 const broken: Ending = { kind: 'fault', reason: 'It broke.' };
 
-/** The finish reason that a caller must be told, written down a second time. */
+/** The finish reason that a caller must receive, independent of the product's code. */
 const finishes: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -71,7 +71,7 @@ const wireOf = (events: Events): Buffer =>
     events.flatMap((event) => (event.kind === 'chunk' ? [event.wire ?? Buffer.from('REWRITTEN')] : [])),
   );
 
-/** What is under the provider's metadata in the deltas or the message. */
+/** The parts under the provider's metadata in the deltas or the message. */
 const nativeParts = (said: readonly Loose[], part: string): readonly Loose[] =>
   said.flatMap(({ provider_metadata: metadata }) =>
     isLoose(metadata) && isLoose(metadata[namespace]) ? listOf(metadata[namespace][part]) : [],
@@ -79,10 +79,10 @@ const nativeParts = (said: readonly Loose[], part: string): readonly Loose[] =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Blocks that have a place of their own in chat. */
+/** Blocks that chat can express. */
 const spoken = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 
-/** Sha-256 of no text at all. */
+/** SHA-256 of the empty text. */
 const nothing = sha256('');
 
 function expectChat({ facts }: Stream, events: Events): void {
@@ -113,7 +113,7 @@ function expectChat({ facts }: Stream, events: Events): void {
   expect(deltas.filter(({ role }) => role !== undefined)).toHaveLength(1);
 }
 
-/** Thinking and foreign blocks, each told apart by its index. */
+/** Thinking blocks and blocks that chat cannot express, identified by their index. */
 function expectNativeParts(facts: MessagesStreamFacts, deltas: readonly Loose[]): void {
   const reasoning = nativeParts(deltas, 'reasoning');
   const foreign = nativeParts(deltas, 'blocks');
@@ -133,7 +133,7 @@ function expectNativeParts(facts: MessagesStreamFacts, deltas: readonly Loose[])
   }
 }
 
-/** The facts say nothing of what was used beside the answer. */
+/** Without the other usage, which the facts do not have. */
 const withoutBeside = ({ beside: _beside, ...seen }: Observation) => seen;
 
 function expectNative({ body, facts }: Stream, events: Events): void {
@@ -149,7 +149,7 @@ function expectNative({ body, facts }: Stream, events: Events): void {
   });
 }
 
-/** The bytes in pieces: whole, at random, around line ends and inside characters, and one by one where they are few. */
+/** Ways to cut the bytes: whole, at random, around line ends and inside characters, and byte by byte if short. */
 function cutsOf(body: Buffer): readonly (readonly Buffer[])[] {
   const random = randomNumbers(body.length);
   const some = Array.from({ length: 200 }, () => Math.floor(random() * body.length));
@@ -162,7 +162,7 @@ function cutsOf(body: Buffer): readonly (readonly Buffer[])[] {
   ];
 }
 
-/** Between all events of a stream, what platform A puts there. */
+/** A stream with the additional events of platform A between all others. */
 const interleaved = (body: Buffer): Buffer =>
   Buffer.concat([vertexEvent, ...readEvents(body).flatMap(({ wire }) => [wire, vertexEvent])]);
 const vertexEvent = Buffer.from('event: vertex_event\ndata: {"type":"vertex_event"}\n\n');
@@ -173,11 +173,11 @@ const overloaded = Buffer.from(
 
 function replayed(): void {
   const { streams: all, answers, refusals } = messagesRecordings();
-  // One is two answers glued together: the first is the answer, and nothing of the second comes out.
+  // One recording is two concatenated answers: only the first is returned.
   const isGlued = ({ facts }: Stream): boolean => (facts.eventTypes['message_stop'] ?? 0) > 1;
   const streams = all.filter((each) => !isGlued(each));
 
-  it('finds recordings of streams, of whole answers and of refusals', () => {
+  it('recordings of streams, of whole answers and of errors exist', () => {
     expect(streams.length).toBeGreaterThan(10);
     expect(all.filter(isGlued)).toHaveLength(1);
     expect(answers.length).toBeGreaterThan(15);
@@ -192,7 +192,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded messages stream passes byte for byte, however it is cut', () => {
+  describe('a recorded messages stream passes byte for byte to messages callers, however it is cut', () => {
     it.each(named(streams))('%s', (_name, recording) => {
       const [whole, ...others] = cutsOf(recording.body).map((pieces) => outputsOf(native, pieces));
       expectNative(recording, whole!);
@@ -200,7 +200,7 @@ function replayed(): void {
     });
   });
 
-  describe('events of the platform between the others change nothing', () => {
+  describe('additional events of platform A change nothing', () => {
     it.each(named(streams))('%s', (_name, recording) => {
       const body = interleaved(recording.body);
       expect(outputsOf(asChat, [body])).toEqual(outputsOf(asChat, [recording.body]));
@@ -208,7 +208,7 @@ function replayed(): void {
     });
   });
 
-  describe('an error at any place fails once, and nothing follows', () => {
+  describe('an error event at any place fails the stream once, and nothing follows', () => {
     it.each(named(streams))('%s', (_name, { body }) => {
       const events = readEvents(body).map(({ wire }) => wire);
       const wrong: object[] = [];
@@ -225,7 +225,7 @@ function replayed(): void {
     });
   });
 
-  describe('a stream that ends after any number of its bytes is complete only after its terminal event', () => {
+  describe('a stream that is cut at any byte is complete only after its stop reason or `message_stop`', () => {
     it.each(named(streams))('%s', (_name, { body }) => {
       const events = readEvents(body);
       const after = (type: string): number =>
@@ -242,7 +242,7 @@ function replayed(): void {
             const ends = told.flatMap(({ kind }) => (kind === 'chunk' ? [] : [kind]));
             const expected = length >= from ? 'done' : 'failed';
             if (ends.length !== 1 || told.at(-1)!.kind !== expected) wrong.push({ length, ends, expected });
-            // Native events pass as they are complete, and no sooner.
+            // A native event passes when it is complete, not earlier.
             const complete = events.filter(({ to }) => to <= length).length;
             if (machine === native && told.length !== complete + 1) wrong.push({ length, complete });
           }
@@ -250,7 +250,7 @@ function replayed(): void {
     });
   });
 
-  it('of answers that are glued together the first is the answer', () => {
+  it('of two concatenated answers only the first is returned', () => {
     const { body } = all.find(isGlued)!;
     const events = readEvents(body);
     const first = events.findIndex(({ data }) => data.includes('"message_stop"'));
@@ -259,7 +259,7 @@ function replayed(): void {
       expect(outputsOf(machine, [body])).toEqual(outputsOf(machine, [answer]));
   });
 
-  describe('a recorded whole message becomes a chat completion with its facts, and is observed as it is', () => {
+  describe('a recorded whole message becomes a chat completion with its facts, and is observed with them', () => {
     it.each(named(answers))('%s', (_name, { body, facts }: Answer) => {
       const told = messageAsChat(body.toString(), words);
       if (E.isLeft(told)) throw new Error(JSON.stringify(told.left));
@@ -303,7 +303,7 @@ function replayed(): void {
     });
   });
 
-  it.each(named(refusals))('under status 200 a refusal is an error too: %s', (_name, { body, facts }) => {
+  it.each(named(refusals))('an error body under status 200 is an error: %s', (_name, { body, facts }) => {
     expect(readMessage(body.toString(), sanitise)).toMatchObject({
       left: { kind: 'protocol', message: facts.message },
     });

@@ -20,7 +20,7 @@ interface ConverseUsageFacts {
   readonly cacheWrite?: number;
 }
 
-/** A converse stream as an independent decoder read it. */
+/** The facts of a converse stream by an independent decoder. */
 export interface ConverseStreamFacts {
   readonly protocol: 'converse-stream' | 'converse-stream-events';
   readonly stopReason: string;
@@ -37,7 +37,7 @@ export interface ConverseStreamFacts {
 export interface ConverseFacts {
   readonly protocol: 'converse';
   readonly stopReason: string;
-  /** Of all text blocks, without what is cited. */
+  /** Of all text blocks, without cited text. */
   readonly text: TextFacts;
   readonly reasoning?: TextFacts;
   /** The kinds of the blocks. */
@@ -45,13 +45,13 @@ export interface ConverseFacts {
   readonly usage: ConverseUsageFacts;
 }
 
-/** What is left of a stream whose model nobody here speaks. */
+/** The facts of a stream of an unsupported model. */
 interface ForeignStreamFacts {
   readonly protocol: 'invoke-stream-other';
   readonly frames: number;
 }
 
-/** The same facts as those of a messages stream, and how many frames it came in. */
+/** The facts of a messages stream, and its number of frames. */
 type InvokeStreamFacts = Omit<MessagesStreamFacts, 'protocol'> & {
   readonly protocol: 'invoke-stream-anthropic';
   readonly frames: number;
@@ -76,7 +76,7 @@ const eventFraming = (payloads: readonly string[]): Buffer =>
       .map(([type, payload]) => eventFrame(type, payload)),
   );
 
-/** Everything that was recorded from converse and converse-stream. */
+/** All recordings of converse and converse-stream. */
 export const converseRecordings = () => ({
   streams: [
     ...recordingsOf<ConverseStreamFacts>('converse-stream'),
@@ -86,13 +86,13 @@ export const converseRecordings = () => ({
   refusals: refusalsIn('bedrock/converse'),
 });
 
-/** Streams of a call that the gateway does not make: their frames hold other events than those of converse. */
+/** Streams of a call that the gateway does not use: their frames have other events than those of converse. */
 export const invokeStreams = (): readonly Recording<InvokeStreamFacts | ForeignStreamFacts>[] => [
   ...recordingsOf<InvokeStreamFacts>('invoke-stream-anthropic'),
   ...recordingsOf<ForeignStreamFacts>('invoke-stream-other'),
 ];
 
-/** Those of messages models without their frames: what a messages endpoint of the platform streams. */
+/** The streams of messages models without their frames, as a messages endpoint of the platform sends them. */
 export const unwrappedStreams = (): readonly Recording<MessagesStreamFacts>[] =>
   recordingsOf<InvokeStreamFacts>('invoke-stream-anthropic').map(({ facts, ...recording }) => ({
     ...recording,
@@ -136,15 +136,15 @@ export function framesOf(body: Buffer): readonly Frame[] {
   return frames;
 }
 
-/** Where each frame begins. */
+/** The offset at which each frame begins. */
 export const frameStarts = (body: Buffer): readonly number[] =>
   [0, ...framesOf(body).map(({ end }) => end)].slice(0, -1);
 
-/** After which byte the stop is known. */
+/** The length at which the stop is complete. */
 export const stopEnd = (body: Buffer): number =>
   framesOf(body).find(({ type }) => type === 'messageStop')?.end ?? Number.POSITIVE_INFINITY;
 
-/** Those of any body, and at every place that a reader of frames may trip over. */
+/** The cuts of any body, and cuts at every offset that is critical for a decoder of frames. */
 export function frameCuts(body: Buffer): readonly Cuts[] {
   const inside = [1, 4, 7, 8, 11, 12, 13];
   const offsets = frameStarts(body).flatMap((start) => inside.map((byte) => start + byte));
@@ -161,7 +161,7 @@ export const billed = ({ usage }: Pick<ConverseStreamFacts, 'usage'>): Required<
         total_tokens: usage.totalTokens,
       };
 
-/** The finish reason that a caller must be told, written down a second time. */
+/** The finish reason that a caller must receive, independent of the product's code. */
 export const finishOf: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -170,7 +170,7 @@ export const finishOf: Readonly<Record<string, string>> = {
   guardrail_intervened: 'content_filter',
 };
 
-/** A call that is the caller's to answer; the platform's own are not. */
+/** A call that the caller must answer; the platform answers its own. */
 interface RecordedCall {
   readonly id: string;
   readonly name: string;

@@ -39,7 +39,7 @@ import type { Answer } from './rehearsal.ts';
 import { cutsFor, lengthsAround } from './cuts.ts';
 import { type AskFor, describeRefusals } from './replaying.ts';
 
-/** An id with a colon, and an ARN: both are percent-encoded in the path, and signed as they are there. */
+/** An id with a colon, and an ARN: both are percent-encoded in the path and in the signature. */
 const model: PlatformModel = {
   id: 'profile',
   ...onPlatformB('runtime_unified', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'),
@@ -72,7 +72,7 @@ const expectText = (facts: TextFacts | undefined, text: string): void =>
     facts === undefined ? factsOf('') : { chars: facts.chars, sha256: facts.sha256 },
   );
 
-/** What is thought stands under the platform's own metadata, and nowhere else. */
+/** The reasoning under the platform's metadata, which is its only place. */
 const thoughtIn = (said: readonly Loose[]): string =>
   said
     .flatMap(({ provider_metadata: metadata }) =>
@@ -83,13 +83,13 @@ const thoughtIn = (said: readonly Loose[]): string =>
     .map(({ thinking }) => textOf(thinking))
     .join('');
 
-/** The body as it went out, signed. */
+/** The upstream received the translated body with a signature. */
 function expectSent(answer: Answer, sentTo: PlatformModel): void {
   expect(answer.upstream?.body).toEqual({ messages: [{ role: 'user', content: [{ text: 'Hi' }] }] });
   expectCredentials(answer, sentTo);
 }
 
-/** Translated answers carry the requested model and an id of the gateway's own. */
+/** Translated answers have the requested model and an id that the gateway generated. */
 function expectNames(told: readonly Loose[], object: string, { id: asked }: PlatformModel): void {
   for (const each of told)
     expect(each).toMatchObject({ object, model: asked, id: told[0]!['id'], created: told[0]!['created'] });
@@ -143,7 +143,7 @@ function expectWhole({ body, facts }: Recording<ConverseFacts>, answer: Answer):
 
 function replayed(): void {
   const { streams, answers, refusals } = converseRecordings();
-  /** Streams of different kinds that are not long. */
+  /** Short streams of different kinds. */
   const some = choose(
     streams,
     ['tool_use', 'end_turn', 'max_tokens', 'guardrail_intervened'].map(
@@ -153,14 +153,14 @@ function replayed(): void {
     ),
   );
 
-  it('finds recordings of streams, answers, refusals and vectors', () => {
+  it('recordings of streams, answers, errors and vectors exist', () => {
     expect(streams.length).toBeGreaterThan(20);
     expect(answers.length).toBeGreaterThan(9);
     expect(refusals.length).toBeGreaterThan(1);
     expect(vectors()).toHaveLength(15);
   });
 
-  describe('a recorded converse stream reaches the caller as chat chunks with its facts, however it is cut', () => {
+  describe('a recorded converse stream becomes chat chunks with its facts, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, recording) => {
       const { body } = recording;
       const results = await Promise.all(frameCuts(body).map((cuts) => streamed(body, { cuts })));
@@ -168,7 +168,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded converse answer reaches the caller as a chat completion with its facts', () => {
+  describe('a recorded converse answer becomes a chat completion with its facts', () => {
     it.each(named(answers))('%s', async (_name, recording) => {
       const { body } = recording;
       const results = await Promise.all(cutsFor(body).map((cuts) => whole(body, { cuts })));
@@ -176,7 +176,7 @@ function replayed(): void {
     });
   });
 
-  it('checksums are recognised and not validated: with wrong ones a stream tells the same', async () => {
+  it('checksums are not validated: a stream with wrong ones gives the same chunks', async () => {
     for (const recording of some) {
       const body = Buffer.from(recording.body);
       for (const start of frameStarts(body)) {
@@ -187,7 +187,7 @@ function replayed(): void {
     }
   });
 
-  it('an ARN is a model id as any other', async () => {
+  it('an ARN is accepted as a model id', async () => {
     const [recording] = streams as [Stream];
     expectStreamed(recording, await streamed(recording.body, {}, arn), arn);
   });
@@ -204,9 +204,9 @@ function replayed(): void {
     );
   describeRefusals(refusals, askFor, [false, true]);
 
-  describe('a published vector is no answer: one structured error and no [DONE]', () => {
+  describe('a published vector, which is not an answer, becomes one structured error without [DONE]', () => {
     it.each(named(vectors()))('%s', async (_name, { body, facts }) => {
-      // Accepted or not, none of them says what message it is; one has a byte less than it announces.
+      // None of them has a message type, accepted or not; one has a byte less than it announces.
       const cut = facts.expectWithoutChecksums === 'reject: total length 62 but 61 bytes present';
       const results = await Promise.all(cutsFor(body).map((cuts) => streamed(body, { cuts })));
       for (const answer of results)
@@ -221,14 +221,14 @@ function replayed(): void {
     });
   });
 
-  describe('a stream of another call has no event of an answer: it ends too early', () => {
+  describe('a stream of another call has no event of an answer and fails as incomplete', () => {
     it.each(named(invokeStreams()))('%s', async (_name, { body }) => {
       const answer = await streamed(body);
       expectStreamFailure(answer, readStream(answer.bytes), premature);
     });
   });
 
-  describe('a stream that ends before its stop, or inside a frame, is one structured error and no [DONE]; else a success', () => {
+  describe('a stream that is cut before its stop or inside a frame ends with one structured error and no [DONE]', () => {
     it.each(named(some))('%s', async (_name, recording) => {
       const { body } = recording;
       const stop = stopEnd(body);
@@ -249,7 +249,7 @@ function replayed(): void {
     });
   });
 
-  describe('a length or a header that is corrupted is one structured error and no [DONE]', () => {
+  describe('a corrupted length or header becomes one structured error without [DONE]', () => {
     it.each(named(some))('%s', async (_name, { body }) => {
       const stop = stopEnd(body);
       const starts = frameStarts(body).filter((start) => start < stop);
@@ -271,7 +271,7 @@ function replayed(): void {
     });
   });
 
-  describe('an exception between any two frames is one structured error, and nothing of the answer follows it', () => {
+  describe('an exception between any two frames becomes one structured error, and nothing of the answer follows', () => {
     it.each(named(some))('%s', async (_name, { body }) => {
       const stop = stopEnd(body);
       const places = [...frameStarts(body).filter((start) => start < stop), stop];
@@ -290,14 +290,14 @@ function replayed(): void {
   });
 }
 
-/** One byte of a frame, and what makes it wrong whatever the frame holds. */
+/** A byte of a frame, and a change that makes any frame invalid. */
 const corruptions: readonly {
   readonly at: number;
   readonly change: (byte: number, random: number) => number;
 }[] = [
   ...[0, 1, 2, 3].map((at) => ({ at, change: anotherByte })),
   ...[4, 5, 6, 7].map((at) => ({ at, change: anotherByte })),
-  // The length of the first header's name, and the type of its value: `:event-type` comes first in all recordings.
+  // The length of the first header's name, and the type of its value: the first is `:event-type` in all recordings.
   { at: 12, change: () => 0 },
   { at: 12, change: () => 0xff },
   { at: 24, change: (_byte, random) => 10 + Math.floor(random * 246) },
@@ -311,7 +311,7 @@ function anotherByte(byte: number, random: number): number {
   return byte ^ (1 + Math.floor(random * 255));
 }
 
-describe('what no recording has', () => {
+describe('cases without a recording', () => {
   const begun = Buffer.concat([
     eventFrame('messageStart', { role: 'assistant' }),
     eventFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'Hello' } }),
@@ -326,36 +326,39 @@ describe('what no recording has', () => {
     ['serviceUnavailableException', 503],
     ['modelTimeoutException', 408],
     ['unheardOfException', 502],
-  ])('%s in a stream, first and half-way, is its structured end, logged as %d', async (type, status) => {
-    const exception = exceptionFrame(type, { message: `Told by ${type}.` });
-    for (const before of [Buffer.alloc(0), begun]) {
-      const answer = await streamed(Buffer.concat([before, exception, stop]));
-      const received = readStream(answer.bytes);
-      expectStreamFailure(answer, received, `Told by ${type}.`, status, expectCode(type));
-      expect(received.choices['0']?.text ?? '').toBe(before.length === 0 ? '' : 'Hello');
-    }
-  });
+  ])(
+    '%s in a stream, at the start and later, ends it with one structured error, logged as %d',
+    async (type, status) => {
+      const exception = exceptionFrame(type, { message: `Told by ${type}.` });
+      for (const before of [Buffer.alloc(0), begun]) {
+        const answer = await streamed(Buffer.concat([before, exception, stop]));
+        const received = readStream(answer.bytes);
+        expectStreamFailure(answer, received, `Told by ${type}.`, status, expectCode(type));
+        expect(received.choices['0']?.text ?? '').toBe(before.length === 0 ? '' : 'Hello');
+      }
+    },
+  );
 
-  it('an error that no model tells of is a structured end too', async () => {
+  it('an error frame of the platform ends a stream with one structured error', async () => {
     const answer = await streamed(Buffer.concat([begun, errorFrame('InternalError', 'Something.'), stop]));
     expectStreamFailure(answer, readStream(answer.bytes), 'Something.', 502, expectCode('InternalError'));
   });
 
   it.each([
-    ['a frame shorter than any', rawFrame(Buffer.alloc(0), Buffer.alloc(0), { total: 15 })],
+    ['a frame below the minimum length', rawFrame(Buffer.alloc(0), Buffer.alloc(0), { total: 15 })],
     ['a frame of 4 GiB', rawFrame(Buffer.alloc(0), Buffer.alloc(0), { total: 2 ** 32 - 1 })],
     ['headers of 4 GiB', rawFrame(Buffer.alloc(0), Buffer.alloc(0), { headers: 2 ** 32 - 1 })],
     ['no headers at all', frame([], Buffer.from('{}'))],
     ['an event without a type', frame([textHeader(':message-type', 'event')], Buffer.from('{}'))],
-    ['a message type that nobody knows', frame([textHeader(':message-type', 'x')], Buffer.from('{}'))],
+    ['an unknown message type', frame([textHeader(':message-type', 'x')], Buffer.from('{}'))],
     [
-      'an event that is no JSON',
+      'an event that is not JSON',
       frame(
         [textHeader(':message-type', 'event'), textHeader(':event-type', 'contentBlockDelta')],
         Buffer.from('{'),
       ),
     ],
-  ])('%s is malformed, and the rest is not waited for', async (_case, bytes) => {
+  ])('%s ends a stream as malformed, without waiting for the rest', async (_case, bytes) => {
     const ending = { kind: 'hang' } as const;
     const answer = await streamed(Buffer.concat([begun, bytes]), { ending });
     const received = readStream(answer.bytes);
@@ -372,7 +375,7 @@ describe('what no recording has', () => {
     [429, 429],
     [500, 502],
     [503, 503],
-  ])('status %d becomes %d, with the upstream’s own message and its Retry-After', async (status, told) => {
+  ])('status %d becomes %d, with the message and Retry-After of the upstream', async (status, told) => {
     const body = '{"message":"Not now."}';
     const headers = {
       'content-type': 'application/json',
@@ -395,9 +398,9 @@ describe('what no recording has', () => {
 
   it.each([
     ['an answer without a message', '{"stopReason":"end_turn"}'],
-    ['no JSON', '<html>'],
-    ['nothing', ''],
-  ])('%s is no answer: 502', async (_case, body) => {
+    ['HTML', '<html>'],
+    ['an empty body', ''],
+  ])('%s becomes 502', async (_case, body) => {
     const answer = await whole(body);
     expectRefusal(answer, { status: 502, attempt: 'provider_error', upstreamStatus: 200 });
   });

@@ -39,7 +39,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded converse stream that ends after any number of its bytes is complete only behind its stop, and only at the end of a frame', () => {
+  describe('a recorded converse stream that is cut at any byte is complete only after its stop and at the end of a frame', () => {
     it.each(named(streams))('%s', (_name, { body }) => {
       const stop = stopEnd(body);
       const wrong: object[] = [];
@@ -55,7 +55,7 @@ function replayed(): void {
     });
   });
 
-  describe('any changed byte leaves exactly one end, and a length that is told wrongly is a failure', () => {
+  describe('a stream with any changed byte has exactly one end, and a wrong length is a failure', () => {
     it.each(named(streams))('%s', (_name, { body }) => {
       const stop = stopEnd(body);
       const starts = frameStarts(body).filter((start) => start < stop);
@@ -66,7 +66,7 @@ function replayed(): void {
           changed[start + offset]! ^= bits;
           const ends = endsOf(outputsOf(machine, [changed]));
           expect(ends).toHaveLength(1);
-          // The two lengths: without them the stop is never seen.
+          // The two lengths: if one is wrong, the stop is never decoded.
           if (offset < 8) expect(ends).toEqual(['failed']);
         }),
         { numRuns: 100 },
@@ -74,7 +74,7 @@ function replayed(): void {
     });
   });
 
-  describe('frames of another call are read as frames, and are no answer', () => {
+  describe('frames of another call are decoded as frames, and fail as an answer', () => {
     it.each(named(invokeStreams()))('%s', (_name, { body, facts }) => {
       const frames = outputsOf(eventFrames, [body]);
       expect(frames).toHaveLength(facts.frames);

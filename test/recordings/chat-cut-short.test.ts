@@ -12,7 +12,7 @@ const has =
   ({ features }: Stream): boolean =>
     features.includes(feature);
 
-/** What makes a stream worth being cut. */
+/** The kinds of streams that are cut. */
 const wishes: readonly ((stream: Stream) => boolean)[] = [
   has('usage_only_final'),
   has('tool_in_finish_chunk'),
@@ -38,7 +38,7 @@ const check: Check<ChatStreamFacts> = (answer, { end, chunks }, message, { facts
   const received = readStream(answer.bytes);
   expect(received.chunks).toHaveLength(chunks);
   if (end === 'failed') {
-    // An error of the upstream's own, if it came as far, has its own words.
+    // An error that the upstream sent before the cut keeps its message.
     const own = facts.error !== undefined && readStream(body).chunks.length === chunks;
     const ownCode = own ? facts.error?.code : undefined;
     const code = ownCode !== undefined && answer.bytes.includes(ownCode) ? ownCode : 'upstream_error';

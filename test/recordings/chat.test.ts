@@ -14,12 +14,12 @@ else leftOut(noRecordings);
 function replayed(): void {
   const askFor = replaying('chat_completions', [...streams, ...answers, ...refusals]);
 
-  it('finds recordings of streams and of whole answers', () => {
+  it('recordings of streams and of whole answers exist', () => {
     expect(streams.length).toBeGreaterThan(0);
     expect(answers.length).toBeGreaterThan(0);
   });
 
-  describe('a recorded chat stream reaches the caller as its metadata have it, however it is cut', () => {
+  describe('a recorded chat stream reaches the caller with its facts, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, recording) => {
       const contentType = recording.contentType ?? 'text/event-stream';
       const results = await Promise.all(

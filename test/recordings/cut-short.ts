@@ -14,19 +14,19 @@ import { type ReceivedEvent, readEvents } from './received.ts';
 import { type Answer, rehearsal, replayConfig } from './rehearsal.ts';
 
 /**
- * What an event means for the end of its stream. `finish`: the answer is complete with it. `done`: a success, and
- * over. `over`: whatever came before decides. `failed`: told by the gateway, and over. `told`: the upstream's own
- * failure, which is passed on.
+ * What an event means for the end of its stream. `finish`: it completes the answer. `done`: the stream ends with
+ * success. `over`: the stream ends, and earlier events decide how. `failed`: the stream ends with an error of the
+ * gateway. `told`: a failure of the upstream, which is passed on.
  */
 export type Meaning = 'finish' | 'done' | 'over' | 'failed' | 'told' | undefined;
 
-/** How a stream must end that is cut, and how many chunks come before. */
+/** How a cut stream must end, and the number of chunks before its end. */
 export interface Verdict {
   readonly end: 'done' | 'failed' | 'told';
   readonly chunks: number;
 }
 
-/** What a caller must have received; `message` is what the gateway says of the end, if it is the one to tell. */
+/** Checks what a caller received; `message` matches the error if the gateway sends it. */
 export type Check<Facts> = (
   answer: Answer,
   verdict: Verdict,
@@ -41,7 +41,7 @@ export interface CutShort<Facts> {
   readonly check: Check<Facts>;
 }
 
-/** For each wish the shortest stream that meets it, then as many others, the shortest first. */
+/** The shortest stream for each wish; where none is left, another one, the shortest first. */
 export function choose<Facts>(
   streams: readonly Recording<Facts>[],
   wishes: readonly ((stream: Recording<Facts>) => boolean)[],
@@ -57,7 +57,7 @@ export function choose<Facts>(
   return [...taken];
 }
 
-/** Each cut of a stream costs as much as the stream is long: longer ones are cut into two at random, elsewhere. */
+/** A cut takes time by the length of the stream, so longer ones are cut only at random, in other tests. */
 const cutBytes = 5500;
 
 const eof: Ending = { kind: 'eof' };
@@ -69,9 +69,9 @@ export function describeCutShort<Facts>({ family, streams, meaning, check }: Cut
   const { ask } = rehearsal((url, key) => replayConfig(url, key, ['cut']));
   const events = compatEvents(family);
 
-  describe('a short recorded stream that comes in two pieces', () => {
+  describe('a short recorded stream in two pieces', () => {
     it.each(named(streams.filter(({ body }) => body.length <= cutBytes)))(
-      '%s: cut at any byte, it gives the same events',
+      '%s: gives the same events for a cut at any byte',
       (_name, { body }) => {
         const whole = shownOf(outputsOf(events, [body]));
         const wrong: number[] = [];
@@ -84,25 +84,28 @@ export function describeCutShort<Facts>({ family, streams, meaning, check }: Cut
     );
   });
 
-  describe('a recorded stream that ends after any number of its bytes', () => {
-    it.each(named(streams))('%s: has exactly one end, `done` only after a terminal', (_name, { body }) => {
-      const expected = verdicts(body, meaning);
-      const wrong: object[] = [];
-      for (const length of endLengths(body, decidingIn(body, meaning))) {
-        const { end, chunks } = expected(length);
-        // Each with a clean end; a sample of them with a broken connection.
-        const endings = length % 50 === 0 ? [eof, broken] : [eof];
-        for (const ending of endings) {
-          const seen = lettersOf(outputsOf(events, [body.subarray(0, length)], ending));
-          if (seen !== `${'c'.repeat(chunks)}${letters[end]}`)
-            wrong.push({ length, ending: ending.kind, seen, end, chunks });
+  describe('a recorded stream that is cut at any byte', () => {
+    it.each(named(streams))(
+      '%s: has exactly one end, which is `done` only after a terminal event',
+      (_name, { body }) => {
+        const expected = verdicts(body, meaning);
+        const wrong: object[] = [];
+        for (const length of endLengths(body, decidingIn(body, meaning))) {
+          const { end, chunks } = expected(length);
+          // Each with a clean end; a sample of them with a broken connection.
+          const endings = length % 50 === 0 ? [eof, broken] : [eof];
+          for (const ending of endings) {
+            const seen = lettersOf(outputsOf(events, [body.subarray(0, length)], ending));
+            if (seen !== `${'c'.repeat(chunks)}${letters[end]}`)
+              wrong.push({ length, ending: ending.kind, seen, end, chunks });
+          }
         }
-      }
-      expect(wrong.slice(0, 5)).toEqual([]);
-    });
+        expect(wrong.slice(0, 5)).toEqual([]);
+      },
+    );
 
     it.each(named(streams))(
-      '%s: tells its caller so, and the ledger has what was complete',
+      '%s: ends for its caller as it must, and has the rows of that end',
       async (_name, stream) => {
         const { body } = stream;
         const expected = verdicts(body, meaning);
@@ -151,13 +154,13 @@ function compatEvents(family: CutShort<unknown>['family']): Sealed<Buffer, Event
   return { begin: () => dialect.events!('text/event-stream', call)! };
 }
 
-/** A letter each: chunk, done, failed, told. */
+/** One letter for each event: chunk, done, failed, told. */
 const lettersOf = (events: readonly Event[]): string =>
   events
     .map((event) => (event.kind === 'failed' && event.alreadyShown === true ? 't' : event.kind[0]))
     .join('');
 
-/** The same, and what goes out. */
+/** The letters, and the bytes that are sent. */
 const shownOf = (events: readonly Event[]): string =>
   lettersOf(events) +
   events
@@ -165,7 +168,7 @@ const shownOf = (events: readonly Event[]): string =>
     .map((sent) => Buffer.from(sent as Uint8Array).toString('latin1'))
     .join('');
 
-/** How a stream must end that is cut after so many bytes. */
+/** How a stream must end that is cut at a length. */
 function verdicts(body: Buffer, meaning: CutShort<unknown>['meaning']): (length: number) => Verdict {
   const events = readEvents(body).map((event) => ({ to: event.to, means: meaning(event) }));
   return (length) => {

@@ -1,6 +1,6 @@
 import { type Cuts, randomNumbers } from '../support/replay-upstream.ts';
 
-/** Byte by byte for bodies that are short enough; random cuts, and every awkward place, for all. */
+/** Byte by byte for short bodies; random cuts and cuts at every critical offset for all. */
 export function cutsFor(body: Buffer): readonly Cuts[] {
   const cuts: Cuts[] = [
     { kind: 'whole' },
@@ -17,18 +17,18 @@ const LF = 0x0a;
 const awkward = (body: Buffer): readonly number[] =>
   [...body.keys()].filter((at) => body[at] === LF || ((body[at] ?? 0) & 0xc0) === 0x80);
 
-/** Longer ones do not end after every byte, but after many of them. */
+/** Longer bodies are not cut at every byte, but at many. */
 const endBytes = 12_000;
 const manyEnds = 1500;
 
-/** After every byte of a stream that is short enough; else after many of them, and all around the places. */
+/** The lengths to cut a stream at: all if it is short, else many, and those around the given places. */
 export const endLengths = (body: Buffer, places: readonly number[]): readonly number[] =>
   body.length <= endBytes ? everyLength(body) : lengthsAround(body, places, manyEnds);
 
-/** Every end makes a machine read all that is before it: so many bytes of one recording are read at most. */
+/** The most bytes of one recording that are read in total, since each cut reads all bytes before it. */
 const readBytes = 20_000_000;
 
-/** The same where each of many recordings ends: after many of its bytes, fewer where it is long. */
+/** As `endLengths`, for suites of many recordings: fewer cuts where a recording is long. */
 export const someEndLengths = (body: Buffer, places: readonly number[]): readonly number[] =>
   body.length <= manyEnds
     ? everyLength(body)
@@ -36,7 +36,7 @@ export const someEndLengths = (body: Buffer, places: readonly number[]): readonl
 
 const everyLength = (body: Buffer): readonly number[] => [...body.keys(), body.length];
 
-/** Nothing, all, some at random, and all around the places. */
+/** Zero, the whole length, some at random, and those around the given places. */
 export function lengthsAround(body: Buffer, places: readonly number[], some = 3): readonly number[] {
   const random = randomNumbers(body.length);
   const lengths = [0, body.length, ...Array.from({ length: some }, () => Math.floor(random() * body.length))];

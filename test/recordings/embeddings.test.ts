@@ -13,7 +13,7 @@ else leftOut(noRecordings);
 function replayed(): void {
   const askFor = replaying('embeddings', [...answers, ...refusals]);
 
-  it('finds recordings of answers and of refusals', () => {
+  it('recordings of answers and of errors exist', () => {
     expect([answers, refusals].map(({ length }) => length > 0)).toEqual([true, true]);
   });
 

@@ -29,7 +29,7 @@ import {
 import type { Answer } from './rehearsal.ts';
 import { parsed } from './replaying.ts';
 
-/** Several answers in one body: the first `[DONE]` ends the stream, and the facts are those of all of them. */
+/** Whether a body has several answers: the first `[DONE]` ends the stream, but the facts describe all of them. */
 export function isGlued(body: Buffer): boolean {
   const payloads = eventData(body);
   const done = payloads.indexOf('[DONE]');
@@ -60,11 +60,11 @@ function expectWhole(facts: ChatStreamFacts, answer: Answer, received: ReceivedS
   if (facts.usage !== undefined) expect(received.usage).toMatchObject(tokens(facts.usage));
 }
 
-/** As far as there is nothing in it that has to be taken out. */
+/** Matches the message up to a URL, which may be redacted. */
 const beginsWith = (text: string): RegExp =>
   new RegExp(`^${text.replace(/:\/\/.*/s, '').replaceAll(/[^\w ]/g, String.raw`\$&`)}`);
 
-/** A non-empty finish reason or `[DONE]`; payload lists are framed with one. */
+/** Whether it has a non-empty finish reason or `[DONE]`; payload lists are framed with one. */
 const isTerminated = ({ choices, sse }: ChatStreamFacts): boolean =>
   sse === undefined || sse.done || Object.values(choices).some(({ finish_reason }) => Boolean(finish_reason));
 
@@ -80,7 +80,7 @@ function expectChoices({ choices }: ChatStreamFacts, received: ReceivedStream): 
     const choice = received.choices[index]!;
     expect(choice.finishReason).toBe(facts.finish_reason || null);
     expectText(facts.text, choice.text);
-    // Two keys that say the same are not told apart by the metadata.
+    // The metadata do not distinguish two keys with the same text.
     if (facts.reasoning !== undefined && facts.reasoningKeys?.length === 1)
       expectText(facts.reasoning, choice.reasoning);
     if (facts.reasoning === undefined) expect(choice.reasoning).toBe('');
@@ -99,7 +99,7 @@ function expectToolCalls(
     readonly arguments: string;
   }[],
 ): void {
-  // A piece without index and id has no key of its own.
+  // A piece without index and id has no key.
   const keyed = calls.every(({ key }) => key?.endsWith(':?') !== true);
   expect(
     calls.map(({ key, id, name, arguments: text }) => ({
@@ -136,7 +136,7 @@ export function isChatCompletion(body: Buffer): boolean {
   return isLoose(value) && Array.isArray(value['choices']) && (value['error'] ?? null) === null;
 }
 
-/** A whole answer that came out byte for byte, unless a rule changed it. */
+/** The caller received a whole answer byte for byte, unless a rule changed it. */
 export function expectWholeChat(
   { body, facts, features }: Recording<ChatFacts>,
   answer: Answer,

@@ -12,7 +12,7 @@ import { isTerminal, outputText, readResponses, type ReceivedResponses } from '.
 import type { Answer } from './rehearsal.ts';
 import { parsed } from './replaying.ts';
 
-/** Hosted tools' calls too. */
+/** Whether an item is a call, including those of hosted tools. */
 const isCall = (type: string): boolean => type.endsWith('_call');
 
 const usageOf = ({ usage }: ResponseObjectFacts): UsageFacts | undefined =>
@@ -26,14 +26,14 @@ const usageOf = ({ usage }: ResponseObjectFacts): UsageFacts | undefined =>
 
 const doneFrame = Buffer.from('data: [DONE]\n\n');
 
-/** A stream that came out event for event as it went in, with its facts and its rows. */
+/** The caller received a stream event for event, with its facts and its rows. */
 export function expectResponsesStream(
   { body, facts }: Recording<ResponsesStreamFacts>,
   answer: Answer,
 ): void {
   const received = readResponses(answer.bytes);
   const succeeded = facts.terminal === 'response.completed';
-  // Comments and the upstream's own `[DONE]` aside, every event has its own bytes.
+  // Every event has its original bytes; comments and the `[DONE]` of the upstream are dropped.
   const sent = [...readResponses(body).events.map(({ wire }) => wire), ...(succeeded ? [doneFrame] : [])];
   expect(answer.bytes.equals(Buffer.concat(sent))).toBe(true);
   if (succeeded) expectStreamSuccess(answer, received, usageOf(facts.final));
@@ -43,12 +43,12 @@ export function expectResponsesStream(
     expect(answer.after.logs[0]?.['prompt_tokens']).toBeNull();
   }
   expectFacts(facts, received);
-  // Items of several answers in one stream share their places.
+  // Items of several answers in one stream have the same indexes.
   if (received.chunks.filter(isTerminal).length <= 1)
     expectRow(answer, facts.final.items.filter(isCall).length, true);
 }
 
-/** A whole response that came out byte for byte, with its facts and its rows; what is none is 502. */
+/** The caller received a whole response byte for byte, with its facts and its rows; another body is 502. */
 export function expectWholeResponse({ body, facts }: Recording<ResponseFacts>, answer: Answer): void {
   const response = parsed(body);
   if (!isLoose(response) || !Array.isArray(response['output'])) {

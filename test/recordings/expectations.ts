@@ -3,18 +3,18 @@ import type { UsageFacts } from './library.ts';
 import { isLoose, type Loose, type ReceivedStream } from './received.ts';
 import { type Answer, picousdPerToken } from './rehearsal.ts';
 
-/** What a failed request says: to its caller and in its rows. */
+/** A failed request, as its caller and its rows show it. */
 export interface ExpectedFailure {
   readonly status: number;
   readonly message?: string | RegExp;
   readonly attempt: 'provider_error' | 'stream_start_error' | 'stream_error';
-  /** What the upstream itself answered, as the attempt keeps it; not looked at unless given. */
+  /** The status of the upstream in the attempt; not checked unless given. */
   readonly upstreamStatus?: number | null;
-  /** What the upstream called it; nothing unless given. */
+  /** The labels of the upstream; none unless given. */
   readonly labels?: ExpectedLabels;
 }
 
-/** The upstream's own names for a failure that callers are told (rule 35.11). */
+/** The upstream's names for a failure that callers receive (rule 35.11). */
 export interface ExpectedLabels {
   readonly code?: string;
   readonly param?: string;
@@ -22,7 +22,7 @@ export interface ExpectedLabels {
   readonly type?: string;
 }
 
-/** What a failure is told with, in the words of a family. */
+/** Checks the error body of a family. */
 type ExpectError = (body: unknown, message: string | RegExp | undefined) => void;
 
 /** The envelope with all of its four keys and nothing else (rule 34.1). */
@@ -45,13 +45,13 @@ export function expectEnvelope(
   if (message instanceof RegExp) expect(told).toMatch(message);
 }
 
-/** {@link expectEnvelope} of an upstream that called its failure by a code. */
+/** {@link expectEnvelope} with an error code of the upstream. */
 export const expectCode =
   (code: string): ExpectError =>
   (body, message) =>
     expectEnvelope(body, message, { code });
 
-/** The `error` event of a responses stream: the envelope, and beside it what clients look for at the top. */
+/** The `error` event of a responses stream: the envelope, and the members that clients read at the top level. */
 export function expectErrorEvent(event: unknown, message: string | RegExp | undefined): void {
   const { type, sequence_number, code, message: words, param, ...envelope } = event as Loose;
   expect({ type, code, param }).toEqual({ type: 'error', code: 'upstream_error', param: null });
@@ -69,8 +69,8 @@ const messagesTypes: Readonly<Record<number, string>> = {
 };
 
 /**
- * The envelope of the messages family for an upstream's error: its own type, else one by the status that it is told
- * with (rules 34.2, 35.8).
+ * The envelope of the messages family for an upstream's error: its own type, else one by the status that the caller
+ * receives (rules 34.2, 35.8).
  */
 export const expectMessagesError =
   (status: number, requestId: string, type = messagesTypes[status] ?? 'api_error'): ExpectError =>
@@ -86,10 +86,10 @@ export const expectMessagesError =
     });
   };
 
-/** How a stream ended, in whatever family. */
+/** The end of a stream in any family. */
 type Ended = Pick<ReceivedStream, 'payloads' | 'dones' | 'errors'>;
 
-/** An HTTP error before anything of an answer went out, with its rows and its one outcome. */
+/** An HTTP error before any byte of an answer, with its rows and its one outcome. */
 export function expectRefusal(
   answer: Answer,
   expected: ExpectedFailure,
@@ -116,7 +116,7 @@ export function expectStreamFailure(
   expectFailedStream(answer, status);
 }
 
-/** A stream that failed, whoever told so: its head and its rows. */
+/** The head and the rows of a failed stream, whether the upstream or the gateway sent the error. */
 export function expectFailedStream(answer: Answer, status = 502): void {
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -151,7 +151,7 @@ export function expectStreamSuccess(answer: Answer, received: Ended, usage: Usag
   expectSuccessRows(answer, usage);
 }
 
-/** A 200 with its rows: one log row, one attempt, one ledger row that holds exactly these tokens. */
+/** A 200 with its rows: one log row, one attempt, one ledger row with exactly these tokens. */
 export function expectSuccessRows(answer: Answer, usage: UsageFacts | undefined): void {
   expect(answer.status).toBe(200);
   const { logs, attempts, ledger, outcomes } = answer.after;
@@ -167,7 +167,7 @@ export function expectSuccessRows(answer: Answer, usage: UsageFacts | undefined)
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-/** The ledger row of a usage; without one that can be counted, the usage is missing and nothing is estimated. */
+/** The ledger row of a usage; without valid counts, the usage is missing and nothing is estimated. */
 function ledgerRow(usage: UsageFacts | undefined): Loose {
   const prompt = count(usage?.prompt_tokens);
   const completion = count(usage?.completion_tokens);

@@ -56,7 +56,7 @@ type Content = Recording<ContentFacts>;
 
 const isArrayForm = ({ facts }: Content): boolean => facts.protocol === 'gemini-stream-json-array';
 
-/** The finish reason that a caller must be told, written down a second time. */
+/** The finish reason that a caller must receive, independent of the product's code. */
 function finishOf({ finishReason, functionCalls }: ContentFacts): string {
   if (finishReason === 'MAX_TOKENS' || finishReason === 2) return 'length';
   if (finishReason === 'STOP' || finishReason === 1 || finishReason === 'UNEXPECTED_TOOL_CALL')
@@ -64,7 +64,7 @@ function finishOf({ finishReason, functionCalls }: ContentFacts): string {
   return 'content_filter';
 }
 
-/** Prompt and tool-use prompt, candidates and thoughts; without a prompt count nothing is known. */
+/** Prompt and tool-use prompt, candidates and thoughts; without a prompt count there is no usage. */
 function usageOf({ usage }: ContentFacts): UsageFacts | undefined {
   if (usage?.promptTokenCount === undefined) return undefined;
   return {
@@ -80,7 +80,7 @@ interface ToldCall {
   readonly arguments: string;
 }
 
-/** Calls come whole, or in pieces: then only the names are in the recording, once for each call. */
+/** Calls are whole, or in pieces: then the recording has only their names, once for each call. */
 function expectCalls({ facts, body }: Content, calls: readonly ToldCall[]): void {
   const told = typeof facts.functionCalls === 'number' ? [] : (facts.functionCalls ?? []);
   const inPieces = facts.functionCalls !== undefined && told.every(({ args }) => args === undefined);
@@ -104,7 +104,7 @@ const expectText = (facts: TextFacts | undefined, text: string): void =>
     facts === undefined ? factsOf('') : { chars: facts.chars, sha256: facts.sha256 },
   );
 
-/** Reasoning is under the platform's own metadata and nowhere else; the thoughts in it are those of the recording. */
+/** Reasoning is only in the platform's metadata, and has the thoughts of the recording. */
 function expectReasoning({ facts, body }: Content, messages: readonly Loose[]): void {
   const own = messages.map(({ provider_metadata: metadata }) =>
     isLoose(metadata) && isLoose(metadata['cloud_a_platform']) ? metadata['cloud_a_platform'] : {},
@@ -160,7 +160,7 @@ function expectWhole(recording: Content, answer: Answer): void {
   expect(answer.after.logs[0]).toMatchObject({ invoked_tool_count: calls.length });
 }
 
-/** Translated answers carry the requested model and an id of the gateway's own. */
+/** Translated answers have the requested model and an id that the gateway generated. */
 function expectNames(answer: Answer, told: readonly Loose[], object: string): void {
   for (const each of told)
     expect(each).toMatchObject({ object, model, id: told[0]!['id'], created: told[0]!['created'] });
@@ -172,14 +172,14 @@ function expectNames(answer: Answer, told: readonly Loose[], object: string): vo
 function replayed(): void {
   const { streams, answers, refusals } = contentRecordings();
 
-  it('finds recordings of streams in both framings, of whole answers and of errors', () => {
+  it('recordings of streams in both framings, of whole answers and of errors exist', () => {
     expect(streams.filter(isArrayForm).length).toBeGreaterThan(0);
     expect(streams.length).toBeGreaterThan(20);
     expect(answers.length).toBeGreaterThan(15);
     expect(refusals.length).toBeGreaterThan(0);
   });
 
-  describe('a recorded stream reaches the caller as chat chunks with its facts, however it is cut', () => {
+  describe('a recorded stream becomes chat chunks with its facts, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, recording) => {
       const { body, contentType = 'text/event-stream' } = recording;
       const results = await Promise.all(cutsFor(body).map((cuts) => stream(body, { cuts }, contentType)));
@@ -187,7 +187,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded whole answer reaches the caller as a chat completion with its facts', () => {
+  describe('a recorded whole answer becomes a chat completion with its facts', () => {
     it.each(named(answers))('%s', async (_name, recording) => {
       const headers = { 'content-type': recording.contentType ?? 'application/json' };
       const replay: Replay = { body: recording.body, headers, cuts: { kind: 'random', seed: 5 } };
@@ -209,7 +209,7 @@ function replayed(): void {
   };
   describeRefusals(refusals, askFor, [false]);
 
-  describe('a recorded refusal of a stream is told before anything goes out', () => {
+  describe('a recorded error for a stream is returned as an HTTP error before any event', () => {
     it.each(named(refusals))('%s', async (_name, recording) => {
       const status = recording.status ?? 400;
       const answer = await askFor(recording, true);
@@ -222,7 +222,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded stream that ends after any number of its bytes ends with `done` only after its finish', () => {
+  describe('a recorded stream that is cut at any byte ends with `done` only after its finish reason', () => {
     it.each(named(streams))('%s', (_name, recording) => {
       const { body } = recording;
       const ends = isArrayForm(recording) ? elementEnds(body) : readEvents(body).map(({ to }) => to);
@@ -261,7 +261,7 @@ function replayed(): void {
     });
   });
 
-  it('a stream tells the same as one array and as events', async () => {
+  it('a stream as a JSON array and as server-sent events gives the same chunks', async () => {
     const recording = streams.find(isArrayForm)!;
     const elements = JSON.parse(recording.body.toString()) as unknown[];
     const events = elements.map((each) => `data: ${JSON.stringify(each)}\r\n\r\n`).join('');
@@ -282,7 +282,7 @@ function machineOf(recording: Content): Sealed<Buffer, StreamEvent<JsonObject>> 
   return andThen(frames, seal(generateContentStream(about, (message) => message)));
 }
 
-/** After which byte each element of an array is complete: where what came so far is an array but for its end. */
+/** The lengths at which an element of an array is complete: where only the closing bracket is missing. */
 function elementEnds(body: Buffer): readonly number[] {
   const ends: number[] = [];
   for (let length = 1; length < body.length; length += 1) {
@@ -291,7 +291,7 @@ function elementEnds(body: Buffer): readonly number[] {
       JSON.parse(`${body.subarray(0, length).toString()}]`);
       ends.push(length);
     } catch {
-      // It is not complete yet.
+      // The element is not complete yet.
     }
   }
   return ends;
@@ -311,7 +311,7 @@ const chosen = (streams: readonly Content[]): readonly Content[] => [
   ),
 ];
 
-describe('what no recording has', () => {
+describe('cases without a recording', () => {
   const event = (of: object): string => `data: ${JSON.stringify(of)}\r\n\r\n`;
   const says = (text: string) => event({ candidates: [{ content: { role: 'model', parts: [{ text }] } }] });
   const finish = event({
@@ -319,7 +319,7 @@ describe('what no recording has', () => {
     usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
   });
 
-  it('a blocked prompt is a normal end with content_filter, and its usage is missing', async () => {
+  it('a blocked prompt ends normally with content_filter and without usage', async () => {
     const blocked = {
       promptFeedback: { blockReason: 'MODEL_ARMOR', blockReasonMessage: 'Blocked.' },
       usageMetadata: { trafficType: 'ON_DEMAND' },
@@ -335,7 +335,7 @@ describe('what no recording has', () => {
     });
   });
 
-  it('STOP in a later chunk than the calls is `tool_calls`', async () => {
+  it('STOP in a later chunk than the calls becomes `tool_calls`', async () => {
     const calls = event({ candidates: [{ content: { parts: [{ functionCall: { name: 'f' } }] } }] });
     const answer = await stream(calls + finish);
     expect(readStream(answer.bytes).choices['0']!.finishReason).toBe('tool_calls');
@@ -349,15 +349,18 @@ describe('what no recording has', () => {
       'UNAVAILABLE',
     ],
     ['cut JSON', 'data: {"candidates":[\r\n\r\n', /malformed/, 'upstream_error'],
-    ['a page', 'data: <html>\r\n\r\n', /malformed/, 'upstream_error'],
-  ])('%s in a stream is its structured end, with no [DONE]', async (_case, wrong, message, code) => {
-    const answer = await stream(says('Hello') + wrong + finish);
-    const received = readStream(answer.bytes);
-    expectStreamFailure(answer, received, message, 502, expectCode(code));
-    expect(received.choices['0']!.text).toBe('Hello');
-  });
+    ['HTML', 'data: <html>\r\n\r\n', /malformed/, 'upstream_error'],
+  ])(
+    '%s in a stream ends it with one structured error and no [DONE]',
+    async (_case, wrong, message, code) => {
+      const answer = await stream(says('Hello') + wrong + finish);
+      const received = readStream(answer.bytes);
+      expectStreamFailure(answer, received, message, 502, expectCode(code));
+      expect(received.choices['0']!.text).toBe('Hello');
+    },
+  );
 
-  it('an error body that comes as a stream of JSON is its structured end', async () => {
+  it('a JSON error body under status 200 ends a stream with one structured error', async () => {
     const answer = await stream('{"error":{"code":429,"message":"Quota."}}', {}, 'application/json');
     expectStreamFailure(answer, readStream(answer.bytes), 'Quota.');
   });
@@ -368,7 +371,7 @@ describe('what no recording has', () => {
     [403, 502],
     [500, 502],
     [503, 503],
-  ])('status %d becomes %d, with the upstream’s own message', async (status, told) => {
+  ])('status %d becomes %d, with the message and Retry-After of the upstream', async (status, told) => {
     for (const streamed of [false, true]) {
       const body = JSON.stringify([{ error: { code: status, message: 'Not now.', status: 'X' } }]);
       const headers = { 'content-type': 'application/json', 'retry-after': '7' };
@@ -384,7 +387,7 @@ describe('what no recording has', () => {
     }
   });
 
-  it('what the platform cannot express is 400 and names the field; nothing is sent', async () => {
+  it('a field that the platform cannot express is rejected with 400 and named, and nothing is sent', async () => {
     const answer = await whole({}, { more: '"logit_bias":{"1":1}' });
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.bytes.toString())).toMatchObject({

@@ -6,13 +6,13 @@ const FOLDER_VARIABLE = 'RECORDINGS';
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-/** The folder of recordings: not part of the project, because others hold the rights to what is in it. */
+/** The folder of recordings, which are not part of the project because others hold the rights to them. */
 export const recordingsFolder = path.resolve(
   root,
   process.env[FOLDER_VARIABLE] ?? path.join('..', 'shared', 'fixtures'),
 );
 
-/** Why there are no recordings to replay; undefined when there are. */
+/** The reason why there are no recordings to replay; undefined if there are. */
 export const noRecordings: string | undefined = existsSync(recordingsFolder)
   ? undefined
   : `the recordings are left out: there is no folder ${recordingsFolder} (set ${FOLDER_VARIABLE})`;
@@ -116,7 +116,7 @@ export interface EmbeddingsFacts {
   readonly usage: UsageFacts;
 }
 
-/** Counts as the platform reports them. */
+/** Token counts as the platform reports them. */
 export interface ContentUsageFacts {
   readonly promptTokenCount?: number;
   readonly toolUsePromptTokenCount?: number;
@@ -125,7 +125,7 @@ export interface ContentUsageFacts {
   readonly totalTokenCount?: number;
 }
 
-/** A generate-content answer, whole or streamed; `functionCalls` is their number where they are many. */
+/** A generate-content answer, whole or streamed; `functionCalls` is a number where there are many. */
 export interface ContentFacts {
   readonly protocol: 'gemini' | 'gemini-stream' | 'gemini-stream-json-array';
   readonly text: TextFacts;
@@ -137,7 +137,7 @@ export interface ContentFacts {
   readonly usage?: ContentUsageFacts;
 }
 
-/** Counts as a messages upstream reports them. */
+/** Token counts as a messages upstream reports them. */
 export interface MessagesUsageFacts {
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -181,10 +181,10 @@ export interface ErrorFacts {
   readonly message?: string;
 }
 
-/** A recorded response with the facts that an independent decoder read off it. */
+/** A recorded response with the facts that an independent decoder read from it. */
 export interface Recording<Facts> {
   readonly name: string;
-  /** The response body as an upstream sends it: payload lists are framed. */
+  /** The response body as an upstream sends it, with payload lists framed. */
   readonly body: Buffer;
   /** Undefined where the recorder did not keep it. */
   readonly status: number | undefined;
@@ -201,7 +201,7 @@ interface Meta extends Omit<Recording<{ readonly protocol?: string }>, 'body'> {
   readonly file: string;
 }
 
-/** Everything below the folder that was recorded from a chat-completions path, in the order of the names. */
+/** All recordings of chat-completions paths, in the order of their names. */
 export function chatRecordings() {
   const all = metadata();
   return {
@@ -211,7 +211,7 @@ export function chatRecordings() {
   };
 }
 
-/** The same of responses paths. A list of payloads comes once in each framing that upstreams have. */
+/** All recordings of responses paths. A list of payloads occurs once in each framing that upstreams use. */
 export function responsesRecordings() {
   const all = metadata();
   const streams = all.filter(isOf<ResponsesStreamFacts>('responses-stream'));
@@ -229,7 +229,7 @@ export function responsesRecordings() {
   };
 }
 
-/** The same of embeddings paths. */
+/** All recordings of embeddings paths. */
 export function embeddingsRecordings() {
   const all = metadata();
   return {
@@ -238,7 +238,7 @@ export function embeddingsRecordings() {
   };
 }
 
-/** The same of generate-content paths. */
+/** All recordings of generate-content paths. */
 export function contentRecordings() {
   const all = metadata();
   return {
@@ -251,7 +251,7 @@ export function contentRecordings() {
   };
 }
 
-/** The same of messages paths, and of platforms that answer in the words of the messages family. */
+/** All recordings of messages paths, and of platforms that answer in the messages format. */
 export function messagesRecordings() {
   const all = metadata();
   return {
@@ -263,13 +263,13 @@ export function messagesRecordings() {
   };
 }
 
-/** Everything of one protocol, framed as its upstream frames it where that is lost. */
+/** All recordings of one protocol, with the framing of the upstream where it was not recorded. */
 export const recordingsOf = <Facts extends { readonly protocol: string }>(
   protocol: Facts['protocol'],
   framing?: Framing,
 ): readonly Recording<Facts>[] => metadata().filter(isOf<Facts>(protocol)).map(withBody<Facts>(framing));
 
-/** The refusals that were recorded below a folder. */
+/** The errors that were recorded below a folder. */
 export const refusalsIn = (folder: string): readonly Recording<ErrorFacts>[] =>
   recordingsOf<ErrorFacts>('error').filter(({ name }) => name.startsWith(`${folder}/`));
 
@@ -306,7 +306,7 @@ const metadata = (): readonly Meta[] =>
 
 const isPayloadList = ({ file }: Pick<Meta, 'file'>): boolean => file.endsWith('.payloads.jsonl');
 
-/** The stream that a list of payloads was; what stood around them is lost. */
+/** Rebuilds a stream from its payloads, whose framing was not recorded. */
 type Framing<Stream = string | Buffer> = (payloads: readonly string[]) => Stream;
 
 const withBody =
@@ -325,7 +325,7 @@ const withBody =
 const chatFraming: Framing<string> = (payloads) =>
   [...payloads, '[DONE]'].map((payload) => `data: ${payload}\n\n`).join('');
 
-/** There is no end to it but that of the bytes. */
+/** The stream has no terminal event: it ends with its bytes. */
 const contentFraming: Framing = (payloads) => payloads.map((payload) => `data: ${payload}\r\n\r\n`).join('');
 
 const typeIn = (payload: string): string => (JSON.parse(payload) as { readonly type: string }).type;

@@ -22,7 +22,7 @@ import type { Answer, RehearsedFamily } from './rehearsal.ts';
 import { cutsFor, lengthsAround } from './cuts.ts';
 import { type AskFor, describeRefusals } from './replaying.ts';
 
-/** The styles that pass a family on as it is written. */
+/** The styles that pass a family through without translation. */
 const onResponses: PlatformModel = {
   id: 'on-responses',
   ...onPlatformB('endpointb_responses', 'openai.gpt-5.6-luna'),
@@ -48,7 +48,7 @@ const whole = (body: Buffer, model: PlatformModel, more: Partial<Replay> = {}): 
     { model: model.id, stream: false, family: familyOf(model) },
   );
 
-/** The caller's own body went upstream with the upstream's model name, signed for the service of its host. */
+/** The upstream received the caller's body with its own model name, signed for the service of its host. */
 function expectSent(answer: Answer, model: PlatformModel): void {
   expect(answer.upstream?.body).toEqual({
     ...(JSON.parse(answer.sent) as object),
@@ -66,7 +66,7 @@ const has =
   ({ features }: ChatStream): boolean =>
     features.includes(feature);
 
-/** No chat recordings of this platform exist: one of each kind of other upstreams stands for them. */
+/** No chat recordings of this platform exist, so those of other upstreams are used, one of each kind. */
 const wishes: readonly ((stream: ChatStream) => boolean)[] = [
   has('usage_only_final'),
   has('tools_parallel'),
@@ -101,14 +101,14 @@ function replayed(): void {
   const chatStreams = choose(chat.streams, wishes);
   const chatAnswers = answersWith(chat.answers, ['finish:tool_calls', 'finish:stop', 'reasoning:']);
 
-  it('finds recordings of the platform’s responses, and chat recordings that stand for its own', () => {
+  it('recordings of the platform’s responses, and chat recordings of other upstreams exist', () => {
     expect(streams.length).toBeGreaterThan(1);
     expect(answers.length).toBeGreaterThan(4);
     expect(chatStreams).toHaveLength(wishes.length);
     expect(chatAnswers).toHaveLength(3);
   });
 
-  describe('a recorded responses stream comes out event for event as it went in, however it is cut', () => {
+  describe('a recorded responses stream reaches the caller event for event, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, recording) => {
       const results = await Promise.all(
         cutsFor(recording.body).map((cuts) => streamed(recording.body, onResponses, { cuts })),
@@ -128,7 +128,7 @@ function replayed(): void {
     });
   });
 
-  describe('a responses stream that ends before its terminal event is one `error` event and no [DONE]', () => {
+  describe('a responses stream that ends before its terminal event ends with one `error` event and no [DONE]', () => {
     it.each(named(streams))('%s', async (_name, { body }) => {
       const terminal = readEvents(body).at(-1)!.to;
       await Promise.all(
@@ -143,7 +143,7 @@ function replayed(): void {
   });
 
   for (const model of [onChat, onRuntime]) {
-    describe(`a chat stream reaches the caller by the rules of chat streams: ${model.style}`, () => {
+    describe(`a chat stream reaches the caller with its facts: ${model.style}`, () => {
       it.each(named(chatStreams))('%s', async (_name, recording) => {
         const results = await Promise.all(
           cutsFor(recording.body).map((cuts) => streamed(recording.body, model, { cuts })),
@@ -154,21 +154,26 @@ function replayed(): void {
         }
       });
 
-      it.each(named(chatStreams.slice(0, 2)))('%s, cut short', async (_name, { body }) => {
-        const events = readEvents(body);
-        const finish = events.find(({ data }) => data === '[DONE]' || /"finish_reason":\s*"./.test(data))!.to;
-        await Promise.all(
-          lengthsAround(body, [finish]).map(async (after) => {
-            const answer = await streamed(body, model, { ending: { kind: 'end', after } });
-            const received = readStream(answer.bytes, namespace);
-            if (after < finish) expectStreamFailure(answer, received, premature);
-            else expect([received.dones, received.errors]).toEqual([1, []]);
-          }),
-        );
-      });
+      it.each(named(chatStreams.slice(0, 2)))(
+        '%s fails if it ends before its finish reason',
+        async (_name, { body }) => {
+          const events = readEvents(body);
+          const finish = events.find(
+            ({ data }) => data === '[DONE]' || /"finish_reason":\s*"./.test(data),
+          )!.to;
+          await Promise.all(
+            lengthsAround(body, [finish]).map(async (after) => {
+              const answer = await streamed(body, model, { ending: { kind: 'end', after } });
+              const received = readStream(answer.bytes, namespace);
+              if (after < finish) expectStreamFailure(answer, received, premature);
+              else expect([received.dones, received.errors]).toEqual([1, []]);
+            }),
+          );
+        },
+      );
     });
 
-    describe(`a whole chat completion reaches the caller: ${model.style}`, () => {
+    describe(`a whole chat completion reaches the caller with its facts: ${model.style}`, () => {
       it.each(named(chatAnswers))('%s', async (_name, recording) => {
         const answer = await whole(recording.body, model);
         expectWholeChat(recording, answer, namespace);

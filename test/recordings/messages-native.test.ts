@@ -80,13 +80,13 @@ type Stream = Recording<MessagesStreamFacts>;
 
 const vertexEvent = Buffer.from('event: vertex_event\ndata: {"type":"vertex_event"}\n\n');
 
-/** Platform A puts events of its own between the others. */
+/** A stream with the additional events of platform A between all others. */
 const interleaved = (body: Buffer): Buffer =>
   Buffer.concat([vertexEvent, ...readEvents(body).flatMap(({ wire }) => [wire, vertexEvent])]);
 
 const interleavedCuts: readonly Cuts[] = [{ kind: 'whole' }, { kind: 'random', seed: 4 }];
 
-/** The caller's own body went upstream, with the model and the version where each style has them. */
+/** The caller's body went upstream, with the model and the version where each style requires them. */
 function expectSent(answer: Answer, model: PlatformModel, stream: boolean): void {
   const own = {
     [onA.id]: { anthropic_version: 'vertex-2023-10-16' },
@@ -109,7 +109,7 @@ const isHosted = (type: unknown): boolean => String(type).endsWith('tool_use');
 
 const nothing = sha256('');
 
-/** The stream came out as the bytes that its upstream sent, with its facts, and ends with its one `message_stop`. */
+/** The caller received the bytes that the upstream sent, with their facts and one `message_stop` at the end. */
 function expectStream({ body, facts }: Stream, answer: Answer): void {
   expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
   expect(answer.bytes.equals(body)).toBe(true);
@@ -155,7 +155,7 @@ const overloaded = Buffer.from(
   'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
 );
 
-/** One `event: error` in the caller's words, last; no `message_stop` and no `[DONE]`. */
+/** The last event is one `event: error` of the messages family; no `message_stop` and no `[DONE]`. */
 function expectFailure(answer: Answer, message: string | RegExp): void {
   const received = readMessages(answer.bytes);
   expect(received.eventTypes['message_stop']).toBeUndefined();
@@ -169,7 +169,7 @@ const expectMessagesRefusal: typeof expectRefusal = (answer, expected) =>
     expectMessagesError(expected.status, answer.requestId, expected.labels?.type),
   );
 
-/** After which byte the first `message_stop` is complete. */
+/** The length at which the first `message_stop` is complete. */
 const stopEnd = (body: Buffer): number =>
   readEvents(body).find(({ data }) => (JSON.parse(data) as Loose)['type'] === 'message_stop')!.to;
 
@@ -179,7 +179,7 @@ function replayed(): void {
   const streams = [...recordings.streams.filter((each) => !isGlued(each)), ...unwrappedStreams()];
   const short = streams.toSorted((a, b) => a.body.length - b.body.length).slice(0, 4);
 
-  it('finds recordings of streams, of whole answers and of refusals', () => {
+  it('recordings of streams, of whole answers and of errors exist', () => {
     expect(streams.length).toBeGreaterThan(15);
     expect(recordings.answers.length).toBeGreaterThan(15);
     expect(recordings.refusals.length).toBeGreaterThan(0);
@@ -213,7 +213,7 @@ function replayed(): void {
     });
   });
 
-  it('of answers that are glued together the first is the answer', async () => {
+  it('of two concatenated answers only the first is returned', async () => {
     const { body } = recordings.streams.find(isGlued)!;
     for (const model of streaming) {
       const answer = await streamed(body, model);
@@ -240,7 +240,7 @@ function replayed(): void {
       describeRefusals(recordings.refusals, askFor, kinds, expectMessagesRefusal);
     });
 
-  describe('a stream that ends after any number of its bytes is complete only after its `message_stop`', () => {
+  describe('a stream that is cut at any byte is complete only after its `message_stop`', () => {
     it.each(named(short))('%s', async (_name, recording) => {
       const { body } = recording;
       const stop = stopEnd(body);
@@ -264,7 +264,7 @@ function replayed(): void {
     });
   });
 
-  describe('an error between any two events is one `event: error`, and nothing of the answer follows it', () => {
+  describe('an error between any two events becomes one `event: error`, and nothing of the answer follows', () => {
     it.each(named(short))('%s', async (_name, { body }) => {
       const events = readEvents(body).map(({ wire }) => wire);
       await Promise.all(
@@ -283,16 +283,16 @@ function replayed(): void {
   });
 }
 
-describe('what no recording has', () => {
+describe('cases without a recording', () => {
   const start =
     'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":5,"output_tokens":1}}}\n\n';
 
   it.each([
     ['cut JSON', 'event: content_block_start\ndata: {"type":\n\n', /malformed/],
-    ['a page', 'data: <html>\n\n', /malformed/],
+    ['HTML', 'data: <html>\n\n', /malformed/],
     ['[DONE]', 'data: [DONE]\n\n', /before the answer was complete/],
-    ['an event of chat', 'data: {"error":{"message":"No."}}\n\n', 'No.'],
-  ])('%s in a stream is one `event: error`', async (_case, wrong, message) => {
+    ['a chat error event', 'data: {"error":{"message":"No."}}\n\n', 'No.'],
+  ])('%s in a stream becomes one `event: error`', async (_case, wrong, message) => {
     for (const model of streaming) {
       const answer = await streamed(start + wrong, model);
       expectFailure(answer, message);
@@ -311,7 +311,7 @@ describe('what no recording has', () => {
     [500, 502],
     [503, 503],
     [529, 503],
-  ])('status %d becomes %d, with the upstream’s own message and its Retry-After', async (status, told) => {
+  ])('status %d becomes %d, with the message and Retry-After of the upstream', async (status, told) => {
     for (const model of all)
       for (const stream of model === onInvoke ? [false] : [false, true]) {
         const body =
@@ -325,14 +325,14 @@ describe('what no recording has', () => {
           message: 'Not now.',
           attempt: stream ? 'stream_start_error' : 'provider_error',
           upstreamStatus: status,
-          // What is about the gateway's own key is not told as if it were the caller's.
+          // An error about the gateway's own key has no type, since the caller would take it for an error of its key.
           labels: model === onInvoke || [401, 403].includes(status) ? {} : { type: 'rate_limit_error' },
         });
         expect(answer.headers.get('retry-after')).toBe('7');
       }
   });
 
-  it('invoke has no streaming path: a stream is 400 with zero attempts', async () => {
+  it('a stream on invoke, which has no streaming path, is rejected with 400 without an attempt', async () => {
     const answer = await streamed('', onInvoke);
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.bytes.toString())).toMatchObject({

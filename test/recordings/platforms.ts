@@ -3,7 +3,7 @@ import type { ConfigFile } from '../support/gateway.ts';
 import { signatureFault } from '../support/signature-verifier.ts';
 import { type Answer, type Ask, rehearsal, replayConfig, usdPerMillion } from './rehearsal.ts';
 
-/** How a route of platform A or B is asked, and where. */
+/** A route of platform A or B, and the paths of its requests. */
 export interface PlatformModel {
   readonly id: string;
   readonly provider: 'a' | 'b';
@@ -27,7 +27,7 @@ export function onPlatformA(
   return { provider: 'a', upstreamModel, paths: [`${path}:${whole}`, `${path}:${stream}`] };
 }
 
-/** Before the families of the chat-style styles. */
+/** The path before that of a family, in the chat-style styles. */
 const basePath = '/openai/v1';
 
 const runtime =
@@ -41,11 +41,11 @@ const same = (path: string) => (): PlatformModel['paths'] => [path, path];
 
 interface Style {
   readonly paths: (upstreamModel: string) => PlatformModel['paths'];
-  /** Capabilities that its routes must not claim, beside those that no route of the platform may. */
+  /** Capabilities that its routes must not enable, in addition to those that no route of the platform may. */
   readonly lacks?: readonly string[];
 }
 
-/** Where each style is asked. */
+/** The paths of each style. */
 const styles = {
   runtime_unified: { paths: runtime('converse', 'converse-stream') },
   runtime_messages: { paths: runtime('invoke', 'none'), lacks: ['stream'] },
@@ -68,7 +68,7 @@ export function onPlatformB(style: StyleOfB, upstreamModel: string): Omit<Platfo
 const token = 'token-of-the-platform-0123456789';
 const keys = { access_key_id: 'AKIDREHEARSAL', secret_access_key: 'secret-of-the-rehearsal-0123456789' };
 
-/** Both platforms behind one upstream, whose path tells the hosts of platform B apart. */
+/** Both platforms behind one upstream, whose path distinguishes the hosts of platform B. */
 const providersAt = (upstreamUrl: string): readonly object[] => {
   const { origin } = new URL(upstreamUrl);
   return [
@@ -128,7 +128,7 @@ const blockOf = (style: string): object => ({
     : {}),
 });
 
-/** A gateway for the calling suite in front of both platforms. */
+/** A gateway in front of both platforms, for the calling suite. */
 export const platformRehearsal = (models: readonly PlatformModel[]) =>
   rehearsal(
     (url, key) => platformConfig(url, key, models),
@@ -138,7 +138,7 @@ export const platformRehearsal = (models: readonly PlatformModel[]) =>
     },
   );
 
-/** The request carries the platform's own credentials: a token, or the signature of the host's service. */
+/** The request has the credentials of the platform: a token, or the signature for the service of the host. */
 export function expectCredentials({ upstream }: Answer, { provider }: PlatformModel): void {
   const { headers, path, text } = upstream!;
   if (provider === 'a') {

@@ -1,20 +1,20 @@
 import { isLoose, type Loose, readEvents } from './received.ts';
 
-/** A messages stream as a caller understands it, read without any of the gateway's own code. */
+/** A messages stream as a caller parses it, without the code of the gateway. */
 export interface ReceivedMessages {
   /** The data of every event, in order. */
   readonly payloads: readonly string[];
-  /** How often each event came; clients go by its name. */
+  /** The number of events by name, which clients rely on. */
   readonly eventTypes: Readonly<Record<string, number>>;
   readonly errors: readonly Loose[];
-  /** How often `[DONE]` came, which has no place here. */
+  /** The number of `[DONE]`, which this family must not have. */
   readonly dones: number;
   readonly text: string;
   readonly stopReason: unknown;
   readonly blocks: readonly {
     readonly index: unknown;
     readonly type: unknown;
-    /** What its deltas said: thinking and the JSON of the input. */
+    /** The thinking and the JSON of the input in its deltas. */
     readonly thinking: string;
     readonly input: string;
   }[];

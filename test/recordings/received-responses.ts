@@ -1,18 +1,18 @@
 import { isLoose, listOf, type Loose, type ReceivedEvent, readEvents } from './received.ts';
 
-/** A responses stream as a caller understands it, read without any of the gateway's own code. */
+/** A responses stream as a caller parses it, without the code of the gateway. */
 export interface ReceivedResponses {
   /** The data of every event, in order. */
   readonly payloads: readonly string[];
   /** Every event but `[DONE]`. */
   readonly events: readonly ReceivedEvent[];
-  /** The payloads of these. */
+  /** The payloads of `events`. */
   readonly chunks: readonly Loose[];
-  /** Those of type `error`. */
+  /** The payloads of type `error`. */
   readonly errors: readonly Loose[];
-  /** How often `[DONE]` came. */
+  /** The number of `[DONE]`. */
   readonly dones: number;
-  /** Of the deltas. */
+  /** The text of the deltas. */
   readonly text: string;
   /** The response in the last event that has one. */
   readonly response: Loose;

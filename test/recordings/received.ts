@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TextFacts } from './library.ts';
 
-/** JSON as a caller reads it: nothing is known of it. */
+/** JSON as a caller reads it, of an unknown shape. */
 export type Loose = Readonly<Record<string, unknown>>;
 
 export interface ReceivedChoice {
@@ -18,18 +18,18 @@ export interface ReceivedToolCall {
   readonly arguments: string;
 }
 
-/** A chat stream as a caller understands it, read without any of the gateway's own code. */
+/** A chat stream as a caller parses it, without the code of the gateway. */
 export interface ReceivedStream {
   /** The data of every event, in order. */
   readonly payloads: readonly string[];
   /** Every payload that is neither `[DONE]` nor an error. */
   readonly chunks: readonly Loose[];
   readonly errors: readonly Loose[];
-  /** How often `[DONE]` came. */
+  /** The number of `[DONE]`. */
   readonly dones: number;
   readonly choices: Readonly<Record<string, ReceivedChoice>>;
   readonly toolCalls: readonly ReceivedToolCall[];
-  /** Of the last chunk that has any at its top level. */
+  /** The usage of the last chunk that has one at its top level. */
   readonly usage: Loose | undefined;
 }
 
@@ -48,13 +48,13 @@ const nameOf = (value: unknown): string | undefined =>
 export interface ReceivedEvent {
   readonly name: string | undefined;
   readonly data: string;
-  /** Its very bytes, blank line and all. */
+  /** Its exact bytes, including the blank line. */
   readonly wire: Buffer;
   /** Offset of the first byte after the one that completes it. */
   readonly to: number;
 }
 
-/** The events by the book: lines end with LF, CRLF or CR, and what no blank line ended is no event. */
+/** The events by the standard: lines end with LF, CRLF or CR, and an event must end with a blank line. */
 export function readEvents(bytes: Buffer): readonly ReceivedEvent[] {
   const text = bytes.toString('latin1');
   const events: ReceivedEvent[] = [];
@@ -157,5 +157,5 @@ const thinkingText = (part: Loose): string =>
 
 export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 
-/** A text in the words of the metadata. */
+/** The facts of a text, as the metadata have them. */
 export const factsOf = (text: string): TextFacts => ({ chars: text.length, sha256: sha256(text) });

@@ -10,7 +10,7 @@ import {
 } from '../support/replay-upstream.ts';
 import { type Aftermath, aftermaths } from './aftermath.ts';
 
-/** What a caller received, and what the request left behind. */
+/** The answer that a caller received, and the rows and log lines of the request. */
 export interface Answer {
   readonly requestId: string;
   readonly status: number;
@@ -23,7 +23,7 @@ export interface Answer {
   readonly upstream: ReplayRequest | undefined;
 }
 
-/** Where a family is asked for, below `/v1` here and there, and the smallest body that asks. */
+/** The path of each family below `/v1`, of the gateway and of the upstream, and its smallest body. */
 const doors = {
   chat_completions: { path: '/chat/completions', body: { messages: [{ role: 'user', content: 'Hi' }] } },
   messages: { path: '/messages', body: { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] } },
@@ -48,7 +48,7 @@ export interface Ask {
 export const usdPerMillion = { input: '0.15', output: '0.60' };
 export const picousdPerToken = { input: 150_000n, output: 600_000n };
 
-/** Models of the provider `up`, each with a price; a model's name is its upstream's name too. */
+/** Models of the provider `up`, each with a price; a model has the same name upstream. */
 export const replayConfig = (
   upstreamUrl: string,
   key: string,
@@ -70,16 +70,16 @@ export const replayConfig = (
   api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
 });
 
-/** The trace of a request tells the upstream which answer it has to give: it passes every provider. */
+/** The trace id, by which the upstream finds the answer for a request: every provider passes it on. */
 const traceIdOf = (requestId: string): string => requestId.replaceAll('-', '');
 
 const traceIn = ({ headers }: ReplayRequest): string | undefined =>
   headers['traceparent']?.toString().split('-')[1];
 
-/** One answer for all that a request makes the upstream be asked, or one for each. */
+/** One answer for all upstream requests of a request, or one for each. */
 export type Replaying = Replay | ((request: ReplayRequest) => Replay);
 
-/** Where an upstream is asked that speaks the caller's family. */
+/** The path of an upstream that supports the caller's family. */
 const sameDoor = ({ family = 'chat_completions' }: Ask): string => `/v1${doors[family].path}`;
 
 /** The body of a request. */
@@ -97,8 +97,8 @@ function bodyOf({ model, stream, family = 'chat_completions', more }: Ask, user:
 }
 
 /**
- * A whole gateway for the calling suite, over sockets, in front of an upstream that answers each request with what
- * the test wants it to answer, on the path where the upstream is to be asked.
+ * A whole gateway for the calling suite, over sockets, in front of an upstream that answers each request with the
+ * replay that the test gives, if the request is on the expected path.
  */
 export function rehearsal(
   config: (upstreamUrl: string, key: string) => ConfigFile,
@@ -110,7 +110,7 @@ export function rehearsal(
   const replays = new Map<string | undefined, { readonly replay: Replaying; readonly path: string }>();
   let upstream: ReplayUpstream;
   let gateway: TestGateway;
-  // One connection looks at the rows: one request after the other.
+  // Rows are read through one connection, for one request after the other.
   let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
     upstream = await startReplayUpstream((request) => {
@@ -125,7 +125,7 @@ export function rehearsal(
     await upstream?.close();
   });
 
-  /** Sends a request; the answer's head is there, and the body is still to be read. */
+  /** Sends a request and returns when the head of the answer has arrived; the body is not read yet. */
   const open = async (
     replay: Replaying,
     ask: Ask,
@@ -148,7 +148,7 @@ export function rehearsal(
     return { requestId, sent, response };
   };
 
-  /** What a request left behind, and what the upstream saw of it. */
+  /** The rows and log lines of a request, and the request that the upstream received. */
   const traceOf = async (requestId: string): Promise<Pick<Answer, 'after' | 'upstream'>> => {
     replays.delete(traceIdOf(requestId));
     const look = looking.then(() => aftermaths(query, () => gateway.log.lines)(requestId));

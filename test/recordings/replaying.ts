@@ -7,14 +7,14 @@ import { type Answer, type RehearsedFamily, rehearsal, replayConfig } from './re
 
 type Named = Pick<Recording<unknown>, 'name'>;
 
-/** Asks for a recording; what the recorder did not keep is given. */
+/** Sends a request that is answered with a recording; `over` has what the recorder did not keep. */
 export type AskFor = (
   recording: Recording<unknown>,
   stream: boolean,
   over?: { readonly cuts?: Cuts; readonly status?: number; readonly contentType?: string },
 ) => Promise<Answer>;
 
-/** A gateway for the calling suite, whose models are recordings: their names are too free for model ids. */
+/** A gateway for the calling suite with a numbered model for each recording, whose name is not a valid model id. */
 export function replaying(family: RehearsedFamily, recordings: readonly Named[]): AskFor {
   const names = recordings.map(({ name }) => name);
   const modelOf = ({ name }: Named): string => `recording-${names.indexOf(name)}`;
@@ -41,14 +41,14 @@ export const parsed = (body: Buffer): unknown => {
   }
 };
 
-/** The recorded errors of a family; `streams` says which of its requests there are. */
+/** The recorded errors of a family; `streams` has the kinds of requests to test. */
 export function describeRefusals(
   refusals: readonly Recording<ErrorFacts>[],
   askFor: AskFor,
   streams: readonly boolean[],
   expectIt: typeof expectRefusal = expectRefusal,
 ): void {
-  describe('a recorded refusal becomes the status and the envelope that the contract has for it', () => {
+  describe('a recorded error becomes the status and the envelope of the specification', () => {
     it.each(named(refusals))('%s', async (_name, recording) => {
       const status = recording.status ?? 400;
       for (const stream of streams) {
@@ -63,7 +63,7 @@ export function describeRefusals(
       }
     });
 
-    it.each(named(refusals))('%s, and under status 200 it is an error too', async (_name, recording) => {
+    it.each(named(refusals))('%s, and is an error under status 200, too', async (_name, recording) => {
       for (const stream of streams) {
         const answer = await askFor(recording, stream, { status: 200, contentType: 'application/json' });
         expect([400, 502]).toContain(answer.status);
@@ -82,7 +82,7 @@ const looseOf = (value: unknown): Loose => (isLoose(value) ? value : {});
 const isShort = (value: unknown): value is string =>
   typeof value === 'string' && /^[\w.-]{1,64}$/.test(value);
 
-/** Short identifiers (rule 35.11), written down a second time. */
+/** The labels of an error (rule 35.11), independent of the product's code. */
 export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): ExpectedLabels {
   const inEvents = status === undefined ? undefined : parsed(Buffer.from(eventData(body)[0] ?? ''));
   const value = looseOf(parsed(body) ?? inEvents);
@@ -96,13 +96,13 @@ export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): Expe
   return Object.fromEntries(Object.entries(labels).filter(([, label]) => label !== undefined));
 }
 
-/** Upstream statuses (rules 35.1, 35.2, 35.3, 35.4, 35.5), written down a second time. */
+/** The caller's status for an upstream status (rules 35.1 to 35.5), independent of the product's code. */
 function callerStatus(status: number): number {
   if ([400, 404, 408, 413, 422, 429].includes(status)) return status;
   return status === 503 || status === 529 ? 503 : 502;
 }
 
-/** The upstream's own words, unless there is something in them that has to be taken out. */
+/** The message of the upstream, unless a part of it must be redacted or truncated. */
 function messageOf({ facts, body }: Recording<ErrorFacts>): { readonly message?: string } {
   const value = parsed(body);
   const error = isLoose(value) ? (value['error'] ?? value) : undefined;

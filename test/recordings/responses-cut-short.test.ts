@@ -8,7 +8,7 @@ import { isTerminal, readResponses } from './received-responses.ts';
 
 type Stream = Recording<ResponsesStreamFacts>;
 
-/** What makes a stream worth being cut: each vendor's way, each framing, each kind of item, and a failure. */
+/** The kinds of streams that are cut: each vendor, each framing, each kind of item, and a failure. */
 const wishes: readonly ((stream: Stream) => boolean)[] = [
   from('openai'),
   from('azure'),

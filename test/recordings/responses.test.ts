@@ -13,11 +13,11 @@ else leftOut(noRecordings);
 function replayed(): void {
   const askFor = replaying('responses', [...streams, ...answers, ...refusals]);
 
-  it('finds recordings of streams, of whole answers and of refusals', () => {
+  it('recordings of streams, of whole answers and of errors exist', () => {
     expect([streams, answers, refusals].map(({ length }) => length > 0)).toEqual([true, true, true]);
   });
 
-  describe('a recorded responses stream comes out event for event as it went in, however it is cut', () => {
+  describe('a recorded responses stream reaches the caller event for event, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, recording) => {
       const results = await Promise.all(
         cutsFor(recording.body).map((cuts) => askFor(recording, true, { cuts })),
@@ -32,7 +32,7 @@ function replayed(): void {
       expectWholeResponse(recording, answer);
     });
 
-    it('a chat completion is none: 502', () => {
+    it('exactly one recording is a chat completion', () => {
       const chats = answers.filter(({ body }) => body.includes('"choices"'));
       expect(chats.map(({ name }) => name)).toEqual(['azure/responses/unary/azure-deepseek-reasoning-1']);
     });

@@ -17,7 +17,7 @@ interface PredictFacts {
   readonly first3: readonly number[];
 }
 
-/** Of a call for several texts, which the gateway does not make: it has the same vectors. */
+/** Facts of a call for several texts, which the gateway does not use; it returns the same vectors. */
 interface EmbedContentFacts {
   readonly protocol: 'embed-content';
   readonly count: number;
@@ -47,7 +47,7 @@ const headers = { 'content-type': 'application/json; charset=UTF-8' };
 const embed = (replay: Replaying, { id }: PlatformModel, input: readonly string[]): Promise<Answer> =>
   ask(replay, { model: id, stream: false, family: 'embeddings', more: `"input":${JSON.stringify(input)}` });
 
-/** The vectors in a text as they are spelled, digit by digit. */
+/** The vectors in a text, with their digits unchanged. */
 const spelled = (text: string, member: 'values' | 'embedding'): readonly string[] =>
   [...text.matchAll(new RegExp(`"${member}":\\s*(\\[[^\\]]*\\])`, 'g'))].map(([, vector = '']) =>
     vector.replaceAll(/\s/g, ''),
@@ -56,7 +56,7 @@ const spelled = (text: string, member: 'values' | 'embedding'): readonly string[
 const usageOf = (tokens: number | undefined): UsageFacts | undefined =>
   tokens === undefined ? undefined : { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens };
 
-/** A list in request order with these very vectors, and its rows. */
+/** A list with exactly these vectors in request order, and its rows. */
 function expectEmbedded(
   answer: Answer,
   model: PlatformModel,
@@ -77,7 +77,7 @@ function expectEmbedded(
   expectCredentials(answer, model);
 }
 
-/** The text that a call embeds, or the texts. */
+/** The texts that a call embeds. */
 function textsIn({ body }: ReplayRequest): readonly string[] {
   const instances = listOf(body['instances']).map(({ content }) => String(content));
   const { content } = body;
@@ -100,11 +100,11 @@ function replayed(): void {
   const embedded = recordingsOf<EmbedContentFacts>('embed-content');
   const refusals = refusalsIn('gemini/embed-content');
 
-  it('finds recordings of both calls, and of a refusal', () => {
+  it('recordings of both calls and of an error exist', () => {
     expect([predictions, embedded, refusals].map(({ length }) => length > 0)).toEqual([true, true, true]);
   });
 
-  describe('a recorded prediction reaches the caller as an embedding, every digit kept', () => {
+  describe('a recorded prediction becomes an embedding and keeps every digit', () => {
     it.each(named(predictions))('%s', async (_name, recording) => {
       const vectors = spelled(recording.body.toString(), 'values');
       factsHold(recording, vectors);
@@ -118,7 +118,7 @@ function replayed(): void {
     });
   });
 
-  describe('recorded vectors of embed-content reach the caller in request order, every digit kept', () => {
+  describe('recorded vectors of embed-content become embeddings in request order and keep every digit', () => {
     it.each(named(embedded))('%s', async (_name, recording) => {
       const vectors = spelled(recording.body.toString(), 'values');
       factsHold(recording, vectors);
@@ -152,8 +152,8 @@ function replayed(): void {
   describeRefusals(refusals, askFor, [false]);
 }
 
-describe('what no recording has', () => {
-  /** A vector of real width, another one for another text. */
+describe('cases without a recording', () => {
+  /** A vector of this width, different for each text. */
   function vectorOf(text: string, width: number): string {
     const random = randomNumbers(text.length * 1000 + Number(text));
     return `[${Array.from({ length: width }, () => (random() * 2 - 1) / 16).join(',')}]`;
@@ -164,7 +164,7 @@ describe('what no recording has', () => {
     ['text-embedding-005', 768],
     ['text-multilingual-embedding-002', 768],
     ['gemini-embedding-2', 3072],
-  ])('several instances at real width: %s', async (name, width) => {
+  ])('several inputs become vectors in request order at the real width of %s', async (name, width) => {
     const model = [...predicting, embedding2].find(({ id }) => id === name)!;
     const input = Array.from({ length: 12 }, (_, index) => String(index));
     const answer = await embed(
