@@ -9,7 +9,7 @@ import { readableBuckets } from '../../infrastructure/providers/cloud-a/readable
 const model = 'gemini-2.5-flash';
 const only = (...names: readonly string[]) => readableBuckets({ cloud_a: { gs_buckets: names } });
 
-/** A part with this URL in each of the fields that may hold one, and that field below the part. */
+/** For each field that may hold a URL: the field's path within the part, and a part with this URL in it. */
 const parts = (url: string) =>
   [
     ['image_url.url', { type: 'image_url', image_url: { url } }],
@@ -26,7 +26,7 @@ const called = {
   tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
 };
 
-/** Where callers may put parts, and the path of the first one. */
+/** The places where a caller may put a part: the part's path, and messages that hold it there. */
 const places = (part: object) =>
   [
     ['messages[0].content[0]', [{ role: 'user', content: [part] }]],
@@ -48,8 +48,8 @@ const everywhere = (url: string) =>
     })),
   );
 
-describe('gs:// media of a route with a list of buckets', () => {
-  it('are refused outside of them with the name of their field, wherever they stand', () => {
+describe('gs:// media on a route with `gs_buckets`', () => {
+  it('is rejected with the field named where its bucket is not in the list, in every field that holds a URL', () => {
     const cases = everywhere('gs://others/secret.pdf');
     expect(cases).toHaveLength(14);
     for (const { param, body } of cases)
@@ -62,14 +62,14 @@ describe('gs:// media of a route with a list of buckets', () => {
       );
   });
 
-  it('pass where they are in one of them, and all of them where there is no list', () => {
+  it('is accepted from a listed bucket, and from any bucket where the route has no list', () => {
     for (const { body } of everywhere('gs://scans/a.pdf'))
       expect(generateContentRequest(body, model, only('media', 'scans'))).toMatchObject({ _tag: 'Right' });
     for (const { body } of everywhere('gs://others/a.pdf'))
       expect(generateContentRequest(body, model, readableBuckets({}))).toMatchObject({ _tag: 'Right' });
   });
 
-  it('are all refused by an empty list; what the platform reads as anybody does is not', () => {
+  it('is always rejected by an empty list, which still accepts https and data URLs', () => {
     const ask = (url: string) =>
       generateContentRequest({ messages: [{ role: 'user', content: [parts(url)[0][1]] }] }, model, only());
     expect(ask('gs://media/a.png')).toMatchObject({ _tag: 'Left' });
@@ -77,7 +77,7 @@ describe('gs:// media of a route with a list of buckets', () => {
     expect(ask('data:image/png;base64,AA==')).toMatchObject({ _tag: 'Right' });
   });
 
-  it('only ever pass in exactly the bucket that the list names', () => {
+  it('is accepted only where its bucket name equals the listed name exactly', () => {
     const near = fc.oneof(
       fc.constantFrom(
         'media',
@@ -122,12 +122,12 @@ describe('compatibility.cloud_a.gs_buckets', () => {
       : loaded.left.map(({ path, message }) => [path.replace('models[0].routes[0].', ''), message]);
   };
 
-  it.each([[['media', 'scans.example.com', 'a_b-0']], [[]]])('is kept as it is: %j', (gs_buckets) => {
+  it.each([[['media', 'scans.example.com', 'a_b-0']], [[]]])('is loaded unchanged: %j', (gs_buckets) => {
     expect(problems({ gs_buckets })).toEqual({ cloud_a: { gs_buckets } });
   });
 
   it.each([['gs://media'], ['media/x'], ['Media'], ['ab'], ['-media'], [''], ['*']])(
-    'is refused where it is no name of a bucket: %s',
+    'rejects an invalid bucket name: %s',
     (name) => {
       expect(problems({ gs_buckets: [name] })).toEqual([
         ['compatibility.cloud_a.gs_buckets[0]', expect.any(String)],
@@ -135,7 +135,7 @@ describe('compatibility.cloud_a.gs_buckets', () => {
     },
   );
 
-  it('is refused where it would do nothing', () => {
+  it('is rejected on a route where it would have no effect', () => {
     expect(problems({ gs_buckets: [] }, 'chat')).toEqual([
       ['compatibility.cloud_a', expect.stringMatching(/for platform A and would do nothing on compat/)],
     ]);

@@ -22,7 +22,7 @@ import {
   textOf,
 } from './generate-content-told.ts';
 
-/** A call as a client has it. */
+/** A tool call as a client sees it. */
 type Told = readonly [id: unknown, name: unknown, text: string, signature: unknown];
 
 const toldIn = (choice: JsonObject, of: 'delta' | 'message') =>
@@ -31,7 +31,7 @@ const toldIn = (choice: JsonObject, of: 'delta' | 'message') =>
 const signatureOf = (call: JsonObject): unknown =>
   (call['extra_content'] as { google: JsonObject } | undefined)?.google['thought_signature'];
 
-/** The calls of a stream of one choice, joined as a client joins them. */
+/** The tool calls of a stream with one choice, assembled from their deltas as a client does. */
 function streamed(events: readonly Event[]): readonly Told[] {
   const calls: Told[] = [];
   for (const event of events) {
@@ -71,7 +71,7 @@ const piece = (jsonPath: string, stringValue: string, more: object = { willConti
   call({ partialArgs: [{ jsonPath, stringValue }], ...more });
 const events = (all: readonly object[]) => [...all.map((each) => parts(each)), finish('STOP')];
 
-/** What the calls are, streamed and in whole. */
+/** Expects the same tool calls from a stream and from a whole response. */
 function expectCalls(all: readonly object[], told: readonly Told[]): void {
   const answer = stream(events(all));
   expect(lastOf(answer)).toEqual(done);
@@ -86,8 +86,8 @@ function expectFailure(all: readonly object[], message: string): void {
 
 const f = { id: 'a', name: 'f', args: { x: 1 } };
 
-describe('a call that comes again with its id, name and arguments', () => {
-  it('is one call, which gets the signature that comes with either', () => {
+describe('a tool call repeated with the same id, name and arguments', () => {
+  it('is returned as one call, with the first thought signature of any copy', () => {
     const told = ['a', 'f', '{"x":1}', 's'] as const;
     expectCalls([call(f), call(f, 's')], [told]);
     expectCalls([call(f, 's'), call(f)], [told]);
@@ -99,7 +99,7 @@ describe('a call that comes again with its id, name and arguments', () => {
     );
   });
 
-  it('has the signature on its index, and once', () => {
+  it('streams its thought signature once, on the index of the call', () => {
     const pieces = stream(events([call(f), call(f, 's'), call(f, 's')])).flatMap((event) =>
       event.kind === 'chunk'
         ? (event.chunk['choices'] as readonly JsonObject[]).flatMap((choice) => toldIn(choice, 'delta'))
@@ -116,7 +116,7 @@ describe('a call that comes again with its id, name and arguments', () => {
     expect(JSON.stringify(wholeOf([call(f), call(f, 's')]))).toContain('"signature":"s","tool_call_id":"a"');
   });
 
-  it('is known again after it came in pieces', () => {
+  it('is returned as one call where the first copy arrived in pieces', () => {
     const all = [call({ id: 'a', name: 'f', willContinue: true }), piece('$.x', 'y', { id: 'a' })];
     const again = call({ id: 'a', name: 'f', args: { x: 'y' } }, 's');
     expectCalls([...all, again], [['a', 'f', '{"x":"y"}', 's']]);
@@ -129,11 +129,11 @@ describe('a call that comes again with its id, name and arguments', () => {
     ['no id', { name: 'f', args: { x: 1 } }, ['call_7f3a_0_1', 'f', '{"x":1}', 's']],
     ['an id that is none', { ...f, id: 7 }, ['call_7f3a_0_1', 'f', '{"x":1}', 's']],
     ['an empty id', { ...f, id: '' }, ['call_7f3a_0_1', 'f', '{"x":1}', 's']],
-  ] as const)('is another call where it has %s', (_case, other, told) => {
+  ] as const)('is a second call where the copy has %s', (_case, other, told) => {
     expectCalls([call(f), call(other, 's')], [['a', 'f', '{"x":1}', undefined], told]);
   });
 
-  it('is another call where its arguments are still to come', () => {
+  it('is a second call where the arguments of the copy are still to follow', () => {
     const none = { id: 'a', name: 'f', args: {} };
     expectCalls(
       [call(none), call({ ...none, willContinue: true }), piece('$.x', 'A', { id: 'a' })],
@@ -145,10 +145,10 @@ describe('a call that comes again with its id, name and arguments', () => {
   });
 });
 
-describe('pieces of arguments', () => {
+describe('argument pieces of a tool call', () => {
   const open = (id: string, name = 'f') => call({ id, name, willContinue: true });
 
-  it('go to the call of their id, where several are open', () => {
+  it('are added to the call with their id where several calls are open', () => {
     expectCalls(
       [
         open('a'),
@@ -165,7 +165,7 @@ describe('pieces of arguments', () => {
     );
   });
 
-  it('are told to messages callers as blocks one after the other', () => {
+  it('become consecutive content blocks in a messages stream, although they arrive interleaved', () => {
     const all = [open('a'), open('b', 'g'), piece('$.x', 'B', { id: 'b' }), piece('$.x', 'A', { id: 'a' })];
     const machine = andThen(machines.sse, seal(messagesStream({ id: 'msg_1', model: 'asked' })));
     const told = outputsOf(machine, [framed('sse', events(all).map(textOf))]);
@@ -181,7 +181,7 @@ describe('pieces of arguments', () => {
     ]);
   });
 
-  it('go on with their call where each repeats its id and its name', () => {
+  it('are added to one call where each piece repeats its id and name', () => {
     const again = { id: 'a', name: 'f' };
     expectCalls(
       [
@@ -194,7 +194,7 @@ describe('pieces of arguments', () => {
     );
   });
 
-  it('without an id go on with the call that was read last, and so do those with an id that no call has', () => {
+  it('without an id, or with an unknown id, are added to the call that was read last', () => {
     const told: readonly Told[] = [
       ['a', 'f', '{}', undefined],
       ['b', 'f', '{"x":"Bb"}', undefined],
@@ -204,7 +204,7 @@ describe('pieces of arguments', () => {
     expectCalls([open('a'), open('b'), stray, piece('$.x', 'b', {})], told);
   });
 
-  it('without an id end where the next call begins', () => {
+  it('without an id end where a call with an id begins', () => {
     expectCalls(
       [call({ name: 'f', willContinue: true }), piece('$.x', 'A'), call({ id: 'b', name: 'g' }), call({})],
       [
@@ -217,7 +217,7 @@ describe('pieces of arguments', () => {
   it.each([
     ['another name', { name: 'g', args: {} }, 'g'],
     ['the same name', { name: 'f', args: {} }, 'f'],
-  ])('without an id end where one without an id begins, with %s', (_case, next, name) => {
+  ])('without an id end where a call without an id begins, with %s', (_case, next, name) => {
     expectCalls(
       [call({ name: 'f', willContinue: true }), piece('$.x', 'A'), call(next)],
       [
@@ -227,7 +227,7 @@ describe('pieces of arguments', () => {
     );
   });
 
-  it('end where a call of another name has their id', () => {
+  it('end where a call with the same id and another name begins', () => {
     expectCalls(
       [open('a'), piece('$.x', 'A', { id: 'a', willContinue: true }), call({ id: 'a', name: 'g' })],
       [
@@ -237,12 +237,12 @@ describe('pieces of arguments', () => {
     );
   });
 
-  it('may bring the signature of their call', () => {
+  it('may carry the thought signature of their call', () => {
     const signed = { ...piece('$.x', 'A'), thoughtSignature: 's' };
     expectCalls([open('a'), signed, call({})], [['a', 'f', '{"x":"A"}', 's']]);
   });
 
-  it('are put together in a whole answer, too', () => {
+  it('are assembled in a whole response, too', () => {
     expectCalls(
       [call({ name: 'f', willContinue: true }), piece('$.x', 'A'), call({})],
       [['call_7f3a_0_0', 'f', '{"x":"A"}', undefined]],
@@ -254,7 +254,7 @@ describe('pieces of arguments', () => {
     ['the last piece', piece('$.x', 'A', {})],
     ['arguments in whole', call({ args: { x: 1 } })],
     ['arguments with an id', call({ id: 'a', args: { x: 1 } })],
-  ])('are a failure where no call is open: %s', (_case, wrong) => {
+  ])('fail the response where no call is open: %s', (_case, wrong) => {
     const message = 'The upstream sent arguments of a tool call that has no name.';
     expectFailure([wrong], message);
     expectFailure([call(f), wrong], message);
@@ -264,11 +264,11 @@ describe('pieces of arguments', () => {
     ['nothing', {}],
     ['an empty name', { name: '' }],
     ['no arguments', { args: {}, partialArgs: [] }],
-  ])('that hold %s say nothing where no call is open', (_case, empty) => {
+  ])('with %s are ignored where no call is open', (_case, empty) => {
     expectCalls([call(empty), call(f), call(empty)], [['a', 'f', '{"x":1}', undefined]]);
   });
 
-  it('are bounded while they wait, in all open calls together', () => {
+  it('have one buffer limit for all open calls together', () => {
     const many = Array.from({ length: 5 }, (_, at) => [
       open(`${at}`),
       piece('$.x', 'x'.repeat(mebibyte), { id: `${at}`, willContinue: true }),
@@ -279,7 +279,7 @@ describe('pieces of arguments', () => {
   });
 });
 
-it.each(['', 'Look.'])('a call beside the text %j does not vanish, and nor does the text', (text) => {
+it.each(['', 'Look.'])('a part with both a tool call and the text %j yields both', (text) => {
   const both = { text, ...call(f, 's') };
   expectCalls([both], [['a', 'f', '{"x":1}', 's']]);
   const told = JSON.stringify(wholeOf([both]));
@@ -287,7 +287,7 @@ it.each(['', 'Look.'])('a call beside the text %j does not vanish, and nor does 
   expect(told.match(/"signature"/g)).toHaveLength(1);
 });
 
-it('a stream tells the calls that the same answer tells as a whole, and fails where it fails', () => {
+it('a stream yields the same tool calls as the whole response, and fails where the whole response fails', () => {
   const aCall = fc.record(
     {
       id: fc.constantFrom('a', 'b'),

@@ -53,7 +53,7 @@ function requestOf(call: UpstreamCall, over: Partial<CloudAProvider> = {}) {
 const base = '/v1/projects/p-1/locations/europe-west4/publishers/google/models';
 
 describe('Google-published models use generate-content and stream-generate-content', () => {
-  it('media are read from the buckets that the route names', () => {
+  it('media outside the `gs_buckets` of the route are rejected', () => {
     const content = [{ type: 'image_url', image_url: 'gs://others/a.png' }];
     const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
     const call = callOf({ body });
@@ -68,7 +68,7 @@ describe('Google-published models use generate-content and stream-generate-conte
     });
   });
 
-  it('the path has project, location, publisher and model', () => {
+  it('the path names the project, location, publisher and model', () => {
     expect(requestOf(callOf()).path).toBe(`${base}/gemini-2.5-pro:generateContent`);
     expect(requestOf(callOf({ stream: true })).path).toBe(
       `${base}/gemini-2.5-pro:streamGenerateContent?alt=sse`,
@@ -79,7 +79,7 @@ describe('Google-published models use generate-content and stream-generate-conte
     ['google/../x?y#z', '..%2Fx%3Fy%23z'],
     ['google/a b', 'a%20b'],
     ['google/ü%', '%C3%BC%25'],
-  ])('the model %s is one segment of it', (model, segment) => {
+  ])('the model %s is encoded as one path segment', (model, segment) => {
     expect(requestOf(callOf({ model })).path).toBe(`${base}/${segment}:generateContent`);
   });
 
@@ -91,11 +91,11 @@ describe('Google-published models use generate-content and stream-generate-conte
     ['a region of the US', { location: 'us-east5' }, 'https://us-east5-aiplatform.googleapis.com/'],
     ['a host', { apiHost: 'private.example.com' }, 'https://private.example.com/'],
     ['a URL', { apiHost: 'http://127.0.0.1:8080/prefix' }, 'http://127.0.0.1:8080/prefix'],
-  ])('%s decides where it is asked', (_case, over, url) => {
+  ])('%s sets the base URL', (_case, over, url) => {
     expect(connected(over).endpoints.map(({ baseUrl }) => baseUrl.href)).toEqual([url]);
   });
 
-  it('headers are those of the provider and the route, and the token comes last', async () => {
+  it('the headers are those of the provider and of the route, plus the bearer token', async () => {
     const call = callOf({ stream: true, route: { ...callOf().route, extraHeaders: { 'X-A': 'b' } } });
     const [endpoint] = connected().endpoints;
     const sent = await endpoint!.authenticate(requestOf(call));
@@ -112,7 +112,7 @@ describe('Google-published models use generate-content and stream-generate-conte
     });
   });
 
-  it('route `extra_body` is the final raw override', () => {
+  it('route `extra_body` overrides the translated body', () => {
     const extraBody = {
       generationConfig: { temperature: 0, topK: 3 },
       safetySettings: [{ category: 'X', threshold: 'OFF' }],
@@ -128,13 +128,13 @@ describe('Google-published models use generate-content and stream-generate-conte
     });
   });
 
-  it('the generation of the model decides how thinking is asked for', () => {
+  it('the model generation decides whether `reasoning_effort` becomes a budget or a level', () => {
     const body = '{"messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low"}';
     expect(requestOf(callOf({ body })).body).toContain('"thinkingBudget":1024');
     expect(requestOf(callOf({ body, model: 'google/gemini-3-pro' })).body).toContain('"thinkingLevel":"LOW"');
   });
 
-  it('what it cannot express is told before anything is sent', () => {
+  it('a field that cannot be translated is rejected before the request is sent', () => {
     const call = callOf({ body: '{"messages":[{"role":"user","content":"Hi"}],"logit_bias":{"1":1}}' });
     expect(dialectOf(call).encode(call)).toMatchObject({
       left: { code: 'invalid_request', param: 'logit_bias' },
@@ -142,11 +142,11 @@ describe('Google-published models use generate-content and stream-generate-conte
   });
 });
 
-describe('an answer', () => {
+describe('a generate-content response', () => {
   const body =
     '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":1.0}}}]},"finishReason":"STOP"}]}';
 
-  it('whole: what is read is what goes out', () => {
+  it('decodes to a value and its exact JSON text', () => {
     const told = dialectOf(callOf()).decode(Buffer.from(body), callOf());
     if (E.isLeft(told)) throw new Error('a fault');
     const { text, value } = told.right;
@@ -157,7 +157,7 @@ describe('an answer', () => {
   it.each([
     ['text/event-stream; charset=utf-8', `data: ${body}\r\n\r\n`],
     ['application/json; charset=utf-8', `[${body}]`],
-  ])('a stream of type %s is read', (contentType, bytes) => {
+  ])('is read as a stream with content type %s', (contentType, bytes) => {
     const run = dialectOf(callOf()).events?.(contentType, callOf());
     expect([...run!.push(Buffer.from(bytes)), ...run!.end({ kind: 'eof' })].map(({ kind }) => kind)).toEqual([
       'chunk',
@@ -166,13 +166,13 @@ describe('an answer', () => {
     ]);
   });
 
-  it('any other type is no stream', () => {
+  it('is not read as a stream with any other content type', () => {
     expect(dialectOf(callOf()).events?.('text/html', callOf())).toBeUndefined();
     expect(dialectOf(callOf()).events?.('', callOf())).toBeUndefined();
   });
 });
 
-describe('what the platform can do depends on the model', () => {
+describe('the capabilities of platform A depend on the model', () => {
   const families = [
     'chat_completions',
     'messages',
@@ -185,7 +185,7 @@ describe('what the platform can do depends on the model', () => {
     ['google/text-embedding-005', 'embeddings'],
     ['openai/gpt', undefined],
     ['gemini-2.5-pro', undefined],
-  ])('%s: translated %s, and nothing else', (upstreamModel, only) => {
+  ])('%s supports only this API family, by translation: %s', (upstreamModel, only) => {
     const route = { ...aRoute(), upstreamModel };
     for (const family of families) {
       expect(cloudA.takes(route, family)).toBe(family === only ? 'translated' : undefined);
@@ -199,13 +199,13 @@ describe('what the platform can do depends on the model', () => {
     ['anthropic/claude-sonnet-4-5', true],
     ['google/text-embedding-005', false],
     ['openai/gpt', false],
-  ])('%s: tokens are counted: %p', (upstreamModel, counts) => {
+  ])('%s supports token counting: %p', (upstreamModel, counts) => {
     const route = { ...aRoute(), upstreamModel };
     expect(cloudA.takes(route, 'count_tokens')).toBe(counts ? 'translated' : undefined);
     expect(connected().speak(callOf({ route, family: 'count_tokens' })) !== undefined).toBe(counts);
   });
 
-  it('google/* models stream, take tools and images, and follow schemas', () => {
+  it('google/* models support streams, tools, images and JSON schemas', () => {
     expect(cloudA.supports({ ...aRoute(), upstreamModel: 'google/gemini-2.5-pro' })).toEqual({
       chat_completions: true,
       responses: false,

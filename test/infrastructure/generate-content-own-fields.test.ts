@@ -37,7 +37,7 @@ function refused(body: object, model = older) {
 
 const config = (body: object, model = older) => sent(body, model)['generationConfig'];
 
-/** Where clients put the platform's own fields. */
+/** The places where clients put the platform's own fields. */
 const places: readonly (readonly [string, (fields: object) => object])[] = [
   ['extra_body.google.', (fields) => ({ extra_body: { google: fields } })],
   ['google.', (fields) => ({ google: fields })],
@@ -45,7 +45,7 @@ const places: readonly (readonly [string, (fields: object) => object])[] = [
 ];
 
 describe.each(places)('the platform’s own fields in `%s`', (place, put) => {
-  it('arrive in the spelling of generate-content', () => {
+  it('are sent with the names of generate-content', () => {
     const cached = 'projects/p/locations/l/cachedContents/1';
     const safety = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
     const body = put({
@@ -69,7 +69,7 @@ describe.each(places)('the platform’s own fields in `%s`', (place, put) => {
     });
   });
 
-  it('may be spelled as generate-content spells them; null counts as absent', () => {
+  it('may have the names of generate-content, and null counts as absent', () => {
     const body = { cachedContent: 'c', thinkingConfig: { thinkingLevel: 'low' }, labels: null };
     expect(sent(put(body))).toMatchObject({
       cachedContent: 'c',
@@ -85,11 +85,11 @@ describe.each(places)('the platform’s own fields in `%s`', (place, put) => {
     ['labels', []],
     ['thinking_config', 'low'],
     ['response_modalities', 'image'],
-  ])('%s of another type is refused by its name', (field, value) => {
+  ])('rejects %s of the wrong type and names it', (field, value) => {
     expect(refused(put({ [field]: value })).param).toBe(`${place}${field}`);
   });
 
-  it('and an effort do not both say how much to think', () => {
+  it('rejects a thinking budget or level beside `reasoning_effort`', () => {
     for (const own of [{ thinking_budget: 5 }, { thinking_level: 'low' }])
       expect(refused({ reasoning_effort: 'low', ...put({ thinking_config: own }) })).toMatchObject({
         param: 'reasoning_effort',
@@ -101,7 +101,7 @@ describe.each(places)('the platform’s own fields in `%s`', (place, put) => {
   });
 });
 
-describe('what nobody knows there', () => {
+describe('unknown members of `extra_body` and `google`', () => {
   it.each<[object, string]>([
     [{ extra_body: { google: { thought_tag_marker: 'think' } } }, 'extra_body.google.thought_tag_marker'],
     [{ extra_body: { vendor: 1 } }, 'extra_body.vendor'],
@@ -109,12 +109,12 @@ describe('what nobody knows there', () => {
     [{ google: [] }, 'google'],
     [{ extra_body: 'x' }, 'extra_body'],
     [{ extra_body: { google: 7 } }, 'extra_body.google'],
-  ])('%j is refused by its name', (body, param) => {
+  ])('rejects %j and names the field', (body, param) => {
     expect(refused(body).param).toBe(param);
   });
 });
 
-it('two places that say the same are one, two that differ are refused with both names', () => {
+it('a field in two places is accepted with equal values, and rejected with both names where they differ', () => {
   const place = fc.constantFrom(...places);
   const field = fc.constantFrom<readonly [string, unknown, unknown]>(
     ['cached_content', 'a', 'b'],
@@ -143,18 +143,18 @@ it('two places that say the same are one, two that differ are refused with both 
   );
 });
 
-it('what is null says nothing, wherever it stands', () => {
+it('null counts as absent in every one of these fields', () => {
   const silent = { extra_body: { vendor: null, google: null }, thinking_config: { thinking_level: null } };
   expect(sent({ ...silent, google: { labels: null } })).toEqual(sent({ thinking_config: {} }));
 });
 
-it.each(['extra_body', 'google', 'thinking_config'])('`%s` may repeat no key', (field) => {
+it.each(['extra_body', 'google', 'thinking_config'])('`%s` with a repeated key is rejected', (field) => {
   const text = `{"model":"m","messages":[],"${field}":{"a":1,"a":2}}`;
   expect(parseDocument(text, chatWatched)).toMatchObject({ _tag: 'Left' });
 });
 
-describe('modalities', () => {
-  it('with images are asked for, text alone is what a model answers with anyway', () => {
+describe('`modalities`', () => {
+  it('with images become responseModalities, and text alone is omitted', () => {
     expect(config({ modalities: ['text', 'image'] })).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
     expect(config({ modalities: ['image'], google: { response_modalities: ['IMAGE'] } })).toEqual({
       responseModalities: ['IMAGE'],
@@ -162,7 +162,7 @@ describe('modalities', () => {
     expect(config({ modalities: ['text'] })).toBeUndefined();
   });
 
-  it('that disagree, or that a chat completion has no place for, are refused', () => {
+  it('are rejected with audio, or where they contradict `response_modalities`', () => {
     expect(refused({ modalities: ['text', 'audio'] }).param).toBe('modalities[1]');
     expect(refused({ modalities: ['text'], google: { response_modalities: ['IMAGE'] } }).param).toBe(
       'modalities',
@@ -174,7 +174,7 @@ describe('thought signatures', () => {
   const about = { id: 'chatcmpl-1', model: 'm', createdSecs: 1 };
   const standIn = 'skip_thought_signature_validator';
 
-  /** The assistant's message that a caller is told for these parts. */
+  /** The assistant message that a caller receives for these parts. */
   function told(...parts: readonly object[]): JsonObject {
     const answer = JSON.stringify({ candidates: [{ content: { parts }, finishReason: 'STOP' }] });
     const completion = generatedCompletion(answer, about, (message) => message);
@@ -196,7 +196,7 @@ describe('thought signatures', () => {
     ...more,
   });
 
-  it('go back where they came from, whether the caller keeps the calls’ own fields or the metadata', () => {
+  it('return to their calls, whether the caller keeps them in `extra_content` or in `provider_metadata`', () => {
     const aCall = fc.record({
       functionCall: fc.constant({ name: 'f', args: {} }),
       thoughtSignature: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
@@ -222,7 +222,7 @@ describe('thought signatures', () => {
     );
   });
 
-  it('the stand-in is for the first call of a turn that has none of its own', () => {
+  it('have a placeholder only where the first call of a turn has no signature', () => {
     const own = { extra_content: { google: { thought_signature: 's' } } };
     expect(signatures({ role: 'assistant', tool_calls: [call('a', own), call('b')] })).toEqual([
       's',
@@ -236,7 +236,7 @@ describe('thought signatures', () => {
     expect(signatures({ role: 'assistant', tool_calls: [call('a', inMetadata)] })).toEqual(['s']);
   });
 
-  it('one in the metadata that names no call is the first one’s, where nothing else was said', () => {
+  it('in the metadata without a call id go to the first call, if the message has no text', () => {
     const reasoning = [
       { type: 'thinking', thinking: 'hm' },
       { type: 'thinking', thinking: '', signature: 's' },
@@ -250,12 +250,12 @@ describe('thought signatures', () => {
     expect(signatures({ ...message, content: 'Well' })).toEqual([undefined, standIn, undefined]);
   });
 
-  it('thoughts themselves are not sent back (replay is not performed)', () => {
+  it('are dropped with their thoughts, which are never sent upstream', () => {
     const message = told({ text: 'hm', thought: true, thoughtSignature: 's' }, { text: 'Yes' });
     expect(partsOf(message)).toEqual([{ text: 'Yes' }]);
   });
 
-  it('images go back with theirs', () => {
+  it('of images are sent upstream with their images', () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AA' }, thoughtSignature: 's' };
     const another = { inlineData: { mimeType: 'image/png', data: 'BB' } };
     expect(partsOf(told({ text: 'Here:' }, image, another))).toEqual([{ text: 'Here:' }, image, another]);
@@ -263,7 +263,7 @@ describe('thought signatures', () => {
     expect(refused({ messages: [hi, foreign] }).param).toBe('messages[1].images[0].type');
   });
 
-  it('go the same way through the words of the messages family, whole and streamed', () => {
+  it('survive a round trip through the messages family, whole and streamed', () => {
     const answer = {
       candidates: [
         {

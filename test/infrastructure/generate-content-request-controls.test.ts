@@ -8,7 +8,7 @@ import { newer, older, refused, sent } from './generate-content-sending.ts';
 const config = (body: object, model = older) => sent(body, model)['generationConfig'];
 
 describe('generation controls', () => {
-  it('each has its name', () => {
+  it('have the names of generationConfig', () => {
     expect(
       config({
         max_completion_tokens: 5,
@@ -38,7 +38,7 @@ describe('generation controls', () => {
     });
   });
 
-  it('numbers go upstream digit for digit', () => {
+  it('keep every digit of their numbers', () => {
     const request = generateContentRequest(
       parseExact('{"messages":[{"role":"user","content":"Hi"}],"temperature":1.0,"seed":1e2}') as JsonObject,
       older,
@@ -70,11 +70,11 @@ describe('generation controls', () => {
       { response_format: { type: 'json_schema', json_schema: { name: 'a' } } },
       { responseMimeType: 'application/json' },
     ],
-  ])('%j', (body, expected) => {
+  ])('translates %j', (body, expected) => {
     expect(config(body)).toEqual(expected);
   });
 
-  it('a control that cannot change the meaning is dropped, and so are messages-only fields', () => {
+  it('drop fields that do not change the result, messages-only fields and unknown fields', () => {
     expect(
       sent({
         model: 'm',
@@ -117,7 +117,7 @@ describe('generation controls', () => {
       { response_format: { type: 'json_schema', json_schema: { name: 'a', description: 'A list.' } } },
       'response_format.json_schema.description',
     ],
-  ])('%j is rejected by its name', (body, path) => {
+  ])('rejects %j and names the field', (body, path) => {
     expect(refused(body)).toBe(path);
   });
 });
@@ -144,7 +144,7 @@ describe('reasoning controls', () => {
       { thinkingBudget: 24_576, includeThoughts: true },
       { thinkingLevel: 'HIGH', includeThoughts: true },
     ],
-  ])('effort %s is a budget for older models and a level for newer ones', (effort, budget, level) => {
+  ])('effort %s becomes a budget for older models and a level for newer ones', (effort, budget, level) => {
     expect(thinking({ reasoning_effort: effort }, older)).toEqual(budget);
     expect(thinking({ reasoning: { effort } }, newer)).toEqual(level);
   });
@@ -157,7 +157,7 @@ describe('reasoning controls', () => {
     ['gemini-3.8-flash-001', 'LOW'],
     ['gemini-3.1-pro-preview', 'LOW'],
     ['gemini-flash-latest', 'LOW'],
-  ])('the least that %s thinks is %s, for efforts below that', (model, thinkingLevel) => {
+  ])('efforts minimal and none on %s become the lowest level of the model, %s', (model, thinkingLevel) => {
     expect(thinking({ reasoning_effort: 'minimal' }, model)).toEqual({
       thinkingLevel,
       includeThoughts: true,
@@ -165,11 +165,11 @@ describe('reasoning controls', () => {
     expect(thinking({ reasoning_effort: 'none' }, model)).toEqual({ thinkingLevel });
   });
 
-  it('the least that 2.5 Pro thinks is 128 tokens, also where it is told not to', () => {
+  it('effort none becomes a budget of 128 tokens on 2.5 Pro, its minimum', () => {
     expect(thinking({ reasoning_effort: 'none' }, 'gemini-2.5-pro')).toEqual({ thinkingBudget: 128 });
   });
 
-  it.each(['xhigh', 'max'])('effort %s is the highest that the model has', (effort) => {
+  it.each(['xhigh', 'max'])('effort %s becomes the highest budget or level of the model', (effort) => {
     const highest = {
       'gemini-2.5-flash': 24_576,
       'gemini-2.5-pro': 32_768,
@@ -195,7 +195,7 @@ describe('reasoning controls', () => {
     ['gemini-10-pro', 'thinkingLevel'],
     ['gemini-flash-latest', 'thinkingLevel'],
     ['gemma-3-27b-it', 'thinkingBudget'],
-  ])('%s takes a %s', (model, field) => {
+  ])('an effort on %s becomes a %s', (model, field) => {
     expect(Object.keys(thinking({ reasoning_effort: 'low' }, model) as JsonObject)).toContain(field);
   });
 
@@ -203,12 +203,12 @@ describe('reasoning controls', () => {
     [{ reasoning: { budget_tokens: 99 } }, 99],
     [{ reasoning_budget_tokens: 1 }, 1],
     [{ thinking_budget_tokens: 99, reasoning_budget_tokens: 99 }, 99],
-  ])('%j is a budget', (body, thinkingBudget) => {
+  ])('%j becomes a thinking budget', (body, thinkingBudget) => {
     expect(thinking(body, older)).toEqual({ thinkingBudget, includeThoughts: true });
     expect(thinking(body, newer)).toEqual({ thinkingBudget, includeThoughts: true });
   });
 
-  it('who asks for nothing gets what the model does, and who asks twice for the same gets that', () => {
+  it('no control sends no thinking config, and two controls with the same effort count as one', () => {
     expect(config({ reasoning: {}, reasoning_effort: null })).toBeUndefined();
     expect(thinking({ reasoning_effort: 'low', reasoning: { effort: 'low', summary: 'auto' } })).toEqual({
       thinkingBudget: 1024,
@@ -227,7 +227,7 @@ describe('reasoning controls', () => {
     [{ thinking_budget_tokens: 1.5 }, 'thinking_budget_tokens'],
     [{ thinking_budget_tokens: 0 }, 'thinking_budget_tokens'],
     [{ thinking_budget_tokens: 'many' }, 'thinking_budget_tokens'],
-  ])('%j is rejected by its name', (body, path) => {
+  ])('rejects %j and names the field', (body, path) => {
     expect(refused(body, older)).toBe(path);
     expect(refused(body, newer)).toBe(path);
   });

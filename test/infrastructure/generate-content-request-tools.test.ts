@@ -10,14 +10,14 @@ const call = (id: string, name: string, args = '{}') => ({
   function: { name, arguments: args },
 });
 
-describe('calls and their results', () => {
+describe('tool calls and their results', () => {
   const asked = {
     role: 'assistant',
     content: 'Let me look.',
     tool_calls: [call('a', 'weather', '{"at":"Bonn","n":9007199254740993}'), call('b', 'time', '')],
   };
 
-  it('a round trip: results go by the name of their call, in the order of the calls, in one turn', () => {
+  it('results have the name of their call and share one turn, in the order of the calls', () => {
     const request = outcome({
       messages: [
         ...hi,
@@ -58,7 +58,7 @@ describe('calls and their results', () => {
       ],
       { output: 'ab' },
     ],
-  ])('a result that is %s', (_case, content, response) => {
+  ])('translates a result that is %s', (_case, content, response) => {
     const [, , turn] = contents([
       ...hi,
       { role: 'assistant', tool_calls: [call('a', 'f')] },
@@ -67,7 +67,7 @@ describe('calls and their results', () => {
     expect(turn).toEqual({ role: 'user', parts: [{ functionResponse: { name: 'f', response } }] });
   });
 
-  it('an image in a result follows the results', () => {
+  it('an image in a result follows all results of the turn', () => {
     const image = { type: 'image_url', image_url: { url: 'gs://b/a.png' } };
     const [, , turn] = contents([
       ...hi,
@@ -82,7 +82,7 @@ describe('calls and their results', () => {
     ]);
   });
 
-  it('ids that come again, in the next message or among parallel calls, mean the call that waits', () => {
+  it('a result with a repeated id belongs to the next open call of the latest assistant message', () => {
     const turns = contents([
       ...hi,
       { role: 'assistant', tool_calls: [call('', 'first')] },
@@ -107,7 +107,7 @@ describe('calls and their results', () => {
     expect(unanswered[3]).toMatchObject({ parts: [{ functionResponse: { name: 'second' } }] });
   });
 
-  it('ids of any shape find their call, whatever the order of the results', () => {
+  it('ids of any form match results to their calls, in any order of the results', () => {
     const anId = fc.oneof(fc.string(), fc.string({ minLength: 65, maxLength: 200, unit: 'grapheme' }));
     fc.assert(
       fc.property(fc.uniqueArray(anId, { minLength: 1, maxLength: 8 }), fc.nat(), (ids, turn) => {
@@ -127,20 +127,20 @@ describe('calls and their results', () => {
     );
   });
 
-  it.each([[''], ['null'], [' ']])('a call without arguments has none: %j', (args) => {
+  it.each([[''], ['null'], [' ']])('empty arguments become an empty object: %j', (args) => {
     const told = contents([...hi, { role: 'assistant', tool_calls: [call('a', 'f', args)] }]);
     expect(told).toMatchObject([{}, { parts: [{ functionCall: { name: 'f', args: {} } }] }]);
   });
 
   it.each([['[1]'], ['{"a":'], ['12 apples']])(
-    'arguments that are no object stay what they are: %j',
+    'arguments that are not an object are sent as `_raw_arguments`: %j',
     (args) => {
       const told = contents([...hi, { role: 'assistant', tool_calls: [call('a', 'f', args)] }]);
       expect(told).toMatchObject([{}, { parts: [{ functionCall: { args: { _raw_arguments: args } } }] }]);
     },
   );
 
-  it('the newest models get a stand-in for the signature of the first call of each turn', () => {
+  it('the newest models receive a placeholder signature on the first call of each turn', () => {
     const messages = [
       ...hi,
       { role: 'assistant', tool_calls: [call('a', 'f'), call('b', 'g')] },
@@ -184,12 +184,12 @@ describe('calls and their results', () => {
       [{ role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
       'messages[0].tool_calls[0].type',
     ],
-  ])('%s is rejected by its path', (_case, messages, path) => {
+  ])('%s is rejected with its path', (_case, messages, path) => {
     expect(refused({ messages })).toBe(path);
   });
 });
 
-describe('tools and the choice among them', () => {
+describe('`tools` and `tool_choice`', () => {
   const tool = (described: object) => ({ type: 'function', function: described });
   const weather = tool({
     name: 'weather',
@@ -198,7 +198,7 @@ describe('tools and the choice among them', () => {
     strict: true,
   });
 
-  it('function tools become declarations with the JSON schema as it is', () => {
+  it('function tools become declarations with their JSON schema unchanged', () => {
     const parameters = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -220,14 +220,14 @@ describe('tools and the choice among them', () => {
     ['no parameters', {}],
     ['null parameters', { parameters: null }],
     ['empty parameters', { parameters: {} }],
-  ])('%s are no schema', (_case, members) => {
+  ])('%s send no schema', (_case, members) => {
     expect(sent({ tools: [tool({ name: 'f', ...members })] })['tools']).toEqual([
       { functionDeclarations: [{ name: 'f' }] },
     ]);
   });
 
   it.each([['left out', {}] as const, ['null', { type: null }] as const])(
-    'properties are those of an object where the type is %s',
+    'a schema with properties has the type object where its type is %s',
     (_case, type) => {
       const properties = { at: { type: 'string' } };
       expect(sent({ tools: [tool({ name: 'f', parameters: { ...type, properties } })] })['tools']).toEqual([
@@ -236,7 +236,7 @@ describe('tools and the choice among them', () => {
     },
   );
 
-  it('keywords that are null are left out, at any depth', () => {
+  it('schema keywords that are null are removed at any depth', () => {
     const inner = { type: 'object', properties: null, required: null };
     const parameters = { ...inner, properties: { a: { anyOf: [inner] } } };
     expect(sent({ tools: [tool({ name: 'f', parameters })] })['tools']).toEqual([
@@ -259,7 +259,7 @@ describe('tools and the choice among them', () => {
       { type: 'function', function: { name: 'weather' } },
       { mode: 'ANY', allowedFunctionNames: ['weather'] },
     ],
-  ])('tool_choice %j', (tool_choice, functionCallingConfig) => {
+  ])('translates tool_choice %j', (tool_choice, functionCallingConfig) => {
     expect(sent({ tools: [weather], tool_choice })['toolConfig']).toEqual({ functionCallingConfig });
   });
 
@@ -271,7 +271,7 @@ describe('tools and the choice among them', () => {
       { mode: 'ANY', allowedFunctionNames: ['weather'] },
     ],
   ])(
-    'one call at a time says no more beside a choice that leaves one function: %j',
+    '`parallel_tool_calls: false` is accepted where the choice leaves one function: %j',
     (choice, tools, told) => {
       const body = { tools, tool_choice: choice, parallel_tool_calls: false };
       expect(sent(body)['toolConfig']).toEqual({ functionCallingConfig: told });
@@ -282,7 +282,7 @@ describe('tools and the choice among them', () => {
     ['no tools at all', {}],
     ['no tools', { tools: [] }],
     ['no tools, and a neutral choice', { tools: [], tool_choice: 'none', parallel_tool_calls: false }],
-  ])('%s: neither is sent', (_case, body) => {
+  ])('sends no tools and no tool config for %s', (_case, body) => {
     expect(Object.keys(sent(body))).toEqual(['contents']);
   });
 
@@ -313,7 +313,7 @@ describe('tools and the choice among them', () => {
       { tools: [weather, tool({ name: 'f' })], tool_choice: 'required', parallel_tool_calls: false },
       'parallel_tool_calls',
     ],
-  ])('%s is rejected by its name', (_case, body, path) => {
+  ])('%s is rejected with its path', (_case, body, path) => {
     expect(refused(body)).toBe(path);
   });
 });

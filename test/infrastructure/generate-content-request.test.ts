@@ -10,8 +10,8 @@ import { aUrlQuery } from '../support/arbitraries/text.ts';
 const userParts = (...content: readonly object[]) =>
   (contents([{ role: 'user', content }]) as readonly { parts: unknown }[])[0]!.parts;
 
-describe('what was said', () => {
-  it('system and developer text stands in systemInstruction, users and assistants take turns', () => {
+describe('messages', () => {
+  it('system and developer text becomes systemInstruction, and user and assistant messages become turns', () => {
     expect(
       sent({
         messages: [
@@ -32,7 +32,7 @@ describe('what was said', () => {
     });
   });
 
-  it('what the same role says in a row is one turn, and what says nothing is left out', () => {
+  it('consecutive messages of one role become one turn, and empty messages are dropped', () => {
     expect(
       contents([
         { role: 'user', content: 'a' },
@@ -47,7 +47,7 @@ describe('what was said', () => {
     ]);
   });
 
-  it('reasoning that is sent back is dropped (replay is not performed)', () => {
+  it('reasoning in an assistant message is dropped', () => {
     expect(
       contents([
         {
@@ -104,7 +104,7 @@ describe('what was said', () => {
       [...hi, ...hi, { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'hologram' }] }],
       'messages[2].content[1].type',
     ],
-  ])('%s is rejected by its path', (_case, messages, path) => {
+  ])('%s is rejected with its path', (_case, messages, path) => {
     expect(refused({ messages })).toBe(path);
   });
 });
@@ -186,7 +186,7 @@ describe('images, video, audio and files', () => {
       { type: 'file', file: { file_id: 'gs://b/o', format: 'application/pdf' } },
       { fileData: { mimeType: 'application/pdf', fileUri: 'gs://b/o' } },
     ],
-  ])('%s', (_case, block, part) => {
+  ])('translates %s', (_case, block, part) => {
     expect(userParts({ type: 'text', text: 'Look' }, block)).toEqual([{ text: 'Look' }, part]);
   });
 
@@ -226,13 +226,13 @@ describe('images, video, audio and files', () => {
       { type: 'file', file: { file_data: 'YSxi', filename: 'a' } },
       'file.file_data',
     ],
-  ])('%s is rejected by its path', (_case, block, field) => {
+  ])('%s is rejected with its path', (_case, block, field) => {
     expect(refused({ messages: [{ role: 'user', content: [block] }] })).toBe(
       `messages[0].content[0].${field}`,
     );
   });
 
-  it('signed-URL queries pass upstream unchanged, and never decide what type a file has', () => {
+  it('the query of a signed URL is sent unchanged and never decides the media type', () => {
     fc.assert(
       fc.property(aUrlQuery, fc.constantFrom('png', 'mp4', 'pdf'), (query, extension) => {
         const url = `https://h/a.${extension}?${query}`;
@@ -244,7 +244,7 @@ describe('images, video, audio and files', () => {
   });
 });
 
-it('no body makes it throw', () => {
+it('the request translation never throws, for any JSON in its fields', () => {
   fc.assert(
     fc.property(
       fc.json({ maxDepth: 5 }),

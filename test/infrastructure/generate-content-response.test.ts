@@ -30,8 +30,8 @@ const says = (parts: readonly object[], more: object = { finishReason: 'STOP' })
   candidates: [{ content: { role: 'model', parts }, ...more }],
 });
 
-describe('a whole answer', () => {
-  it('is a chat completion under the requested model, with every text of the model in it', () => {
+describe('a whole response', () => {
+  it('becomes a chat completion with the requested model and the joined text', () => {
     const answer = {
       ...says([{ text: 'Good ' }, { text: 'day.' }]),
       usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
@@ -55,7 +55,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('native reasoning is never placed in the content: it is kept under the platform’s metadata', () => {
+  it('keeps native reasoning in `provider_metadata` and never in the content', () => {
     const parts = [
       { text: 'hm', thought: true, thoughtSignature: 's1' },
       { text: 'Yes', thoughtSignature: 's2' },
@@ -77,7 +77,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('parts that a chat completion has no place for are kept there too', () => {
+  it('keeps parts without a chat completion field in `provider_metadata`', () => {
     const parts = [
       { executableCode: { language: 'PYTHON', code: '1' }, thoughtSignature: 's' },
       { codeExecutionResult: { output: '1' } },
@@ -101,7 +101,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('images stand beside the content, with what signs them', () => {
+  it('returns images beside the content, with their thought signatures', () => {
     const parts = [
       { text: 'Here:' },
       { inlineData: { mimeType: 'image/png', data: 'AA' } },
@@ -120,7 +120,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('grounding and citations stand under the platform’s metadata as they came', () => {
+  it('keeps grounding and citations unchanged in `provider_metadata`', () => {
     const groundingMetadata = { webSearchQueries: ['q'], groundingSupports: [{ confidenceScores: [0.5] }] };
     const citationMetadata = { citations: [{ startIndex: 1, uri: 'https://example.com' }] };
     const urlContextMetadata = { urlMetadata: [{ retrievedUrl: 'https://example.com' }] };
@@ -129,7 +129,7 @@ describe('a whole answer', () => {
     expect(message(answer)).toMatchObject({ content: 'a', provider_metadata: { cloud_a_platform: about } });
   });
 
-  it('a thought signature stands on the call that it signs, and among the reasoning metadata', () => {
+  it('returns the thought signature of a call on the call and in the reasoning metadata', () => {
     const parts = [
       { text: 'hm', thought: true },
       { functionCall: { name: 'f' }, thoughtSignature: 's' },
@@ -155,7 +155,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('calls keep every digit of their arguments, and have ids that are the same each time', () => {
+  it('keeps every digit of call arguments, and derives missing call ids from the response id', () => {
     const text =
       '{"candidates":[{"content":{"parts":[' +
       '{"functionCall":{"name":"f","args":{"n":9007199254740993,"x":1.0,"s":"ü"}}},' +
@@ -182,7 +182,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('several candidates are several choices', () => {
+  it('returns each candidate as a choice', () => {
     const answer = {
       candidates: [
         { content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' },
@@ -198,7 +198,7 @@ describe('a whole answer', () => {
     expect(JSON.stringify(choices(answer)[2])).toContain('call_7f3a_1_0');
   });
 
-  it('logprobs have their place', () => {
+  it('returns logprobs in the choice', () => {
     const chosen = { token: 'A', tokenId: 1, logProbability: -0.25 };
     const other = { token: 'B', logProbability: -3 };
     const answer = says([{ text: 'A' }], {
@@ -244,7 +244,7 @@ describe('finish reasons', () => {
     ['', 'stop', 'tool_calls'],
     [true, 'stop', 'tool_calls'],
     ...withheld.map((reason) => [reason, 'content_filter', 'content_filter'] as const),
-  ])('%p is %s, and with calls %s', (finishReason, finish, called) => {
+  ])('%p becomes %s, or with tool calls %s', (finishReason, finish, called) => {
     expect(choices(says([{ text: 'a' }], { finishReason }))[0]!['finish_reason']).toBe(finish);
     expect(choices(says([{ functionCall: { name: 'f' } }], { finishReason }))[0]!['finish_reason']).toBe(
       called,
@@ -260,14 +260,14 @@ describe('finish reasons', () => {
     ['UNEXPECTED_TOOL_CALL', { stop_reason: 'UNEXPECTED_TOOL_CALL' }],
     ['MALFORMED_FUNCTION_CALL', { stop_reason: 'MALFORMED_FUNCTION_CALL' }],
     ['NEVER_HEARD_OF', { stop_reason: 'NEVER_HEARD_OF' }],
-  ])('%p stands beside it as %j: of a dozen reasons chat makes one', (finishReason, own) => {
+  ])('%p is kept in `provider_metadata` as %j', (finishReason, own) => {
     const answer = says([{ text: 'a' }, { functionCall: { name: 'f' } }], { finishReason });
     expect(message(answer)['provider_metadata']).toEqual(
       own === undefined ? undefined : { cloud_a_platform: own },
     );
   });
 
-  it('what the platform says of a withheld answer is a refusal, sanitised; of others it is nothing', () => {
+  it('the finish message becomes the sanitised refusal of a blocked answer, and is dropped otherwise', () => {
     const finishMessage = 'It was secret.';
     expect(message(says([], { finishReason: 'SPII', finishMessage }))).toMatchObject({
       content: '',
@@ -279,7 +279,7 @@ describe('finish reasons', () => {
   });
 });
 
-describe('a blocked answer is a completion that says nothing', () => {
+describe('a blocked answer becomes an empty completion', () => {
   it.each([
     [
       'a candidate without content',
@@ -307,7 +307,7 @@ describe('a blocked answer is a completion that says nothing', () => {
       { block_reason: 'MODEL_ARMOR' },
     ],
     ['an empty list of candidates', { candidates: [], promptFeedback: { blockReason: 4 } }, undefined],
-  ])('%s', (_case, answer, own) => {
+  ])('with %s', (_case, answer, own) => {
     const told = completion(answer);
     const metadata = own === undefined ? {} : { provider_metadata: { cloud_a_platform: own } };
     expect(told['choices']).toEqual([
@@ -322,19 +322,19 @@ describe('a blocked answer is a completion that says nothing', () => {
     expect(observeCompletion(told)).toEqual({ usage: undefined, usageUnusable: false, invokedToolCount: 0 });
   });
 
-  it('the platform’s reason is a refusal', () => {
+  it('the sanitised block message becomes the refusal', () => {
     const promptFeedback = { blockReason: 'OTHER', blockReasonMessage: 'Blocked: secret.' };
     expect(message({ promptFeedback })['refusal']).toBe('Blocked: ***.');
     expect(message({ promptFeedback: { ...promptFeedback, blockReasonMessage: 7 } })['refusal']).toBeNull();
   });
 
-  it('one with candidates all the same says what they say', () => {
+  it('candidates are returned despite a block reason', () => {
     const answer = { ...says([{ text: 'a' }]), promptFeedback: { blockReason: 'SAFETY' } };
     expect(choices(answer)).toMatchObject([{ message: { content: 'a' }, finish_reason: 'stop' }]);
   });
 });
 
-describe('usage is summed as the bill does: prompt + tool-use prompt, candidates + thoughts', () => {
+describe('usage is summed as it is billed: prompt + tool-use prompt, candidates + thoughts', () => {
   const counted = (usageMetadata: object) =>
     observeCompletion(completion({ ...says([{ text: 'a' }]), usageMetadata }));
   const usage = (promptTokens: number, completionTokens: number, totalTokens: number) => ({
@@ -377,7 +377,7 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
       { promptTokenCount: Number.MAX_SAFE_INTEGER, toolUsePromptTokenCount: 1, candidatesTokenCount: 0 },
       missing,
     ],
-  ])('%s', (_case, metadata, observed) => {
+  ])('with %s', (_case, metadata, observed) => {
     expect(counted(metadata)).toEqual(observed);
   });
 
@@ -385,7 +385,7 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
     ['the sum, where no total is told', { promptTokenCount: 5, candidatesTokenCount: 2 }, [5, 2, 7]],
     ['null, where no prompt is told', { candidatesTokenCount: 2 }, [null, 2, null]],
     ['null, where a count is none', { promptTokenCount: 5, candidatesTokenCount: -1 }, [5, null, null]],
-  ])('callers are told %s', (_case, usageMetadata, [prompt_tokens, completion_tokens, total_tokens]) => {
+  ])('the caller receives %s', (_case, usageMetadata, [prompt_tokens, completion_tokens, total_tokens]) => {
     expect(completion({ ...says([]), usageMetadata })['usage']).toEqual({
       prompt_tokens,
       completion_tokens,
@@ -393,7 +393,7 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
     });
   });
 
-  it('cached, spoken and reasoning tokens are told as parts of them', () => {
+  it('cached, audio and reasoning tokens are returned as token details', () => {
     const usageMetadata = {
       promptTokenCount: 9,
       promptTokensDetails: [
@@ -414,7 +414,7 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
   });
 });
 
-describe('what is no answer', () => {
+describe('an invalid response', () => {
   it.each([
     ['an error body', { error: { code: 400, message: 'no secret', status: 'X' } }, 'no ***', 'X'],
     ['an error beside candidates', { ...says([{ text: 'a' }]), error: { message: 'no' } }, 'no'],
@@ -441,21 +441,25 @@ describe('what is no answer', () => {
       `{"candidates":[{"x":${'['.repeat(300)}${']'.repeat(300)}}]}`,
       'The upstream sent an answer that is nested too deeply.',
     ],
-  ])('%s is a fault', (_case, answer, words, code = '') => {
+  ])('fails with a protocol fault: %s', (_case, answer, words, code = '') => {
     const named = code === '' ? {} : { labels: { code } };
     expect(fault(answer)).toEqual({ kind: 'protocol', message: words, ...named });
   });
 
-  it.each(malformedCandidates)('an answer with a piece that would vanish: %s', (_, candidates) => {
-    if (!Array.isArray(candidates)) return expect(fault({ candidates })).toMatchObject({ kind: 'protocol' });
-    const all = [...(candidates as readonly object[]), ...says([{ text: 'a' }]).candidates];
-    expect(fault({ candidates: all })).toEqual({
-      kind: 'protocol',
-      message: 'The upstream sent a malformed answer.',
-    });
-  });
+  it.each(malformedCandidates)(
+    'fails with a malformed piece that would otherwise be lost: %s',
+    (_, candidates) => {
+      if (!Array.isArray(candidates))
+        return expect(fault({ candidates })).toMatchObject({ kind: 'protocol' });
+      const all = [...(candidates as readonly object[]), ...says([{ text: 'a' }]).candidates];
+      expect(fault({ candidates: all })).toEqual({
+        kind: 'protocol',
+        message: 'The upstream sent a malformed answer.',
+      });
+    },
+  );
 
-  it('no bytes make it throw', () => {
+  it('never makes the translation throw', () => {
     const answers = fc
       .json({ maxDepth: 6 })
       .map((text) => `{"candidates":[{"content":{"parts":${text}}},${text}],"usageMetadata":${text}}`);
