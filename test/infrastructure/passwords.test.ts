@@ -5,7 +5,7 @@ import { argon2Passwords } from '../../infrastructure/passwords.ts';
 const passwords = argon2Passwords();
 
 describe('passwords', () => {
-  it('are argon2id with 19 MiB, t = 2, p = 1, in PHC format', async () => {
+  it('are hashed with argon2id, 19 MiB, t = 2 and p = 1, in PHC format', async () => {
     const hash = await passwords.hash('correct horse');
     const [, salt = '', tag = ''] =
       /^\$argon2id\$v=19\$m=19456,t=2,p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/.exec(hash) ?? [];
@@ -20,11 +20,11 @@ describe('passwords', () => {
     expect(again.toString('base64').replace('=', '')).toBe(tag);
   });
 
-  it('the same password never has the same hash', async () => {
+  it('that are equal have different hashes', async () => {
     expect(await passwords.hash('correct horse')).not.toBe(await passwords.hash('correct horse'));
   });
 
-  it('only the password itself is verified', async () => {
+  it('match only a hash of the same text after Unicode normalisation, and never a missing hash', async () => {
     const hash = await passwords.hash('cafe\u0301');
     expect(await passwords.verify(hash, 'caf\u00e9')).toBe(true);
     for (const other of ['', 'cafe', 'CAFÉ', 'café ', 'café\0'])
@@ -32,7 +32,7 @@ describe('passwords', () => {
     expect(await passwords.verify(undefined, 'café')).toBe(false);
   });
 
-  it('hashing leaves the event loop free, and two at once are the most', async () => {
+  it('are hashed off the event loop, not all at once', async () => {
     const many = 8;
     const startedAt = performance.now();
     await passwords.hash('x');
@@ -52,18 +52,18 @@ describe('passwords', () => {
       });
       await Promise.all(work);
       clearInterval(ticks);
-      // With all eight at once they would end together.
+      // If all eight ran at once, they would end together.
       return { longest, spread: Math.max(...ends) / Math.min(...ends) };
     };
     let found = await hashing();
-    // The machine may have paused, or held one back: what is so of hashing is so each time.
+    // The machine may pause or delay one of them, so a failed measurement is repeated.
     for (let tries = 1; tries < 6 && (found.longest >= many * one || found.spread <= 2); tries += 1)
       found = await hashing();
     expect(found.longest).toBeLessThan(many * one);
     expect(found.spread).toBeGreaterThan(2);
   });
 
-  it('a stored hash of another make is a defect, not a wrong password', async () => {
+  it('throw a TypeError, which is not a mismatch, where the stored hash has another format or other parameters', async () => {
     for (const hash of [
       '',
       'plain',

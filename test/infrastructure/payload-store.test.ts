@@ -20,7 +20,7 @@ const database = withDatabase();
 const query = queries(database.url);
 const mebibyte = 1024 * 1024;
 
-/** As `summaries` has them. */
+/** A log row in the scope that `summaries` uses. */
 const of = (requestLogId: string) => ({ requestLogId, scope: 's' });
 
 let proxy: TcpProxy;
@@ -52,7 +52,7 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-/** Summary rows of requests, as their settlement leaves them. */
+/** Inserts summary rows, as the settlement of requests does, and returns their ids. */
 async function summaries(count: number): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await query(
@@ -93,18 +93,18 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 const settled = (of: PayloadStore, count: number): Promise<void> =>
   until(() => of.counts().kept + of.counts().shed >= count, 'all payloads are kept or shed');
 
-/** Nothing is written until it is let go. */
+/** Locks the table of payloads: nothing is written until the lock is released. */
 async function locked(): Promise<Holder> {
   const lock = await holder(database.url());
   await lock.query('lock table request_log_payloads in exclusive mode');
   return lock;
 }
 
-/** A text that no printing makes shorter. */
+/** A text that takes exactly this many bytes, also in JSON. */
 const bulk = (bytes: number): string => 'x'.repeat(bytes);
 
-describe('a payload that is kept', () => {
-  it.each([1, 9])('says which of its sides was cut: %i at once', async (count) => {
+describe('a stored payload', () => {
+  it.each([1, 9])('flags only its truncated side on the summary row: %i at once', async (count) => {
     const ids = await summaries(count);
     const answer = { text: '{"body":"cut"}', truncated: true };
     for (const id of ids) store.keep(of(id), () => ({ ...payload('whole'), response: answer }));
@@ -117,7 +117,7 @@ describe('a payload that is kept', () => {
     expect(flags).toEqual([{ request: false, response: true }]);
   });
 
-  it('is beside its summary row, with its flags', async () => {
+  it('is in `request_log_payloads`, and its flags are on the summary row', async () => {
     const [id = '', cut = ''] = await summaries(2);
     store.keep(of(id), () => payload('one'));
     store.keep(of(cut), () => payload('two', true));
@@ -131,7 +131,7 @@ describe('a payload that is kept', () => {
     expect(store.counts()).toEqual({ kept: 2, shed: 0, queuedBytes: 0 });
   });
 
-  it('is made in a turn of its own', async () => {
+  it('is built in a later turn of the event loop, not within `keep`', async () => {
     const id = await summary();
     let made = 0;
     store.keep(of(id), () => {
@@ -143,7 +143,7 @@ describe('a payload that is kept', () => {
     expect(made).toBe(1);
   });
 
-  it('stays when it comes again', async () => {
+  it('is not overwritten by a second payload of the same request, which is counted as shed', async () => {
     const id = await summary();
     store.keep(of(id), () => payload('first'));
     await settled(store, 1);
@@ -155,8 +155,8 @@ describe('a payload that is kept', () => {
   });
 });
 
-describe('payloads that come one after the other', () => {
-  it('share a statement, since nobody waits for one', async () => {
+describe('payloads in quick succession', () => {
+  it('share statements, since no request waits for them', async () => {
     const ids = await summaries(5);
     for (const id of ids) {
       store.keep(of(id), () => payload('x'));
@@ -170,7 +170,7 @@ describe('payloads that come one after the other', () => {
     expect(Number(row?.statements)).toBeLessThan(3);
   });
 
-  it('touch no index: the second version of a summary row stays on its page', async () => {
+  it('update no index of the summary rows: the new version of each row stays on its page', async () => {
     const ids = await summaries(200);
     const pages = () =>
       query(
@@ -184,20 +184,20 @@ describe('payloads that come one after the other', () => {
     expect(await pages()).toEqual(before);
   });
 
-  it('do not wait for one that is full, nor for others at the end', async () => {
+  it('are written without delay when a batch is full and when the store closes', async () => {
     const ids = await summaries(40);
     const { ms } = await timed(async () => {
       for (const id of ids) store.keep(of(id), () => payload(bulk(mebibyte / 4)));
       await store.close(10_000);
     });
     expect(store.counts()).toEqual({ kept: 40, shed: 0, queuedBytes: 0 });
-    // Forty statements that each waited would take four seconds.
+    // If each of forty statements waited for more payloads, this would take four seconds.
     expect(ms).toBeLessThan(3500);
   });
 });
 
-describe('payloads of a replica of the release before', () => {
-  it.each([1, 3])('are kept beside their summary rows, with their flags: %s in a batch', async (count) => {
+describe('payloads from a replica of the previous release', () => {
+  it.each([1, 3])('are stored by `gateway_keep_payloads` with their flags: %s in a batch', async (count) => {
     const ids = await summaries(count);
     const items = [...ids, randomUUID()].map((id, index) => ({
       request_log_id: id,
@@ -216,14 +216,14 @@ describe('payloads of a replica of the release before', () => {
         request_json: { body: id },
       })),
     );
-    // They stay when they come again, and what has no summary row is left out.
+    // Repeated payloads do not overwrite the first ones, and a payload without a summary row is ignored.
     expect(await kept(items)).toEqual('0');
     expect(await kept([])).toEqual('0');
   });
 });
 
 describe('a payload without a summary row', () => {
-  it('is left out without a fault: its request waits in a journal, or was purged', async () => {
+  it('is shed without a fault: its request is still in a journal, or was purged', async () => {
     const [first = '', last = ''] = await summaries(2);
     for (const id of [first, randomUUID(), last]) store.keep(of(id), () => payload('x'));
     await settled(store, 3);
@@ -233,7 +233,7 @@ describe('a payload without a summary row', () => {
     expect(await rowOf(last)).toMatchObject({ has_payload: true });
   });
 
-  it('is left out where the row goes while it is written', async () => {
+  it('is shed where the row is deleted while the payload is being written', async () => {
     const id = await summary();
     const purging = await holder(database.url());
     await purging.query('delete from request_logs where request_log_id = $1', [id]);
@@ -247,7 +247,7 @@ describe('a payload without a summary row', () => {
 });
 
 describe('one bad payload', () => {
-  it('that the database refuses does not take others with it', async () => {
+  it('that the database rejects is shed, and the others are stored', async () => {
     const ids = await summaries(20);
     await query(`alter table request_log_payloads add constraint no_bad_ones
                  check (request_json->>'body' is distinct from 'bad')`);
@@ -260,7 +260,7 @@ describe('one bad payload', () => {
     expect(faults).toHaveLength(2);
   });
 
-  it('that cannot be made does not either, and is told of', async () => {
+  it('that cannot be built is shed and reported as a defect, and the others are stored', async () => {
     const ids = await summaries(3);
     const defect = new TypeError('no payload');
     for (const [index, id] of ids.entries())
@@ -277,9 +277,9 @@ describe('one bad payload', () => {
   it.each<[string, Json]>([
     ['U+0000', 'a\0b'],
     ['lone surrogates', '\ud800 and \udc00'],
-    ['them as a key', { '\0\ud800': 1 }],
-    ['what looks like them', '\\u0000 \\ud800'],
-  ])('is none that holds %s', async (_, body) => {
+    ['both in a key', { '\0\ud800': 1 }],
+    ['text that looks like their escapes', '\\u0000 \\ud800'],
+  ])('is not one that holds %s: it is stored', async (_, body) => {
     const id = await summary();
     store.keep(of(id), () => payload(body));
     await settled(store, 1);
@@ -290,8 +290,8 @@ describe('one bad payload', () => {
   });
 });
 
-describe('a database that is slow', () => {
-  /** Nothing is written until the lock is let go. */
+describe('while the database is slow', () => {
+  /** Does the work while the table is locked, so that nothing is written. */
   async function whileLocked(work: () => Promise<void>): Promise<void> {
     const lock = await locked();
     try {
@@ -301,13 +301,13 @@ describe('a database that is slow', () => {
     }
   }
 
-  it('memory is bounded: the queue never exceeds its bound by more than the payload that filled it', async () => {
+  it('the queue never exceeds its limit in bytes by more than the payload that filled it', async () => {
     const [id = ''] = await summaries(1);
     const size = mebibyte;
     let most = 0;
     let made = 0;
     await whileLocked(async () => {
-      // Four times what there is room for, all in one turn.
+      // Four times as much as the queue holds, all in one turn of the event loop.
       for (let index = 0; index < 4 * 32; index += 1)
         store.keep(of(id), () => {
           made += 1;
@@ -316,7 +316,7 @@ describe('a database that is slow', () => {
         });
       await until(() => store.counts().shed >= 3 * 32 - 1, 'the rest is shed');
       most = Math.max(most, store.counts().queuedBytes);
-      // What waits is of no use to anybody: without a database it is let go at once.
+      // The queued payloads are not needed any more: without a database they are shed at once.
       await proxy.refuse();
     });
     expect(most).toBeGreaterThan(maxQueuedBytes - size);
@@ -325,7 +325,7 @@ describe('a database that is slow', () => {
     await until(() => store.counts().queuedBytes === 0, 'the queue is empty');
   });
 
-  it('bytes are counted as UTF-8', async () => {
+  it('queued bytes are counted as UTF-8', async () => {
     const ids = await summaries(2);
     await whileLocked(async () => {
       for (const id of ids) store.keep(of(id), () => payload('日'.repeat(100_000)));
@@ -335,7 +335,7 @@ describe('a database that is slow', () => {
     expect(store.counts()).toMatchObject({ kept: 2, queuedBytes: 0 });
   });
 
-  it('so are payloads that are still to be made, by the bytes that they hold and not by their count', () => {
+  it('payloads still to be built are limited by the bytes that they hold, plus a fixed amount for each', () => {
     let released = 0;
     const held = (bytes: number) => ({ bytes, release: () => (released += 1) });
     for (let index = 0; index < 10; index += 1)
@@ -346,7 +346,7 @@ describe('a database that is slow', () => {
     expect(store.counts().shed).toBeGreaterThan(9000);
   });
 
-  it('one that alone holds more than there is room for is made all the same', async () => {
+  it('a payload that alone holds more than the limit is stored where no other one waits', async () => {
     const id = await summary();
     let released = 0;
     store.keep(of(id), () => payload('x'), { bytes: 1024 * mebibyte, release: () => (released += 1) });
@@ -355,7 +355,7 @@ describe('a database that is slow', () => {
     expect(released).toBe(1);
   });
 
-  it('what a payload holds is let go once it is made beside the event loop, and when that fails', async () => {
+  it('a payload that is built asynchronously releases what it holds when it is built, and when that fails', async () => {
     const [one = '', other = ''] = await summaries(2);
     const later = Promise.withResolvers<ReturnType<typeof payload>>();
     let released = 0;
@@ -370,7 +370,7 @@ describe('a database that is slow', () => {
     expect(store.counts()).toMatchObject({ kept: 1, shed: 1 });
   });
 
-  it('what is shed is counted, what was queued is written, and then there is room again', async () => {
+  it('payloads over the limit are shed and counted, queued ones are written, and later ones are accepted again', async () => {
     const ids = await summaries(60);
     await whileLocked(async () => {
       for (const id of ids) store.keep(of(id), () => payload(bulk(mebibyte)));
@@ -396,8 +396,8 @@ describe('a database that is slow', () => {
   });
 });
 
-describe('a database that is gone', () => {
-  it('what cannot be written is shed and counted, and nobody waits', async () => {
+describe('while the database is unreachable', () => {
+  it('payloads are shed and counted, with one fault for all, and later ones are stored', async () => {
     const ids = await summaries(3);
     await proxy.refuse();
     for (const id of ids) store.keep(of(id), () => payload('x'));
@@ -412,7 +412,7 @@ describe('a database that is gone', () => {
     for (const id of ids) expect(await rowOf(id)).toMatchObject({ has_payload: false });
   });
 
-  it('in the middle of a statement: the next one is written over a new connection', async () => {
+  it('a connection that breaks in the middle of a statement is replaced for the next payload', async () => {
     const [first = '', second = ''] = await summaries(2);
     const lock = await locked();
     store.keep(of(first), () => payload('x'));
@@ -428,7 +428,7 @@ describe('a database that is gone', () => {
 });
 
 describe('close', () => {
-  it('writes everything that waits', async () => {
+  it('writes all queued payloads', async () => {
     const ids = await summaries(300);
     for (const [index, id] of ids.entries()) store.keep(of(id), () => payload(index));
     await store.close(10_000);
@@ -437,11 +437,11 @@ describe('close', () => {
     expect(rows).toHaveLength(300);
   });
 
-  it('with nothing to write is at once', async () => {
+  it('returns at once where nothing is queued', async () => {
     expect((await timed(() => store.close(10_000))).ms).toBeLessThan(1000);
   });
 
-  it('gives up after its time, and counts what is left as shed', async () => {
+  it('gives up after its timeout, and counts the queued payloads as shed', async () => {
     const ids = await summaries(3);
     const lock = await locked();
     store.keep(of(ids[0] ?? ''), () => payload('first'));

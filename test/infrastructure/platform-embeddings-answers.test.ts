@@ -5,7 +5,7 @@ import type { WholeAnswer } from '../../application/ports/upstream.ts';
 import { observeEmbeddings } from '../../domain/embeddings/embeddings-answer.ts';
 import { all, call, dialect, encoded, english, one, two } from './platform-embeddings-bench.ts';
 
-/** An answer as the platform prints it. */
+/** A predict response, formatted as the platform does. */
 const predicted = (vectors: readonly (readonly [values: string, tokens?: string])[], more = ''): string =>
   `{\n  "predictions": [${vectors
     .map(
@@ -26,7 +26,7 @@ const predicted = (vectors: readonly (readonly [values: string, tokens?: string]
 const embedded = (values: string, usage?: string): string =>
   `{"embedding":{"values":[${values}]}${usage === undefined ? '' : `,"usageMetadata":${usage}`},"truncated":false}`;
 
-/** As many inputs as each request of the call carried. */
+/** How many inputs each request of the call carries. */
 function inputsOf(model: string, input: unknown): readonly number[] {
   const requests = dialect.encodeMany(call(model, { input }));
   return E.isRight(requests) ? requests.right.map(({ inputs }) => inputs) : [];
@@ -44,8 +44,8 @@ const decoded = (model: string, input: unknown, bodies: readonly string[]): Whol
   return answer.right;
 };
 
-describe('the response', () => {
-  it('is an ordered list with the requested model', () => {
+describe('the embeddings response', () => {
+  it('is an ordered `list` of embeddings, each with its `index`, and the requested model', () => {
     expect(
       decoded(
         english,
@@ -64,7 +64,7 @@ describe('the response', () => {
     );
   });
 
-  it('its value says the same, for reading', () => {
+  it('has a parsed `value` that is equal to its `text`', () => {
     for (const answer of [
       decoded(
         english,
@@ -81,12 +81,12 @@ describe('the response', () => {
       expect(answer.value).toEqual(JSON.parse(answer.text as string));
   });
 
-  it('floats keep every digit', () => {
+  it('keeps every digit of the floats', () => {
     const values = '0.10,-1e-7,1.0,12345678901234567890,-0.0,0.013551234267652035';
     for (const text of [
       decoded(one, 'a', [predicted([[values, '1']])]).text,
       decoded(two, 'a', [embedded(values)]).text,
-      // Another list of that name: nothing is cut out of the wrong place.
+      // Another list is also named `values`: the embedding is still the right one.
       decoded(one, 'a', [predicted([[values, '1']], ',"sparse":{"values":[1,2]}')]).text,
       decoded(two, 'a', [
         `{"x":{"values":[9]},"embedding":{"v":"\\"values\\":[8]","v\\u0061lues":[${values}]}}`,
@@ -100,11 +100,11 @@ describe('the response', () => {
     expect(decoded(english, ['a', 'b'], [second]).text).toContain('"index":1,"embedding":[2.0]');
   });
 
-  it('N in is N out, order kept, for any list and model', () => {
+  it('has one embedding for each input, in order, for any list and model', () => {
     fc.assert(
       fc.property(fc.constantFrom(...all), fc.integer({ min: 1, max: 40 }), (model, count) => {
         const input = Array.from({ length: count }, (_, index) => `text ${index}`);
-        // A platform that embeds a text as its number.
+        // The embedding of a text is its number.
         const bodies = encoded(model, { input }).map(({ body }) => {
           const numbers = [...body.matchAll(/text (\d+)/g)].map(([, number]) => number!);
           return model === two
@@ -125,8 +125,8 @@ describe('the response', () => {
   });
 });
 
-describe('usage only when the provider returns real token counts', () => {
-  it('predict models: the token counts of the predictions’ statistics, summed', () => {
+describe('usage of embeddings, only where the provider returns real token counts,', () => {
+  it('is for predict models the sum of the token counts in the statistics of the predictions', () => {
     const bodies = [
       predicted([
         ['1', '3'],
@@ -145,7 +145,7 @@ describe('usage only when the provider returns real token counts', () => {
     });
   });
 
-  it('gemini-embedding-2: the prompt token counts of the usage metadata, summed', () => {
+  it('is for gemini-embedding-2 the sum of the prompt token counts in the usage metadata', () => {
     const usage =
       '{"promptTokenCount":4,"totalTokenCount":4,"promptTokensDetails":[{"modality":"TEXT","tokenCount":4}]}';
     const { value } = decoded(two, ['a', 'b'], [embedded('1', usage), embedded('1', usage)]);
@@ -198,7 +198,7 @@ describe('usage only when the provider returns real token counts', () => {
     ['none', two, [embedded('1'), embedded('1')]],
     ['some', two, [embedded('1', '{"promptTokenCount":4}'), embedded('1', '{}')]],
     ['characters only', two, [embedded('1', '{"billableCharacterCount":4}'), embedded('1', 'null')]],
-  ])('%s of %s: no usage, and never one inferred', (_, model, bodies) => {
+  ])('is absent and never inferred where the token counts are: %s, from %s', (_, model, bodies) => {
     const { value, text } = decoded(model, ['a', 'b'], bodies);
     expect([Object.keys(value), text]).toEqual([
       ['object', 'data', 'model'],
@@ -208,14 +208,14 @@ describe('usage only when the provider returns real token counts', () => {
   });
 });
 
-describe('an answer that is none', () => {
+describe('an invalid embeddings answer', () => {
   it.each<[string, string, string | RegExp]>([
     ['an error under status 200', '{"error":{"code":400,"message":"No s3cret here."}}', 'No […] here.'],
-    ['an error without words', '{"error":{}}', /reported an error/],
+    ['an error without a message', '{"error":{}}', /reported an error/],
     ['no JSON', '<html>', /not a JSON object/],
     ['fewer embeddings than texts', predicted([['1', '1']]), /one embedding for each of 2 texts/],
     [
-      'more',
+      'more embeddings than texts',
       predicted([
         ['1', '1'],
         ['1', '1'],
@@ -232,7 +232,7 @@ describe('an answer that is none', () => {
       /one embedding for each/,
     ],
     [
-      'a vector that is none',
+      'a vector of strings',
       predicted([
         ['1', '1'],
         ['"a"', '1'],
@@ -240,7 +240,7 @@ describe('an answer that is none', () => {
       /one embedding for each/,
     ],
     [
-      'a vector that is one in part',
+      'a vector with a null',
       predicted([
         ['1', '1'],
         ['1,null', '1'],
@@ -249,7 +249,7 @@ describe('an answer that is none', () => {
     ],
     ['one fused vector', embedded('1,2'), /one embedding for each/],
     [
-      'too deep',
+      'JSON that is nested too deep',
       predicted(
         [
           ['1', '1'],
@@ -259,7 +259,7 @@ describe('an answer that is none', () => {
       ),
       /too deep/,
     ],
-  ])('%s is a fault', (_, body, message) => {
+  ])('fails with a protocol fault: %s', (_, body, message) => {
     expect(decode(english, ['a', 'b'], [body])).toEqual(
       E.left({
         kind: 'protocol',
@@ -268,7 +268,7 @@ describe('an answer that is none', () => {
     );
   });
 
-  it('a fault keeps what the other calls used, where each of them counts', () => {
+  it('keeps the usage of the successful calls in the fault of the first failed one', () => {
     const [good, bad] = [predicted([['1', '1']]), '{"error":{"message":"m"}}'];
     expect(decode(one, ['a', 'b', 'c'], [good, bad, good])).toEqual(
       E.left({ kind: 'protocol', message: 'm', usage: { prompt_tokens: 2, total_tokens: 2 } }),
@@ -277,7 +277,7 @@ describe('an answer that is none', () => {
     expect(decode(one, ['a', 'b'], [bad, worse])).toEqual(E.left({ kind: 'protocol', message: 'm' }));
   });
 
-  it('whatever bytes come, it never throws', () => {
+  it('is a fault and never throws, for any text or JSON', () => {
     fc.assert(
       fc.property(fc.constantFrom(...all), fc.oneof(fc.string(), fc.json()), (model, body) => {
         expect(E.isLeft(decode(model, 'a', [body]))).toBe(true);

@@ -34,25 +34,25 @@ const expectRefusal = (
   expect(message).toMatch(words);
 };
 
-describe('calls', () => {
+describe('embeddings calls to platform A', () => {
   it.each([
     [two, 'gemini-embedding-2:embedContent'],
     [one, 'gemini-embedding-001:predict'],
     [english, 'text-embedding-005:predict'],
     [multilingual, 'text-multilingual-embedding-002:predict'],
-  ])('%s uses %s', (model, end) => {
+  ])('the model %s uses the call %s', (model, end) => {
     const [request, ...more] = encoded(model, { input: 'Hi' });
     expect(more).toEqual([]);
     expect(request?.path).toBe(`/v1/projects/p/locations/us-central1/publishers/google/models/${end}`);
     expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'x-team': 'search' });
   });
 
-  it('a model that is none of the four is refused', () => {
+  it('a model other than the four is rejected', () => {
     expectRefusal('google/text-embedding-004', { input: 'Hi' }, 'model', /text-embedding-004/);
     expectRefusal('google/constructor', { input: 'Hi' }, 'model', /constructor/);
   });
 
-  it('`input` string: one embedding', () => {
+  it('an `input` string is sent as one text', () => {
     expect(sent(one, { input: 'Grüße' })).toEqual([{ instances: [{ content: 'Grüße' }] }]);
     expect(sent(two, { input: 'Grüße' })).toEqual([
       { content: { role: 'user', parts: [{ text: 'Grüße' }] } },
@@ -65,7 +65,7 @@ describe('calls', () => {
     [english, [5, 2]],
     [multilingual, [5, 2]],
   ])(
-    '`input` list of strings: independent embeddings, as many texts in a call as %s takes',
+    'an `input` list of strings is sent in order, with as many texts in a call as %s takes',
     (model, sizes) => {
       const input = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
       const bodies = sent(model, { input }) as {
@@ -80,7 +80,7 @@ describe('calls', () => {
     },
   );
 
-  it('extra_body is the final override, of each call', () => {
+  it('`extra_body` of the route overrides fields of each call', () => {
     const extra = { parameters: { autoTruncate: false }, labels: { team: 'search' } };
     expect(sent(one, { input: ['a', 'b'], dimensions: 8, auto_truncate: true }, extra)).toEqual(
       ['a', 'b'].map((content) => ({
@@ -91,7 +91,7 @@ describe('calls', () => {
     );
   });
 
-  it.each(all)('controls that the platform does not know are dropped: %s', (model) => {
+  it.each(all)('fields that the platform does not know, or that are null, are dropped: %s', (model) => {
     const known = { input: 'Hi' };
     const body = {
       ...known,
@@ -107,7 +107,7 @@ describe('calls', () => {
   });
 });
 
-describe('rejected locally with invalid_request, before anything is sent', () => {
+describe('validation of embeddings requests, with `invalid_request` before anything is sent,', () => {
   it.each<[string, unknown, RegExp]>([
     ['token arrays', [1, 2, 3], /^`input\[0\]` must be a string/],
     ['arrays of token arrays', [[1], [2]], /^`input\[0\]` must be a string/],
@@ -125,23 +125,23 @@ describe('rejected locally with invalid_request, before anything is sent', () =>
     ['a multimodal payload', { text: 'a' }, /^`input` must be a string/],
     ['base64 payloads', 'data:image/png;base64,iVBORw0KGgo=', /^`input` holds base64 data/],
     ['base64 payloads among strings', ['a', 'DATA:;base64,AA=='], /^`input\[1\]` holds base64 data/],
-    ['no input', undefined, /^`input` must be a string/],
-  ])('%s', (_, input, words) => {
+    ['absent', undefined, /^`input` must be a string/],
+  ])('rejects `input`: %s', (_, input, words) => {
     for (const model of all) expectRefusal(model, { input }, 'input', words);
   });
 
-  it('a text that speaks of data URLs is a text', () => {
+  it('accepts a text that mentions a data URL', () => {
     expect(sent(one, { input: 'What is data:image/png;base64, for?' })).toHaveLength(1);
   });
 
-  it('more texts than one request can have', () => {
+  it('accepts 250 texts and rejects 251', () => {
     const input = Array.from({ length: 250 }, (_, index) => `text ${index}`);
     expect(encoded(english, { input })).toHaveLength(50);
     expectRefusal(english, { input: [...input, 'one more'] }, 'input', /251 texts; send at most 250/);
   });
 
   it.each(['image', 'images', 'video', 'audio', 'file', 'content', 'contents', 'instances', 'messages'])(
-    'a payload beside `input`: %s',
+    'rejects a payload outside `input`: %s',
     (name) => {
       for (const model of all)
         expectRefusal(
@@ -153,7 +153,7 @@ describe('rejected locally with invalid_request, before anything is sent', () =>
     },
   );
 
-  it('`encoding_format: base64`, naming the fix; omitted, null or `float` is accepted', () => {
+  it('rejects any `encoding_format` but `float`, such as `base64`, and names the fix; absent or null is accepted', () => {
     for (const model of all) {
       expectRefusal(
         model,
@@ -182,7 +182,7 @@ describe('rejected locally with invalid_request, before anything is sent', () =>
 describe('`dimensions`', () => {
   const names = ['dimensions', 'output_dimensionality', 'outputDimensionality'];
 
-  it.each(names)('%s is mapped to output dimensionality', (name) => {
+  it.each(names)('%s is sent as `outputDimensionality`', (name) => {
     for (const model of predictModels)
       expect(sent(model, { input: 'Hi', [name]: 256 })).toEqual([
         { instances: [{ content: 'Hi' }], parameters: { outputDimensionality: 256 } },
@@ -197,7 +197,7 @@ describe('`dimensions`', () => {
     [one, 3072],
     [english, 768],
     [multilingual, 768],
-  ])('must be positive and within the maximum of %s, %i', (model, max) => {
+  ])('must be an integer from 1 to the maximum of %s, %i', (model, max) => {
     for (const name of names) {
       expect(sent(model, { input: 'Hi', [name]: max })).toHaveLength(1);
       expect(sent(model, { input: 'Hi', [name]: 1 })).toHaveLength(1);
@@ -211,7 +211,7 @@ describe('`dimensions`', () => {
     }
   });
 
-  it('numbers are read as they are meant', () => {
+  it('is read by its exact value: 2.56e2 is 256, and 1e400 is rejected', () => {
     expect(sent(one, '{"input":"Hi","dimensions":2.56e2}')).toMatchObject([
       { parameters: { outputDimensionality: 256 } },
     ]);
@@ -219,7 +219,7 @@ describe('`dimensions`', () => {
     expectRefusal(one, '{"input":"Hi","dimensions":9007199254740993}', 'dimensions', /integer from 1/);
   });
 
-  it('conflicts between its aliases are rejected; the same value twice is none', () => {
+  it('is rejected where its aliases have different values, and accepted where they have the same', () => {
     for (const [a, b] of [names, names.slice(1), [names[0]!, names[2]!]] as string[][]) {
       expectRefusal(
         one,
@@ -235,8 +235,8 @@ describe('`dimensions`', () => {
   });
 });
 
-describe('controls of predict models', () => {
-  it.each(predictModels)('task_type is per instance: %s', (model) => {
+describe('the controls of predict models', () => {
+  it.each(predictModels)('`task_type` is sent with each instance: %s', (model) => {
     const bodies = sent(model, { input: ['a', 'b'], task_type: 'RETRIEVAL_QUERY' }) as {
       instances: unknown[];
     }[];
@@ -246,7 +246,7 @@ describe('controls of predict models', () => {
     ]);
   });
 
-  it('input_type is an alias of task_type; conflicts are rejected', () => {
+  it('`input_type` is an alias of `task_type`; conflicts and invalid values are rejected', () => {
     expect(sent(one, { input: 'a', input_type: 'CLUSTERING' })).toEqual(
       sent(one, { input: 'a', task_type: 'CLUSTERING' }),
     );
@@ -261,7 +261,7 @@ describe('controls of predict models', () => {
     expectRefusal(one, { input: 'a', input_type: '' }, 'input_type', /must be a non-empty string/);
   });
 
-  it('title is only for retrieval-document embeddings', () => {
+  it('`title` is accepted only with the task type `RETRIEVAL_DOCUMENT`', () => {
     for (const type of ['task_type', 'input_type'])
       expect(sent(english, { input: ['a', 'b'], title: 'T', [type]: 'RETRIEVAL_DOCUMENT' })).toEqual([
         {
@@ -281,7 +281,7 @@ describe('controls of predict models', () => {
     );
   });
 
-  it('auto_truncate and autoTruncate; conflicts are rejected', () => {
+  it('`auto_truncate` and `autoTruncate` are sent as `autoTruncate`; conflicts are rejected', () => {
     for (const name of ['auto_truncate', 'autoTruncate'])
       for (const value of [true, false])
         expect(sent(english, { input: 'a', [name]: value })).toEqual([

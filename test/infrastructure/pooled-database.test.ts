@@ -13,10 +13,10 @@ import { aKey, basicConfig, queries, startGateway } from '../support/gateway.ts'
 const database = withDatabase();
 const query = queries(database.url);
 
-/** A lock of these tests alone. */
+/** An advisory lock that only these tests use. */
 const lock = 4_071_771_999;
 
-/** The URL of sessions whose transactions may last a fifth of a second. PostgreSQL has such a bound from 17 on. */
+/** A URL whose sessions limit transactions to 200 ms, if PostgreSQL has that setting (17 and later). */
 async function urlWithBounds(): Promise<string> {
   const url = new URL(database.url());
   const known = await query(`select from pg_settings where name = 'transaction_timeout'`);
@@ -24,14 +24,14 @@ async function urlWithBounds(): Promise<string> {
   return url.href;
 }
 
-describe('what runs alone', () => {
+describe('work under an advisory lock', () => {
   const holders = () =>
     query<{ state: string; backend_xmin: string | null }>(
       `select state, backend_xmin from pg_stat_activity join pg_locks using (pid)
        where locktype = 'advisory' and objid = ${lock % 2 ** 32}`,
     );
 
-  it('has its lock in a transaction, which keeps no row from vacuum, and which no bound for idle ones ends', async () => {
+  it('holds the lock in a transaction that does not hold back vacuum and that no idle timeout ends', async () => {
     const url = new URL(database.url());
     url.searchParams.set('options', '-c idle_in_transaction_session_timeout=100');
     const seen = await withAdvisoryLock(url.href, lock, async () => {
@@ -42,7 +42,7 @@ describe('what runs alone', () => {
     expect(await holders()).toEqual([]);
   });
 
-  it('has its lock for as long as it lasts, also where the role has a bound for transactions', async () => {
+  it('holds the lock until it ends, also where the session limits the time of transactions', async () => {
     const held = await withAdvisoryLock(await urlWithBounds(), lock, async () => {
       await sleep(500);
       return holders();
@@ -50,7 +50,7 @@ describe('what runs alone', () => {
     expect(held).toHaveLength(1);
   });
 
-  it('is done by one at a time; the others wait as long as they may', async () => {
+  it('runs one at a time; others wait for the lock up to their timeout', async () => {
     const end = Promise.withResolvers<string>();
     const begun = Promise.withResolvers<void>();
     const first = withAdvisoryLock(database.url(), lock, () => {
@@ -73,8 +73,8 @@ describe('what runs alone', () => {
   });
 });
 
-describe('what reads whole tables', () => {
-  it('takes its time, also where the role has a bound for transactions', async () => {
+describe('a long transaction', () => {
+  it('runs to its end, also where the session limits the time of transactions', async () => {
     const pool = await openPool(await urlWithBounds(), 1);
     try {
       const slow = sql.type(row(t.type({ seen: t.literal(1) })))`select 1 as seen from pg_sleep(0.5)`;
@@ -85,7 +85,7 @@ describe('what reads whole tables', () => {
   });
 });
 
-describe('a pooler that keeps what connections ask for from the server', () => {
+describe('a pooler that does not pass the settings of connections to the server', () => {
   let pooler: Server;
   let [asked, kept] = ['', ''];
   beforeAll(async () => {
@@ -116,7 +116,7 @@ describe('a pooler that keeps what connections ask for from the server', () => {
     ],
     ['datestyle', '=ISO', '=SQL', 'SQL, MDY', 'ISO'],
     ['standard_conforming_strings', '=on', '=no', 'off', 'on'],
-  ])('stops a start, which says what to set: %s', async (name, wish, instead, value, wanted) => {
+  ])('makes the start fail, naming what to set: %s', async (name, wish, instead, value, wanted) => {
     [asked, kept] = [wish, instead].map((each) => `${name}${each}`) as [string, string];
     const through = new URL(database.url());
     through.host = `127.0.0.1:${(pooler.address() as AddressInfo).port}`;

@@ -15,10 +15,10 @@ import { makeTestFolder } from '../support/test-server.ts';
 const database = withDatabase();
 const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 
-/** What a client of PostgreSQL sends before a handshake: its length, 8, and the code of the request. */
+/** The SSLRequest that a client of PostgreSQL sends before a handshake: its length, 8, and its code. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
-/** A door of TLS before the database: nobody who does not ask for TLS comes in. */
+/** A TLS proxy in front of the database; it closes connections that do not request TLS. */
 async function tlsDoor({ key, cert }: ReturnType<typeof selfSigned>): Promise<Server> {
   const server = createServer((near) => {
     near.on('error', () => undefined);
@@ -70,14 +70,14 @@ function through(server: Server, query: string, host = '127.0.0.1'): string {
   return url.href;
 }
 
-/** The database's own URL with these parameters and no others. */
+/** The database's own URL with exactly these parameters. */
 function saying(query: string): string {
   const url = new URL(database.url());
   url.search = query;
   return url.href;
 }
 
-/** By the driver of the stores, and by that of the migrations. */
+/** Expects both drivers to connect: that of the stores and that of the migrations. */
 async function reach(url: string): Promise<void> {
   expect(await pendingMigrations(url, migrations)).toEqual([]);
   const pool = await openPool(url, 1);
@@ -88,7 +88,7 @@ async function reach(url: string): Promise<void> {
   }
 }
 
-/** Neither driver comes in. */
+/** Expects both drivers to fail. */
 async function refused(url: string, why: RegExp): Promise<void> {
   await expect(pendingMigrations(url, migrations)).rejects.toThrow(why);
   const opened = openPool(url, 1).then(async (pool) => {
@@ -103,43 +103,43 @@ async function refused(url: string, why: RegExp): Promise<void> {
 
 describe('a database behind TLS', () => {
   it.each(['verify-full', 'require', 'verify-ca', 'no-verify'])(
-    'is reached with sslmode=%s and the certificate of its signer',
+    'is reached with sslmode=%s and the certificate of its CA',
     async (mode) => {
       await reach(through(door, `sslmode=${mode}&sslrootcert=${files['own']}`));
     },
   );
 
-  it('is reached by name, too', async () => {
+  it('is reached by host name, too', async () => {
     await reach(through(door, `sslmode=verify-full&sslrootcert=${files['own']}`, 'localhost'));
   });
 
-  it('is verified where the URL names a signer and no mode', async () => {
+  it('is verified where the URL sets `sslrootcert` and no `sslmode`', async () => {
     await reach(through(door, `sslrootcert=${files['own']}`));
     await refused(through(door, `sslrootcert=${files['other']}`), /self-signed certificate/);
   });
 
   it.each(['verify-full', 'require', 'verify-full&sslrootcert=system'])(
-    'is refused when nobody known has signed it: sslmode=%s',
+    'is rejected where no trusted CA has signed its certificate: sslmode=%s',
     async (mode) => {
       await refused(through(door, `sslmode=${mode}`), /self-signed certificate/);
     },
   );
 
-  it('is refused when somebody else has signed it', async () => {
+  it('is rejected where a CA other than that of `sslrootcert` has signed its certificate', async () => {
     await refused(
       through(door, `sslmode=verify-full&sslrootcert=${files['other']}`),
       /self-signed certificate/,
     );
   });
 
-  it('is refused under another name by verify-full and require, not by verify-ca and no-verify', async () => {
+  it('with a certificate for another host is rejected by verify-full and require, not by verify-ca and no-verify', async () => {
     for (const mode of ['verify-full', 'require'])
       await refused(through(otherDoor, `sslmode=${mode}&sslrootcert=${files['other']}`), /altnames/);
     await reach(through(otherDoor, `sslmode=verify-ca&sslrootcert=${files['other']}`));
     await reach(through(otherDoor, 'sslmode=no-verify'));
   });
 
-  it('serves a gateway', async () => {
+  it('lets a gateway become ready', async () => {
     const url = through(door, `sslmode=verify-full&sslrootcert=${files['own']}`);
     const gateway = await startGateway(basicConfig('http://127.0.0.1:9', aKey()), url);
     try {
@@ -151,18 +151,18 @@ describe('a database behind TLS', () => {
 });
 
 describe('a database without TLS', () => {
-  it('is never spoken to in the clear when the URL asks for TLS', async () => {
+  it('is rejected where the URL requires TLS', async () => {
     for (const mode of ['verify-full', 'require', 'no-verify'])
       await refused(saying(`sslmode=${mode}`), /does not support SSL/);
   });
 
-  it('is reached with sslmode=disable, and without a word of it', async () => {
+  it('is reached with sslmode=disable and without any sslmode', async () => {
     await reach(saying('sslmode=disable'));
     await reach(saying(''));
   });
 });
 
-describe('a URL that cannot be used', () => {
+describe('an unusable database URL', () => {
   it.each([
     ['sslmode=prefer', /^The URL of the database: sslmode must be one of /],
     ['ssl=true', /^The URL of the database: `ssl` is not read/],
@@ -171,7 +171,7 @@ describe('a URL that cannot be used', () => {
       /sslrootcert cannot be read \(ENOENT\): \/nowhere\.pem$/,
     ],
     ['sslmode=verify-full&sslkey=/nowhere.pem', /sslcert and sslkey go together/],
-  ])('is refused by both drivers, without its password: %s', async (query, why) => {
+  ])('is rejected by both drivers without showing its password: %s', async (query, why) => {
     const url = `postgres://u:secret-of-the-url@127.0.0.1:1/db?${query}`;
     for (const opening of [openPool(url, 1), pendingMigrations(url, migrations)]) {
       await expect(opening).rejects.toThrow(why);

@@ -19,7 +19,7 @@ const elsewhere = signedByAuthority('db.example.com');
 let folder: string;
 let server: EmbeddedPostgres;
 
-/** PostgreSQL itself ends TLS, with a certificate that an authority has signed. */
+/** Makes PostgreSQL itself terminate TLS, with a certificate that a CA has signed. */
 async function show({ key, cert }: typeof ours): Promise<void> {
   const cluster = path.join(folder, 'data', 'cluster');
   const { uid, gid } = await stat(cluster);
@@ -52,7 +52,7 @@ function urlOf(query: string, host = '127.0.0.1'): string {
   return url.href;
 }
 
-/** How the connection of a pool is secured, as the server sees it. */
+/** The TLS version of a pool's connection, as the server reports it. */
 async function secured(url: string): Promise<unknown> {
   const pool = await openPool(url, 1);
   try {
@@ -67,16 +67,16 @@ async function refused(url: string, why: RegExp): Promise<void> {
   await expect(pendingMigrations(url, migrations)).rejects.toThrow(why);
 }
 
-describe('sslmode=verify-full with the file of an authority', () => {
+describe('sslmode=verify-full with a CA file', () => {
   beforeAll(() => show(ours));
 
-  it.each(['127.0.0.1', 'localhost'])('reaches a PostgreSQL whose certificate is of %s', async (host) => {
+  it.each(['127.0.0.1', 'localhost'])('reaches a PostgreSQL whose certificate is for %s', async (host) => {
     const url = urlOf(`sslmode=verify-full&sslrootcert=${fileOf('ours')}`, host);
     expect(await secured(url)).toMatch(/^TLSv1\.[23]$/);
     expect(await pendingMigrations(url, migrations)).toEqual([]);
   });
 
-  it('reaches each of several hosts so', async () => {
+  it('reaches the available one of several hosts over TLS', async () => {
     const { host, pathname, username, password } = new URL(server.url);
     const hosts = `127.0.0.1:1,${host}`;
     const tls = `sslmode=verify-full&sslrootcert=${fileOf('ours')}`;
@@ -84,14 +84,14 @@ describe('sslmode=verify-full with the file of an authority', () => {
     expect(await secured(url)).toMatch(/^TLSv1\.[23]$/);
   });
 
-  it('serves a gateway', async () => {
+  it('lets a gateway become ready', async () => {
     const url = urlOf(`sslmode=verify-full&sslrootcert=${fileOf('ours')}`);
     const gateway = await startGateway(basicConfig('http://127.0.0.1:9', aKey()), url);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
     await gateway.stop();
   });
 
-  it('refuses what another authority has signed', async () => {
+  it('rejects a certificate that another CA has signed', async () => {
     await refused(
       urlOf(`sslmode=verify-full&sslrootcert=${fileOf('elsewhere')}`),
       /unable to (?:verify|get)/,
@@ -103,14 +103,14 @@ describe('a PostgreSQL with the certificate of another host', () => {
   beforeAll(() => show(elsewhere));
   const query = (mode: string) => `sslmode=${mode}&sslrootcert=${fileOf('elsewhere')}`;
 
-  it('is refused by verify-full, with both names in the message', async () => {
+  it('is rejected by verify-full, with both host names in the message', async () => {
     await refused(
       urlOf(query('verify-full'), 'localhost'),
       /does not match certificate's altnames: Host: localhost\. is not in the cert's altnames: DNS:db\.example\.com/,
     );
   });
 
-  it('and a command says so, without the password', async () => {
+  it('makes a command fail with both host names in its message, and without the password', async () => {
     const file = path.join(folder, 'gateway.yaml');
     await writeFile(file, stringify(basicConfig('http://127.0.0.1:9', aKey())));
     const env = { GATEWAY_CONFIG: file, DATABASE_URL: urlOf(query('verify-full'), 'localhost') };
@@ -122,7 +122,7 @@ describe('a PostgreSQL with the certificate of another host', () => {
     expect(err).not.toContain(new URL(server.url).password);
   });
 
-  it('is reached by verify-ca, which asks for the signer alone', async () => {
+  it('is reached with verify-ca, which verifies only the CA', async () => {
     expect(await secured(urlOf(query('verify-ca'), 'localhost'))).toMatch(/^TLSv1\.[23]$/);
   });
 });

@@ -8,7 +8,7 @@ const file = readFileSync(new URL('../../infrastructure/pricing/catalogue.json',
 const now = Date.parse('2026-11-21T00:00:00Z');
 
 describe('the bundled catalogue', () => {
-  it('holds a useful number of prices', () => {
+  it('has at least 80 prices', () => {
     expect(entries.length).toBeGreaterThanOrEqual(80);
   });
 
@@ -17,7 +17,7 @@ describe('the bundled catalogue', () => {
     expect(prices.filter((price) => !/^\d+(\.\d{1,6})?$/.test(price))).toEqual([]);
   });
 
-  it('has no two rows for one pair and instant', () => {
+  it('has no two rows for the same provider, model and effective date', () => {
     const keys = entries.map((entry) =>
       JSON.stringify([entry.pricingProviderId, entry.upstreamModel, Date.parse(entry.effectiveFrom)]),
     );
@@ -28,7 +28,7 @@ describe('the bundled catalogue', () => {
     expect(entries.filter(({ source }) => source.trim() === '')).toEqual([]);
   });
 
-  it('charges nothing for input nowhere, and nothing for output only where a model embeds', () => {
+  it('has no input price of zero, and an output price of zero only for embedding models', () => {
     const free = entries.filter(({ inputUsdPerMillion, outputUsdPerMillion, upstreamModel }) =>
       Number(inputUsdPerMillion) === 0
         ? true
@@ -37,7 +37,7 @@ describe('the bundled catalogue', () => {
     expect(free).toEqual([]);
   });
 
-  it('stands one row to a line, sorted, so that a change is readable', () => {
+  it('has one row per line, sorted, so that diffs are readable', () => {
     const lines = file.trimEnd().split('\n').slice(1, -1);
     const rows = lines.map((line) => JSON.parse(line.replace(/,$/, '')) as Record<string, string>);
     const key = (row: Record<string, string>): string =>
@@ -46,7 +46,7 @@ describe('the bundled catalogue', () => {
     expect(rows.map(key)).toEqual(rows.map(key).sort());
   });
 
-  it('prices public models as their providers list them', () => {
+  it('has the list prices of public models, by case-sensitive name', () => {
     const catalogue = priceCatalogue(entries, []);
     expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toMatchObject({
       input: 150_000n,
@@ -59,7 +59,7 @@ describe('the bundled catalogue', () => {
     expect(catalogue.priceOf('openai', 'GPT-4o-mini', now)).toBeUndefined();
   });
 
-  it('changes a price at the instant that was announced', () => {
+  it('changes a price at the announced instant', () => {
     const catalogue = priceCatalogue(entries, []);
     const change = Date.parse('2027-01-01T00:00:00Z');
     expect(catalogue.priceOf('google', 'gemini-3.7-flash', change - 1)).toMatchObject({ input: 750_000n });
@@ -87,7 +87,7 @@ const row = {
 };
 
 describe('a catalogue file', () => {
-  it('is read into entries', () => {
+  it('is parsed into entries', () => {
     expect(decodeCatalogue(JSON.stringify([row]))).toEqual([
       {
         pricingProviderId: 'p',
@@ -121,7 +121,7 @@ describe('a catalogue file', () => {
       /0\.output_usd_per_million/,
     ],
     [
-      'a day that no calendar has',
+      'an impossible date',
       JSON.stringify([{ ...row, effective_from: '2026-02-30T00:00:00Z' }]),
       /UTC instant/,
     ],
@@ -131,13 +131,13 @@ describe('a catalogue file', () => {
       /UTC instant/,
     ],
     ['an empty source', JSON.stringify([{ ...row, source: '' }]), /0\.source/],
-    ['a second bad row', JSON.stringify([row, { ...row, model: '' }]), /1\.model/],
+    ['a bad second row', JSON.stringify([row, { ...row, model: '' }]), /1\.model/],
     [
       'two rows for one pair and instant',
       JSON.stringify([row, { ...row, input_usd_per_million: '3' }]),
       /two rows for/,
     ],
-  ])('with %s is refused loudly', (_fault, text, message) => {
+  ])('with %s is rejected with an error that names the fault', (_fault, text, message) => {
     expect(() => decodeCatalogue(text)).toThrow(message);
   });
 });

@@ -16,7 +16,7 @@ const power = (exponent: number): Rational =>
 const equal = (a: Rational, b: Rational): boolean =>
   a.numerator * b.denominator === b.numerator * a.denominator;
 
-/** Plain decimal text, read without any of the code under test. */
+/** Parses plain decimal text without the code under test. */
 const readPlain = (text: string): Rational => {
   const [whole = '', fraction = ''] = text.replace('-', '').split('.');
   const size = BigInt(whole + fraction);
@@ -50,8 +50,8 @@ const aJsonNumber = fc
 
 const places = fc.integer({ min: -6, max: 12 });
 
-describe('the shift of a decimal point in text', () => {
-  it('is always exactly the product with the power of ten', () => {
+describe('shifting the decimal point of a number in text', () => {
+  it('always multiplies exactly by the power of ten', () => {
     fc.assert(
       fc.property(aJsonNumber, places, ({ source, value }, by) => {
         const shifted = readPlain(shiftDecimal(source, by)!);
@@ -64,7 +64,7 @@ describe('the shift of a decimal point in text', () => {
     );
   });
 
-  it('always gives the one plain spelling: no exponent, no needless zero, no negative zero', () => {
+  it('always returns the plain form: no exponent, no needless zero, no negative zero', () => {
     fc.assert(
       fc.property(aJsonNumber, places, ({ source }, by) => {
         const text = shiftDecimal(source, by)!;
@@ -73,7 +73,7 @@ describe('the shift of a decimal point in text', () => {
     );
   });
 
-  it('reads every number that JSON can write for a double', () => {
+  it('accepts every number that JSON.stringify writes for a double', () => {
     fc.assert(
       fc.property(
         fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -94,7 +94,7 @@ describe('the shift of a decimal point in text', () => {
     ['-2e-6', 6, '-2'],
     ['1250', -3, '1.25'],
     ['1', -3, '0.001'],
-  ])('%s by %i places is %s', (source, by, expected) => {
+  ])('turns %s by %i places into %s', (source, by, expected) => {
     expect(shiftDecimal(source, by)).toBe(expected);
   });
 
@@ -114,11 +114,11 @@ describe('the shift of a decimal point in text', () => {
     '1\n',
     '1e401',
     '1e-401',
-  ])('is absent for %j', (source) => {
+  ])('returns undefined for %j', (source) => {
     expect(shiftDecimal(source, 6)).toBeUndefined();
   });
 
-  it('is absent for a text longer than any price, whatever its digits are', () => {
+  it('returns undefined for a text that is longer than any price', () => {
     expect(shiftDecimal(`0.${'0'.repeat(200)}1`, 6)).toBeUndefined();
   });
 });
@@ -138,7 +138,7 @@ describe('the text of a price', () => {
     expect(priceText(source, by)).toEqual(expected);
   });
 
-  it('is never one that the ledger would not take, and never another value than the source', () => {
+  it('is always valid for the ledger and equal to the source, or else an error', () => {
     fc.assert(
       fc.property(aJsonNumber, places, ({ source }, by) => {
         const text = priceText(source, by);

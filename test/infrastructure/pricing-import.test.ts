@@ -14,7 +14,7 @@ const imported = (text: string): ImportedPrices => {
   return result.right;
 };
 
-/** A LiteLLM map of one row, its numbers in the spelling given. */
+/** A LiteLLM map with one row, in which numbers stand as they are given. */
 const litellm = (key: string, fields: Record<string, string>, provider = 'openai'): string => {
   const members = Object.entries({ litellm_provider: JSON.stringify(provider), mode: '"chat"', ...fields });
   return `{${JSON.stringify(key)}: {${members.map(([name, value]) => `"${name}": ${value}`).join(', ')}}}`;
@@ -22,7 +22,7 @@ const litellm = (key: string, fields: Record<string, string>, provider = 'openai
 
 const priced = { input_cost_per_token: '1.5e-07', output_cost_per_token: '6e-07' };
 
-/** A models.dev file of one model with this `cost` and these other fields. */
+/** A models.dev file with one model, which has this `cost` and these other fields. */
 const modelsDev = (
   model: string,
   cost: string | undefined,
@@ -38,7 +38,7 @@ const pairs = ({ entries }: ImportedPrices): readonly string[] =>
   entries.map(({ pricingProviderId, upstreamModel }) => `${pricingProviderId} ${upstreamModel}`);
 
 describe('the import of a LiteLLM price map', () => {
-  it('carries a price per token as exact text per million, with the date and source given', () => {
+  it('imports a price per token as exact text per million, with the given date and source', () => {
     expect(imported(litellm('fast-1', priced))).toEqual({
       entries: [
         {
@@ -54,7 +54,7 @@ describe('the import of a LiteLLM price map', () => {
     });
   });
 
-  it('reads digits that a binary fraction would lose, and skips the row instead of rounding', () => {
+  it('keeps digits that a double would lose, and skips the row instead of rounding', () => {
     const written = imported(litellm('m', { ...priced, input_cost_per_token: '1.50000000000000000001e-07' }));
     expect(written.entries).toEqual([]);
     expect(written.skipped).toEqual([
@@ -84,7 +84,7 @@ describe('the import of a LiteLLM price map', () => {
     ['openrouter', 'openrouter/org/m', 'openrouter org/m'],
     ['xai', 'xai/m', 'xai m'],
     ['somebody', 'other/m', 'somebody other/m'],
-  ])('maps %s and %s to the pair %s', (provider, key, pair) => {
+  ])('maps the provider %s and the model %s to the pair %s', (provider, key, pair) => {
     expect(pairs(imported(litellm(key, priced, provider)))).toEqual([pair]);
   });
 
@@ -95,12 +95,12 @@ describe('the import of a LiteLLM price map', () => {
       /^tiered by prompt/,
     ],
     [
-      'a tier of a service tier',
+      'a tier by prompt length of a service tier',
       { ...priced, output_cost_per_token_above_272k_tokens_priority: '3e-07' },
       /^tiered by/,
     ],
     ['a list of tiers', { ...priced, tiered_pricing: '[]' }, /^tiered by prompt length: tiered_pricing$/],
-    ['hours of the day', { ...priced, off_peak_pricing: '{}' }, /time of day/],
+    ['prices by the hour', { ...priced, off_peak_pricing: '{}' }, /time of day/],
     [
       'a fee per request',
       { ...priced, input_cost_per_request: '0.005' },
@@ -110,11 +110,7 @@ describe('the import of a LiteLLM price map', () => {
     ['a fee per second', { ...priced, output_cost_per_second: '0.001' }, /output_cost_per_second/],
     ['a fee per query', { ...priced, input_cost_per_query: '0.001' }, /input_cost_per_query/],
     ['a price per character', { ...priced, input_cost_per_character: '1e-7' }, /input_cost_per_character/],
-    [
-      'a fee of a kind nobody knows yet',
-      { ...priced, mood_surcharge: '1' },
-      /more than text tokens: mood_surcharge/,
-    ],
+    ['a fee of an unknown kind', { ...priced, mood_surcharge: '1' }, /more than text tokens: mood_surcharge/],
     ['a price that is an object', { ...priced, cost_of_something: '{}' }, /more than text tokens/],
     [
       'reasoning at its own price',
@@ -135,13 +131,13 @@ describe('the import of a LiteLLM price map', () => {
     ['a price in quotes', { ...priced, input_cost_per_token: '"1e-06"' }, /^input price is not a number$/],
     ['a price that is true', { ...priced, output_cost_per_token: 'true' }, /^output price is not a number$/],
     [
-      'an exponent beyond reason',
+      'an exponent that is far too large',
       { ...priced, input_cost_per_token: '1e-999999999' },
       /not a number that a price/,
     ],
-    ['images as its mode', { ...priced, mode: '"image_generation"' }, /^mode image_generation is not/],
-    ['a mode that is no text', { ...priced, mode: '7' }, /^mode unknown is not/],
-  ])('skips a row with %s and says why', (_what, fields, reason) => {
+    ['a mode for images', { ...priced, mode: '"image_generation"' }, /^mode image_generation is not/],
+    ['a mode that is not a string', { ...priced, mode: '7' }, /^mode unknown is not/],
+  ])('skips a row with %s and reports the reason', (_what, fields, reason) => {
     const result = imported(litellm('m', fields));
     expect(result.entries).toEqual([]);
     expect(result.skipped).toEqual([{ model: 'm', reason: expect.stringMatching(reason) }]);
@@ -160,7 +156,7 @@ describe('the import of a LiteLLM price map', () => {
       'settings that are no prices',
       { ...priced, provider_specific_entry: '{"schema": "v2"}', max_tokens: '4096' },
     ],
-  ])('carries a row with %s without a note', (_what, fields) => {
+  ])('imports a row with %s without a note', (_what, fields) => {
     const result = imported(litellm('m', fields));
     expect(result.entries).toHaveLength(1);
     expect(result.notes).toEqual([]);
@@ -177,14 +173,14 @@ describe('the import of a LiteLLM price map', () => {
     ['audio', { ...priced, input_cost_per_audio_token: '1e-06' }, /audio, image or video tokens/],
     ['regions', { ...priced, regional_endpoint_uplift_multiplier: '1.1' }, /regional endpoints/],
     ['modes', { ...priced, provider_specific_entry: '{"fast": 6}' }, /multiplier/],
-  ])('carries a row whose %s cost apart, and notes it', (_what, fields, note) => {
+  ])('imports a row with separate prices for %s, and notes it', (_what, fields, note) => {
     const result = imported(litellm('m', fields));
     expect(result.entries).toHaveLength(1);
     expect(result.skipped).toEqual([]);
     expect(result.notes).toEqual([{ model: 'm', reason: expect.stringMatching(note) }]);
   });
 
-  it('skips a model that searches in every call, for the fee is part of each price', () => {
+  it('skips a model that searches in every call, because each call has a fee', () => {
     const fields = { ...priced, search_context_cost_per_query: '{"search_context_size_low": 0.01}' };
     expect(imported(litellm('m-search-preview', fields)).skipped[0]?.reason).toMatch(/^fee for each call/);
     expect(imported(litellm('perplexity/m', fields, 'perplexity')).skipped[0]?.reason).toMatch(
@@ -192,7 +188,7 @@ describe('the import of a LiteLLM price map', () => {
     );
   });
 
-  it('gives embeddings no output price to pay, written or not', () => {
+  it('imports embedding models with an output price of zero, written or not', () => {
     const embedding = { mode: '"embedding"', input_cost_per_token: '2e-08' };
     expect(imported(litellm('m', embedding)).entries[0]).toMatchObject({
       inputUsdPerMillion: '0.02',
@@ -203,7 +199,7 @@ describe('the import of a LiteLLM price map', () => {
     ).toBe('0');
   });
 
-  it('skips the price of a region, which no model name stands for', () => {
+  it('skips a row that applies to one region only', () => {
     expect(imported(litellm('azure/eu/m', priced, 'azure')).skipped[0]?.reason).toMatch(/one region/);
     expect(imported(litellm('bedrock/us-east-1/v.m', priced, 'bedrock')).skipped[0]?.reason).toMatch(
       /one region/,
@@ -216,9 +212,12 @@ describe('the import of a LiteLLM price map', () => {
     );
   });
 
-  it.each(['${DATABASE_URL}', 'a\nb', ' m', 'm'.repeat(257), 'modèle', 'a b'])('skips the name %j', (key) => {
-    expect(imported(litellm(key, priced)).skipped[0]?.reason).toMatch(/not a name/);
-  });
+  it.each(['${DATABASE_URL}', 'a\nb', ' m', 'm'.repeat(257), 'modèle', 'a b'])(
+    'skips a row with the invalid name %j',
+    (key) => {
+      expect(imported(litellm(key, priced)).skipped[0]?.reason).toMatch(/not a name/);
+    },
+  );
 
   const two = (first: string, second: string): string =>
     `${litellm('m', { ...priced, input_cost_per_token: first }).slice(0, -1)}, ${litellm('openai/m', {
@@ -226,13 +225,13 @@ describe('the import of a LiteLLM price map', () => {
       input_cost_per_token: second,
     }).slice(1)}`;
 
-  it('keeps the first of two rows that say the same in other digits, and lists the second', () => {
+  it('keeps the first of two rows with the same price in different notation, and lists the second as skipped', () => {
     const result = imported(two('1.5e-07', '0.00000015'));
     expect(pairs(result)).toEqual(['openai m']);
     expect(result.skipped).toEqual([{ model: 'openai/m', reason: 'duplicate of m' }]);
   });
 
-  it('skips both of two rows that contradict each other', () => {
+  it('skips both of two rows for the same model with different prices', () => {
     const result = imported(two('1.5e-07', '1.6e-07'));
     expect(result.entries).toEqual([]);
     expect(result.skipped.map(({ reason }) => reason)).toEqual(
@@ -240,14 +239,14 @@ describe('the import of a LiteLLM price map', () => {
     );
   });
 
-  it("skips the file's own legend and what is no model", () => {
+  it('skips the legend of the file and rows that are not models', () => {
     const text = `{"sample_spec": {"litellm_provider": "one of these"}, "a": {}, "b": 1, "c": null, "d": []}`;
     const { entries, skipped } = imported(text);
     expect(entries).toEqual([]);
     expect(skipped.map(({ model }) => model)).toEqual(['sample_spec', 'a', 'b', 'c', 'd']);
   });
 
-  it('accounts for every row of the file: an entry or a reason', () => {
+  it('returns every row of the file as an entry or as skipped, and prices with at most 6 decimals', () => {
     const aSpelling = fc.constantFrom(
       '1e-06',
       '0',
@@ -286,7 +285,7 @@ describe('the import of a LiteLLM price map', () => {
 });
 
 describe('the import of a models.dev api.json', () => {
-  it('carries a price per million as it is written', () => {
+  it('imports a price per million as exact text', () => {
     expect(imported(modelsDev('m', '{"input": 0.0375, "output": 1.50e0}'))).toEqual({
       entries: [
         {
@@ -313,7 +312,7 @@ describe('the import of a models.dev api.json', () => {
     ['fireworks-ai', 'accounts/fireworks/models/m', 'fireworks accounts/fireworks/models/m'],
     ['groq', 'openai/m', 'groq openai/m'],
     ['openrouter', 'openrouter/m', 'openrouter openrouter/m'],
-  ])('maps %s and %s to the pair %s', (provider, model, pair) => {
+  ])('maps the provider %s and the model %s to the pair %s', (provider, model, pair) => {
     expect(pairs(imported(modelsDev(model, '{"input": 1, "output": 2}', {}, provider)))).toEqual([pair]);
   });
 
@@ -327,17 +326,12 @@ describe('the import of a models.dev api.json', () => {
       /^tiered by prompt length/,
     ],
     ['reasoning at its own price', '{"input": 1, "output": 2, "reasoning": 3}', {}, /^reasoning tokens/],
-    [
-      'a fee of a kind nobody knows yet',
-      '{"input": 1, "output": 2, "request": 0.01}',
-      {},
-      /text tokens: request$/,
-    ],
+    ['a fee of an unknown kind', '{"input": 1, "output": 2, "request": 0.01}', {}, /text tokens: request$/],
     ['no output price', '{"input": 1}', {}, /^no output price$/],
     ['prices of zero', '{"input": 0, "output": 0}', {}, /^input price is zero/],
     ['a negative price', '{"input": 1, "output": -2}', {}, /^output price: negative/],
     [
-      'a double that was never rounded',
+      'a price that is an unrounded double',
       '{"input": 0.30000000000000004, "output": 2}',
       {},
       /^input price: more than 6/,
@@ -349,13 +343,13 @@ describe('the import of a models.dev api.json', () => {
       { modalities: { output: ['text', 'image'] } },
       /^makes image/,
     ],
-  ])('skips a model with %s and says why', (_what, cost, rest, reason) => {
+  ])('skips a model with %s and reports the reason', (_what, cost, rest, reason) => {
     const result = imported(modelsDev('m', cost, rest));
     expect(result.entries).toEqual([]);
     expect(result.skipped).toEqual([{ model: 'acme/m', reason: expect.stringMatching(reason) }]);
   });
 
-  it('carries cached prices silently and audio prices with a note', () => {
+  it('notes that audio prices are not imported, and adds no note about cache prices', () => {
     const cost =
       '{"input": 1, "output": 2, "cache_read": 0.1, "cache_write": 1.25, "reasoning": 2.0, "input_audio": 7}';
     const result = imported(
@@ -367,20 +361,20 @@ describe('the import of a models.dev api.json', () => {
     ]);
   });
 
-  it('gives embeddings no output price to pay, known by name or family', () => {
+  it('imports embedding models, known by name or family, with an output price of zero', () => {
     expect(imported(modelsDev('m-embed', '{"input": 1}')).entries[0]?.outputUsdPerMillion).toBe('0');
     expect(
       imported(modelsDev('m', '{"input": 1, "output": 0}', { family: 'text-embedding' })).entries,
     ).toHaveLength(1);
   });
 
-  it('lists what is no provider', () => {
+  it('lists a member that is not a provider as skipped', () => {
     const text = `${modelsDev('m', '{"input": 1, "output": 2}').slice(0, -1)}, "note": 1}`;
     expect(imported(text).skipped).toEqual([{ model: 'note', reason: 'no models: not a provider' }]);
   });
 });
 
-describe('a file that is no price list', () => {
+describe('the import of prices', () => {
   it.each([
     ['', /^not JSON/],
     ['{', /^not JSON/],
@@ -390,12 +384,12 @@ describe('a file that is no price list', () => {
     ['null', /^neither/],
     ['{"a": {"b": 1}}', /^neither/],
     ['{"a": 1.5}', /^neither/],
-  ])('%j is refused', (text, reason) => {
+  ])('rejects the file %j', (text, reason) => {
     expect(importPrices(text, options)).toEqual(E.left(expect.stringMatching(reason)));
   });
 
   it.each(['2026-11-21', 'tomorrow', '2026-13-01T00:00:00Z', '2026-11-21T00:00:00+01:00', ''])(
-    'so is the effective date %j',
+    'rejects the effective date %j',
     (effectiveFrom) => {
       expect(importPrices(litellm('m', priced), { ...options, effectiveFrom })).toEqual(
         E.left(expect.stringMatching(/^not an RFC 3339 UTC instant/)),
@@ -403,7 +397,7 @@ describe('a file that is no price list', () => {
     },
   );
 
-  it.each(['', 'two\nlines'])('so is the source %j', (source) => {
+  it.each(['', 'two\nlines'])('rejects the source %j', (source) => {
     expect(E.isLeft(importPrices(litellm('m', priced), { ...options, source }))).toBe(true);
   });
 });
@@ -417,7 +411,7 @@ describe('the overrides block', () => {
     ...options,
   };
 
-  it('is what the configuration file wants, with the source above it', () => {
+  it('is YAML for the configuration file, with the source in a comment', () => {
     expect(formatOverrides([entry, { ...entry, upstreamModel: 'slow-1' }])).toBe(
       [
         'pricing:',
@@ -430,11 +424,11 @@ describe('the overrides block', () => {
     );
   });
 
-  it('is valid without a single entry', () => {
+  it('is valid without entries', () => {
     expect(parse(formatOverrides([]))).toEqual({ pricing: { overrides: [] } });
   });
 
-  it('always reads back as the same names and the same price text', () => {
+  it('is always parsed back to the same names and price texts', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (names) => {
         const entries = names.map(([pricingProviderId, upstreamModel]) => ({

@@ -30,7 +30,7 @@ const text = (words: string, more: object = {}) => ({ type: 'text', text: words,
 const point = { cachePoint: { type: 'default' } };
 const hourPoint = { cachePoint: { type: 'default', ttl: '1h' } };
 
-/** A document with such an extension. */
+/** A file part with this extension. */
 const file = (extension: string, more: object = {}) => ({
   type: 'file',
   file: { filename: `a.${extension}`, file_data: 'YQ==' },
@@ -40,7 +40,7 @@ const file = (extension: string, more: object = {}) => ({
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 const tool = (name: string, more: object = {}) => ({ type: 'function', function: { name }, ...more });
 
-/** A chat body with a mark wherever callers put one. */
+/** A chat body with a cache mark in each place where callers usually put one. */
 const marked = {
   model: 'm',
   max_tokens: 9,
@@ -53,7 +53,7 @@ const marked = {
   tools: [tool('f', hour)],
 };
 
-describe('chat to messages bodies', () => {
+describe('cache marks, chat to messages bodies', () => {
   const sent = (body: object, rules = rawPredictRules): JsonObject => {
     const route = { upstreamModel: 'anthropic/claude-opus-4-6', compatibility: {}, extraBody: {} };
     const result = fromChatBody(
@@ -70,7 +70,7 @@ describe('chat to messages bodies', () => {
     ['invoke', invokeRules],
     ['endpointb_messages', endpointbRules],
   ])(
-    '%s: marks stay on the system, on parts, on tools, and go to the result that they stand in',
+    '%s: marks stay on system, parts and tools; a mark inside a tool result moves to the result',
     (_, rules) => {
       expect(sent(marked, rules)).toMatchObject({
         system: [text('Be kind.'), text('Be brief.', hour)],
@@ -87,7 +87,7 @@ describe('chat to messages bodies', () => {
     },
   );
 
-  it('a mark of a message is one of its last block, unless that has its own', () => {
+  it('a mark on a message moves to its last block, unless that has its own', () => {
     const messages = [
       { role: 'system', content: 'Be kind.', ...mark },
       { role: 'user', content: 'Hi', ...mark },
@@ -104,7 +104,7 @@ describe('chat to messages bodies', () => {
     });
   });
 
-  it('a mark of the body is one of the end of the conversation; one inside `function` is one of the tool', () => {
+  it('a mark on the body moves to the end of the conversation, a mark inside `function` to the tool', () => {
     const tools = [{ type: 'function', function: { name: 'f', ...mark } }];
     const body = sent({ ...marked, messages: [{ role: 'user', content: 'Hi' }], tools, ...hour });
     expect(body).toMatchObject({
@@ -114,7 +114,7 @@ describe('chat to messages bodies', () => {
     expect(body).not.toHaveProperty('cache_control');
   });
 
-  it('without a mark the system is one text', () => {
+  it('system parts without a mark are joined into one string', () => {
     const messages = [{ role: 'system', content: [text('A.'), text('B.')] }, ...marked.messages.slice(1)];
     expect(sent({ ...marked, messages })['system']).toBe('A.\n\nB.');
   });
@@ -134,22 +134,22 @@ const converse = (
   return JSON.parse(JSON.stringify(result.right.body)) as JsonObject;
 };
 
-/** Every place of a converse body at which a point may stand. */
+/** Every list of blocks in a converse body that may hold a cache point. */
 const placesOf = ({ system, messages, toolConfig }: JsonObject): readonly (readonly JsonObject[])[] => [
   objectsOf(isObject(toolConfig) ? toolConfig['tools'] : undefined),
   objectsOf(system),
   ...objectsOf(messages).map(({ content }) => objectsOf(content)),
 ];
 const isPoint = (block: JsonObject): boolean => block['cachePoint'] !== undefined;
-/** Whether a point may stand right behind it. */
+/** Whether a cache point may follow this block directly. */
 const mayPrecede = (block: JsonObject | undefined): boolean => {
   const document = block?.['document'];
   return block !== undefined && !isPoint(block) && (!isObject(document) || document['format'] === 'pdf');
 };
 const countOf = (body: JsonObject): number => placesOf(body).flat().filter(isPoint).length;
 
-describe('chat to converse', () => {
-  it('marks become cache points behind what they stand on', () => {
+describe('cache marks, chat to converse', () => {
+  it('a mark becomes a cache point after the block that it is on', () => {
     expect(converse(marked)).toMatchObject({
       system: [{ text: 'Be kind.' }, { text: 'Be brief.' }, hourPoint],
       messages: [
@@ -162,7 +162,7 @@ describe('chat to converse', () => {
     expect(JSON.stringify(converse(marked))).not.toContain('cache_control');
   });
 
-  it('one inside `function` is one of the tool, and one of a call stands behind it', () => {
+  it('a mark inside `function` becomes a point after the tool, a mark on a tool call one after the call', () => {
     const body = {
       ...marked,
       messages: [
@@ -203,13 +203,16 @@ describe('chat to converse', () => {
       0,
       0,
     ],
-  ])('%s: as the platform documents of the model', (upstreamModel, compatibility, points, hours) => {
-    const body = converse(marked, upstreamModel, compatibility);
-    expect(countOf(body)).toBe(points);
-    expect(JSON.stringify(body).split('"ttl":"1h"')).toHaveLength(hours + 1);
-  });
+  ])(
+    '%s: has as many points, and points with a 1h TTL, as the platform documents',
+    (upstreamModel, compatibility, points, hours) => {
+      const body = converse(marked, upstreamModel, compatibility);
+      expect(countOf(body)).toBe(points);
+      expect(JSON.stringify(body).split('"ttl":"1h"')).toHaveLength(hours + 1);
+    },
+  );
 
-  it('of more than four the last of tools and system stay, and the latest of the messages', () => {
+  it('of more than four points, the last one of tools, the last one of system and the last two of messages stay', () => {
     const body = converse({
       ...marked,
       messages: [
@@ -229,7 +232,7 @@ describe('chat to converse', () => {
     ]);
   });
 
-  it('where messages leave room, the latest of the system and then of the tools have it', () => {
+  it('points that messages do not use go to the last marks of system, then of tools', () => {
     const names = ['A', 'B', 'C'] as const;
     const pointsOf = (system: number, tools: number): readonly string[] => {
       const body = converse({
@@ -246,7 +249,7 @@ describe('chat to converse', () => {
     expect(pointsOf(2, 3)).toEqual(['xx.x.', 'x.x.', 'x']);
   });
 
-  it('a point behind documents stands before those whose text the platform extracts', () => {
+  it('a point after documents is placed before those whose text the platform extracts', () => {
     const said = (...parts: readonly object[]): readonly (string | undefined)[] => {
       const [turn] = objectsOf(converse({ messages: [{ role: 'user', content: parts }] })['messages']);
       return objectsOf(turn?.['content']).map((block) => Object.keys(block)[0]);
@@ -261,7 +264,7 @@ describe('chat to converse', () => {
     expect(said(file('txt', mark), a)).toEqual(['document', 'text']);
   });
 
-  it('a mark of the body is a point at the end of the conversation', () => {
+  it('a mark on the body becomes a point at the end of the conversation', () => {
     const body = converse({ ...marked, messages: [{ role: 'user', content: 'Hi' }], tools: [], ...mark });
     expect(body['messages']).toEqual([{ role: 'user', content: [{ text: 'Hi' }, point] }]);
   });
@@ -289,7 +292,7 @@ const aChat = fc.record({
   tools: fc.array(aMark.map((more) => tool('f', more))),
 });
 
-it('always: at most four points, none at the front, behind another or behind a text document, and nothing else of the body is changed', () => {
+it('a converse body always has at most four cache points, each after a block that may precede one, and no other change', () => {
   const unmarked = (value: Json | undefined): Json | undefined => {
     if (isArray(value))
       return value.filter((each) => !isObject(each) || !isPoint(each)).map((each) => unmarked(each) ?? null);
@@ -313,7 +316,7 @@ it('always: at most four points, none at the front, behind another or behind a t
   );
 });
 
-describe('messages to converse, by way of chat', () => {
+describe('cache marks of messages requests, by way of chat', () => {
   const asked = {
     model: 'm',
     max_tokens: 9,
@@ -337,7 +340,7 @@ describe('messages to converse, by way of chat', () => {
     return body.right;
   };
 
-  it('every mark becomes a point', () => {
+  it('become cache points in converse', () => {
     expect(converse(chat())).toMatchObject({
       system: [{ text: 'Be kind.' }, hourPoint, { text: 'Be brief.' }],
       messages: [
@@ -349,7 +352,7 @@ describe('messages to converse, by way of chat', () => {
     });
   });
 
-  it('generate-content has no such field: the marks go, and nothing else', () => {
+  it('are removed for generate-content, which has no such field, and nothing else is', () => {
     const body = generateContentRequest(chat(), 'gemini-2.5-pro');
     if (E.isLeft(body)) throw new Error(body.left.message);
     expect(JSON.stringify(body.right)).not.toContain('cache');

@@ -16,7 +16,7 @@ interface Settings {
   schedule: string;
 }
 
-/** A worker whose schedule fires when the test says so, and whose purges end when the test says so. */
+/** A worker whose schedule fires, and whose purges end, when the test makes them. */
 function aWorker(over: Partial<Settings> = {}) {
   const settings: Settings = { enabled: true, retention: '7d', schedule: '0 0 * * *', ...over };
   const rules: string[] = [];
@@ -101,7 +101,7 @@ describe('the purge worker', () => {
     );
   });
 
-  it('never begins a purge beside one that is still under way', async () => {
+  it('never starts a purge while another one is running', async () => {
     const { purges, fireAt, endLast } = aWorker();
     fireAt('2028-03-01T00:00:00Z');
     fireAt('2028-03-02T00:00:00Z');
@@ -111,7 +111,7 @@ describe('the purge worker', () => {
     expect(purges).toHaveLength(2);
   });
 
-  it('tells of a fault, and tries again on the next day', async () => {
+  it('logs a failed purge by its error code alone, and tries again on the next day', async () => {
     const { purges, fireAt, log } = aWorker();
     fireAt('2028-03-01T00:00:00Z');
     purges[0]?.fail(Object.assign(new Error('with a secret in it'), { code: '57014' }));
@@ -128,7 +128,7 @@ describe('the purge worker', () => {
     expect(purges).toHaveLength(2);
   });
 
-  it('leaves the day to another process that purges already', async () => {
+  it('skips the day where another process is already purging', async () => {
     const { purges, fireAt, endLast, log } = aWorker();
     fireAt('2028-03-01T00:00:00Z');
     await sleep(0);
@@ -160,7 +160,7 @@ describe('the purge worker', () => {
     expect([scheduled(), purges[0]?.shouldContinue()]).toEqual([false, false]);
   });
 
-  it('keeps its guard when the schedule is changed', async () => {
+  it('still purges at most once per UTC day when the schedule is changed', async () => {
     const { settings, purges, fireAt, endLast, worker } = aWorker();
     fireAt('2028-03-01T00:00:00Z');
     await endLast();
@@ -172,7 +172,7 @@ describe('the purge worker', () => {
     expect(purges).toHaveLength(2);
   });
 
-  it('that is stopped tells the purge under way to end, and waits for it', async () => {
+  it('tells a running purge to end when it is stopped, and waits for it', async () => {
     const { purges, fireAt, endLast, scheduled, worker } = aWorker();
     fireAt('2028-03-01T00:00:00Z');
     let stopped = false;
@@ -185,7 +185,7 @@ describe('the purge worker', () => {
     expect(scheduled()).toBe(false);
   });
 
-  it('says so when its schedule never comes', () => {
+  it('logs an error where its schedule never fires', () => {
     const log = memoryLog();
     const settings = { enabled: true, retention: '7d', schedule: 'never' } as const;
     const schedule = () => undefined;
@@ -207,8 +207,8 @@ describe('the purge worker', () => {
   });
 });
 
-describe('its cron schedule', () => {
-  it('fires, until it is cancelled', async () => {
+describe('the cron schedule of the purge worker', () => {
+  it('fires until it is cancelled', async () => {
     const fired: number[] = [];
     const job = inUtc('* * * * * *', () => void fired.push(Date.now()));
     for (let tries = 0; fired.length === 0 && tries < 250; tries += 1) await sleep(20);
@@ -220,7 +220,7 @@ describe('its cron schedule', () => {
     expect(Object.keys(scheduledJobs)).toEqual([]);
   });
 
-  it('is in UTC, wherever the machine is', async () => {
+  it('is in UTC, whatever the time zone of the process', async () => {
     const worker = path.join(import.meta.dirname, '..', '..', 'infrastructure', 'purge-worker.ts');
     const script = `
       const { inUtc } = await import(${JSON.stringify(worker)});
@@ -241,7 +241,7 @@ describe('its cron schedule', () => {
     expect(stdout.trim()).toBe('-345 03:15:00.000Z');
   });
 
-  it('takes every line that the configuration takes', () => {
+  it('accepts every expression that the configuration accepts', () => {
     const value = (from: number, to: number, words: readonly string[]) =>
       fc.oneof(
         { weight: 6, arbitrary: fc.integer({ min: from, max: to }).map(String) },

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { Renewed } from '../../infrastructure/providers/auth/renewed.ts';
 
-/** A clock that is moved by hand, and a source whose answers are given by hand. */
+/** A clock that the test moves, and a source whose outcomes the test provides. */
 function scene(obtainWithinMs = 60_000) {
   const clock = { now: 1_000_000 };
   const asked: { readonly at: number; readonly settle: PromiseWithResolvers<E.Either<string, Lease>> }[] = [];
@@ -40,8 +40,8 @@ const fault = (reason: string) =>
     message: `The gateway could not obtain credentials for the upstream: ${reason}.`,
   });
 
-describe('a credential that is renewed', () => {
-  it('is obtained when the first one asks, once for all that wait', async () => {
+describe('a renewed credential', () => {
+  it('is obtained for the first request, once for all requests that wait', async () => {
     const { renewed, asked, settle } = scene();
     expect(asked).toHaveLength(0);
     const waiting = Array.from({ length: 200 }, async () => renewed.current());
@@ -53,10 +53,10 @@ describe('a credential that is renewed', () => {
 
   it.each([
     ['an hour', hour, hour - 225_000],
-    ['what the metadata server still had', 240_000, 180_000],
+    ['four minutes', 240_000, 180_000],
     ['a second', 1000, 750],
   ])(
-    'is renewed ahead of its end, while the old one is handed out: %s',
+    'is renewed before it expires, while the old one is still used: %s',
     async (_, lifeMs, renewedAfterMs) => {
       const { renewed, asked, clock, settle } = scene();
       void renewed.current();
@@ -71,7 +71,7 @@ describe('a credential that is renewed', () => {
     },
   );
 
-  it('is waited for where the old one might end on its way; the old one is used where there is none', async () => {
+  it('is waited for where the old one is about to expire, which is used until then if the renewal fails', async () => {
     const { renewed, clock, settle, warnings } = scene();
     void renewed.current();
     await settle(E.right(hour));
@@ -89,7 +89,7 @@ describe('a credential that is renewed', () => {
     expect(await late).toEqual(fault('no'));
   });
 
-  it('that is refused is renewed by whoever asks next, once in 30 seconds; the old one is used where there is none', async () => {
+  it('that was refused is renewed by the next request, once in 30 seconds, and still used if that fails', async () => {
     const { renewed, asked, clock, settle } = scene();
     void renewed.current();
     await settle(E.right(hour));
@@ -115,7 +115,7 @@ describe('a credential that is renewed', () => {
     expect([renewed.current(), asked.length]).toEqual([expect.any(Promise), 4]);
   });
 
-  it('that cannot be obtained is asked for after 1, 2, 4 … 30 seconds, and requests are told at once until then', async () => {
+  it('that cannot be obtained is requested again after 1, 2, 4 … 30 seconds, and requests fail at once until then', async () => {
     const { renewed, asked, clock, settle } = scene();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
       const before = asked.length;
@@ -133,7 +133,7 @@ describe('a credential that is renewed', () => {
     expect(renewed.current()).toEqual({ endsAt: clock.now + hour });
   });
 
-  it('that came after failures is asked for a second after the next one, as at first', async () => {
+  it('that is obtained after failures resets the pause after the next failure', async () => {
     const { renewed, asked, clock, settle } = scene();
     for (const outcome of [E.left('no'), E.left('no'), E.right(hour), E.left('no')]) {
       void renewed.current();
@@ -145,26 +145,26 @@ describe('a credential that is renewed', () => {
     expect(asked).toHaveLength(5);
   });
 
-  it('that does not come in time is a fault', async () => {
+  it('that is not obtained within the timeout is a fault', async () => {
     const { renewed } = scene(20);
     expect(await renewed.current()).toEqual(fault('no answer came in time'));
   });
 
-  it('that has ended when it comes is a fault that speaks of the clocks', async () => {
+  it('that has already expired when it is obtained is a fault that mentions the clocks', async () => {
     const { renewed, settle } = scene();
     const waiting = renewed.current();
     await settle(E.right(0));
     expect(await waiting).toEqual(fault('what was obtained has ended already, if the clocks are right'));
   });
 
-  it('what a library throws is told in its own words', async () => {
+  it('that is not obtained because of an exception is a fault with the clause of `explain`', async () => {
     const { renewed, asked } = scene();
     const waiting = renewed.current();
     asked[0]!.settle.reject(new Error('secret'));
     expect(await waiting).toEqual(fault('it threw'));
   });
 
-  it('is asked for anew at once when the clock is set back, and the old one is handed out meanwhile', async () => {
+  it('is requested again at once when the clock is set back, while the old one is still used', async () => {
     const { renewed, asked, clock, settle } = scene();
     void renewed.current();
     await settle(E.left('the clock is wrong'));
@@ -180,7 +180,7 @@ describe('a credential that is renewed', () => {
     expect(renewed.current()).toEqual({ endsAt: clock.now + hour });
   });
 
-  it('that never ends is obtained once', async () => {
+  it('that never expires is obtained once', async () => {
     const { renewed, asked, clock, settle } = scene();
     void renewed.current();
     await settle(E.right(Number.POSITIVE_INFINITY));
@@ -197,8 +197,8 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('refuse' as const) }),
 );
 
-describe('always', () => {
-  it('at most one renewal is under way, nothing that has ended is handed out, and every request is answered', async () => {
+describe('a renewed credential, in any sequence of events,', () => {
+  it('has at most one renewal at a time, is never used after it expired, and every request is answered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const { renewed, asked, clock, settle } = scene();

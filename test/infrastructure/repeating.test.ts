@@ -5,7 +5,7 @@ describe('repeating work', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('runs again so many seconds after the end of the run before, never beside it', async () => {
+  it('runs again the given number of seconds after the previous run ended, and never in parallel', async () => {
     const ends: (() => void)[] = [];
     const work = repeating(
       () => 2,
@@ -26,7 +26,7 @@ describe('repeating work', () => {
     await work.stop();
   });
 
-  it('is told of a run that fails, and runs again', async () => {
+  it('reports a failed run, and runs again', async () => {
     let runs = 0;
     const faults: unknown[] = [];
     const work = repeating(
@@ -43,7 +43,7 @@ describe('repeating work', () => {
     expect(faults).toEqual([new Error('run 1'), new Error('run 2'), new Error('run 3')]);
   });
 
-  it('that is stopped tells the run under way to come to its end, and waits for it', async () => {
+  it('tells the current run to end when it is stopped, and waits for it', async () => {
     let end: () => void = () => undefined;
     let asked = (): boolean => true;
     let runs = 0;
@@ -70,7 +70,7 @@ describe('repeating work', () => {
     expect(runs).toBe(1);
   });
 
-  it('that is stopped before its first run never runs', async () => {
+  it('never runs when it is stopped before its first run', async () => {
     let runs = 0;
     const work = repeating(
       () => 1,

@@ -25,7 +25,7 @@ const context = {
   warn: () => undefined,
 };
 
-/** The providers as they are wired, without anybody behind them. */
+/** The providers as the service connects them, without an upstream. */
 const platforms = {
   a: {
     implementation: { kind: 'cloud_a_platform', ...cloudA },
@@ -64,7 +64,7 @@ const platforms = {
   },
 } as const;
 
-/** A conversation in which each of the calls was made and answered, in the words of a family. */
+/** For each family, a conversation with a tool call and its result for each id. */
 const bodies = {
   chat: (ids: readonly string[]): object => ({
     max_tokens: 9,
@@ -116,10 +116,10 @@ interface Door {
   readonly platform: keyof typeof platforms;
   readonly style?: string;
   readonly caller: keyof typeof bodies;
-  /** What the upstream takes as an id (rules 43.21, 43.24). */
+  /** What the upstream accepts as an id (rules 43.21, 43.24). */
   readonly valid: RegExp;
   readonly prefix: 'tool_' | 'call_';
-  /** An empty id is rejected by name: it would name nothing in the chat body that is made first. */
+  /** An empty id is rejected, and its field named: it would identify nothing in the chat body that is written first. */
   readonly namesEach?: boolean;
 }
 
@@ -155,7 +155,7 @@ const doors: readonly (readonly [string, Door])[] = [
   ],
 ];
 
-/** The body as it leaves: read, prepared and encoded as a request of a caller is. */
+/** The upstream body: read, prepared and encoded as a caller's request is. */
 function outbound({ platform, style, caller }: Door, ids: readonly string[], stream: boolean): unknown {
   const { implementation, connected, upstreamModel } = platforms[platform];
   const route = aRoute({
@@ -177,7 +177,7 @@ interface Ids {
   readonly results: readonly string[];
 }
 
-/** The ids of calls and of results, in the order in which they stand in a body. */
+/** The ids of calls and of results, in the order of the body. */
 function idsIn(body: unknown): Ids {
   const calls: string[] = [];
   const results: string[] = [];
@@ -198,7 +198,7 @@ function idsIn(body: unknown): Ids {
 
 type Loose = Readonly<Record<string, unknown>>;
 
-/** Any text, and what ids look like; no lone surrogates, which no upstream can be told. */
+/** Any text, and texts that look like ids; no lone surrogates, which cannot be sent upstream. */
 const anId = fc
   .oneof(
     anyText,
@@ -217,11 +217,11 @@ const anId = fc
   )
   .map((id) => id.toWellFormed());
 
-describe.each(doors)('replay identifiers as they leave: %s', (_name, door) => {
+describe.each(doors)('replay identifiers sent upstream: %s', (_name, door) => {
   const oneId = anId.filter((id) => id !== '' || door.namesEach !== true);
   const someIds = fc.uniqueArray(oneId, { minLength: 1, maxLength: 4 });
 
-  it('for any ids each is one that the upstream takes, the same on both sides of its pair, and no other’s', () => {
+  it('are always valid for the upstream, the same in call and result, and different for different ids', () => {
     fc.assert(
       fc.property(someIds, (asked) => {
         const { calls, results } = idsIn(outbound(door, asked, false));
@@ -234,7 +234,7 @@ describe.each(doors)('replay identifiers as they leave: %s', (_name, door) => {
     );
   });
 
-  it('valid provider-native ids are untouched; others become the prefix and the hash', () => {
+  it('stay unchanged where they are valid, and become the prefix and the hash otherwise', () => {
     fc.assert(
       fc.property(oneId, (id) => {
         const [sent] = idsIn(outbound(door, [id], false)).calls;
@@ -244,7 +244,7 @@ describe.each(doors)('replay identifiers as they leave: %s', (_name, door) => {
     );
   });
 
-  it('an id is the same within a request and across requests, whatever else is in them', () => {
+  it('are the same within a request and across requests, whatever else these contain', () => {
     fc.assert(
       fc.property(someIds, someIds, oneId, (before, after, id) => {
         const others = [...before, ...after].filter((other) => other !== id);

@@ -12,11 +12,11 @@ const database = withDatabase();
 describe('migrations/schema.sql', () => {
   const committed = (): Promise<string> => readFile(path.join(migrations, 'schema.sql'), 'utf8');
 
-  it('is what the migrations come to (else: npm run schema:dump)', async () => {
+  it('is the schema that the migrations create (else: npm run schema:dump)', async () => {
     expect(await connected(database.url(), schemaDump)).toBe(await committed());
   });
 
-  it('names every file of functions, and where the functions are that stand in numbered files', async () => {
+  it('lists the function of each file in migrations/functions exactly once', async () => {
     const lines = (await committed()).split('\n').filter((line) => line.startsWith('-- function '));
     for (const file of await readdir(path.join(migrations, 'functions')))
       expect(
@@ -24,12 +24,12 @@ describe('migrations/schema.sql', () => {
       ).toHaveLength(1);
   });
 
-  it('has every function of the last release with its signature: its replicas call them while a roll-out lasts', async () => {
+  it('has every function of the previous release, whose replicas call it during a rollout, and no overloads', async () => {
     const released = await readFile(path.join(import.meta.dirname, 'released-functions.txt'), 'utf8');
     const lines = new Set((await committed()).split('\n'));
     expect(released).toContain('-- function gateway_settle(');
     expect(released.split('\n').filter((line) => line !== '' && !lines.has(line))).toEqual([]);
-    // A second signature under one name could not be told from the first by the statements that name it alone.
+    // Statements that refer to a function by its name alone could not distinguish two signatures.
     const names = [...lines].flatMap((line) => /^-- function (\w+)\(/.exec(line)?.[1] ?? []);
     expect(names).toEqual([...new Set(names)]);
   });
@@ -41,7 +41,7 @@ describe('migrations/schema.sql', () => {
   });
 });
 
-describe('the shape of the schema', () => {
+describe('the database schema', () => {
   const query = queries(database.url);
   const names = async (text: string): Promise<readonly string[]> =>
     (await query<{ name: string }>(text)).map(({ name }) => name);
@@ -50,7 +50,7 @@ describe('the shape of the schema', () => {
   const columnsOf = (key: string): string =>
     `(select array_agg(attname::text) from pg_attribute where attrelid = k.conrelid and attnum = any (k.${key}))`;
 
-  it('has the scope in every primary and unique key of what a request writes', async () => {
+  it('has the ownership scope in every primary and unique key of the tables that requests write', async () => {
     const written = [
       'blocked_answers',
       'budget_alert_deliveries',
@@ -88,7 +88,7 @@ describe('the shape of the schema', () => {
     ).toEqual([]);
   });
 
-  it('has no foreign key that leads out of a scope', async () => {
+  it('has no foreign key from one ownership scope to another', async () => {
     expect(
       await names(
         `select conname as name from pg_constraint k
@@ -98,13 +98,13 @@ describe('the shape of the schema', () => {
     ).toEqual([]);
   });
 
-  it('has no trigger but the one that keeps the events of admins as they are', async () => {
+  it('has no trigger but the one that makes admin events append-only', async () => {
     expect(await names('select tgname as name from pg_trigger where not tgisinternal')).toEqual([
       'admin_events_append_only_trigger',
     ]);
   });
 
-  it('compiles no plan whose choice it forbids', async () => {
+  it('turns off JIT in exactly those functions that forbid some kinds of plans', async () => {
     const forbids = (what: string): string =>
       `select proname as name from pg_proc where array_to_string(proconfig, ' ') ~ '${what}' order by 1`;
     const withoutChoice = await names(forbids('enable_\\w+=off'));
@@ -112,7 +112,7 @@ describe('the shape of the schema', () => {
     expect(await names(forbids('jit=off'))).toEqual(withoutChoice);
   });
 
-  it('begins each partition at the lowest id of its month', async () => {
+  it('has a function `log_id_floor` that returns the lowest log id of an instant', async () => {
     expect(await query(`select log_id_floor('2026-11-01T00:00:00Z') as id`)).toEqual([
       { id: '01a19467-e800-0000-0000-000000000000' },
     ]);

@@ -17,7 +17,7 @@ describe('a secret file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('has one value for processes that create it at the same time', async () => {
+  it('has one value for all calls that create it at the same time', async () => {
     const folder = await makeTestFolder('secret-race');
     const read = await Promise.all(
       Array.from({ length: 20 }, (_, at) => readOrCreate(path.join(folder, 'secret'), `secret-${at}`)),

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { sharedAnswer } from '../../infrastructure/shared-answer.ts';
 import { undisturbed } from '../support/undisturbed.ts';
 
-describe('an answer that is shared', () => {
-  it('is asked for once by all who ask while it is on its way, and afterwards for as long as it is fresh', async () => {
+describe('a shared answer', () => {
+  it('is obtained once for all calls while it is pending, and until it has reached its maximum age', async () => {
     await undisturbed(200, async () => {
       let asked = 0;
       const ask = sharedAnswer(1000, async () => {

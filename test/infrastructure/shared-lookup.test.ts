@@ -4,7 +4,7 @@ import { sharedLookup } from '../../infrastructure/providers/shared-lookup.ts';
 
 type Answer = (error: NodeJS.ErrnoException | null, address: LookupAddress[]) => void;
 
-/** Names that are resolved when the test says so. */
+/** A lookup whose answers the test provides. */
 function lookups() {
   const asked: { readonly name: string; readonly answer: Answer }[] = [];
   const lookup = sharedLookup((name, _, answer) => void asked.push({ name, answer }));
@@ -15,8 +15,8 @@ function lookups() {
 
 const found: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 
-describe('a name that several connections need', () => {
-  it('is looked up once for all who wait for it, and again for whoever comes after', async () => {
+describe('the lookup of a host name that several connections need', () => {
+  it('is done once for all connections that wait for it, and again for later ones', async () => {
     const { asked, find, names } = lookups();
     const waiting = Array.from({ length: 20 }, () => find('slow.example'));
     expect(names()).toEqual(['slow.example']);
@@ -28,7 +28,7 @@ describe('a name that several connections need', () => {
     expect(await later).toEqual([]);
   });
 
-  it('fails for all who wait for it, and nothing is kept of that', async () => {
+  it('fails for all connections that wait for it, and the failure is not cached', async () => {
     const { asked, find, names } = lookups();
     const waiting = [find('gone.example'), find('gone.example')];
     const error = Object.assign(new Error('gone'), { code: 'ENOTFOUND' });
@@ -38,7 +38,7 @@ describe('a name that several connections need', () => {
     expect(names()).toHaveLength(2);
   });
 
-  it('holds up no other name, and nobody who asks for it in another way', () => {
+  it('delays neither other names nor the same name with other options', () => {
     const { find, names } = lookups();
     void find('slow.example');
     void find('quick.example');

@@ -24,7 +24,7 @@ import { recordedContext } from '../support/credential-context.ts';
 
 const published = { id: 'AKIDEXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
 
-describe('the verifier, by published test vectors', () => {
+describe('the signature verifier', () => {
   const empty = createHash('sha256').update('').digest('hex');
   const base = {
     method: 'GET',
@@ -60,12 +60,12 @@ describe('the verifier, by published test vectors', () => {
       },
       '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7',
     ],
-  ])('%s', (_, over, signature) => {
+  ])('computes the published signature of %s', (_, over, signature) => {
     expect(signatureOf(published.secret, { ...base, ...over })).toBe(signature);
   });
 });
 
-/** A service that tells what is wrong with each request it gets; it checks what came in on the socket. */
+/** A service that answers with what is wrong with a request's signature; it checks what arrived on the socket. */
 let url: URL;
 let pool: Pool;
 let received: SignedRequest | undefined;
@@ -135,7 +135,7 @@ async function sign(signing: Signing, outbound: OutboundRequest): Promise<Writte
   return signed;
 }
 
-/** Sends it as the gateway does, and gives the service's verdict. */
+/** Sends a request as the gateway does, and returns the service's verdict. */
 async function verdict(signing: Signing, outbound: OutboundRequest): Promise<string> {
   const { path, headers, body } = await sign(signing, outbound);
   const prefix = signing.baseUrl.pathname.replace(/\/$/, '');
@@ -164,7 +164,7 @@ const anyModelId = fc.oneof(
   ),
 );
 
-/** All but the clock. */
+/** The timers that stay real: only the clock is fake. */
 const timersThatRun = [
   'hrtime',
   'nextTick',
@@ -183,8 +183,8 @@ const services = [
   ['endpointb', 'bedrock-mantle', '/openai/v1/', '/responses'],
 ] as const;
 
-/** What the versions before 5 of the signer made of these, which services have taken for years. */
-describe('at a fixed time a request has the signature that it always had', () => {
+/** The signatures that versions of the signer before 5 made, which services have accepted for years. */
+describe('request signing', () => {
   afterEach(() => {
     jest.useRealTimers();
   });
@@ -225,7 +225,7 @@ describe('at a fixed time a request has the signature that it always had', () =>
       'session/token+=',
       'cd614a143d0cb84278e6d4677b808f6415e602569af7d5f175343c5571b35d7e',
     ],
-  ] as const)('%s %s', async (service, path, body, token, signature) => {
+  ] as const)('makes the known signature of %s %s', async (service, path, body, token, signature) => {
     jest.useFakeTimers({ now: Date.parse('2026-01-02T03:04:05Z'), doNotFake: [...timersThatRun] });
     const baseUrl = new URL('https://h.example.com');
     const auth = staticAuth(token);
@@ -234,7 +234,7 @@ describe('at a fixed time a request has the signature that it always had', () =>
     expect(headers['authorization']?.split('Signature=')[1]).toBe(signature);
   });
 
-  it('and the signer is the one that is maintained', () => {
+  it('uses version 5 of the signer, which is maintained', () => {
     const named = createRequire(import.meta.url).resolve('@aws-sdk/signature-v4');
     const manifest = createRequire(named).resolve('@smithy/signature-v4/package.json');
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
@@ -243,7 +243,7 @@ describe('at a fixed time a request has the signature that it always had', () =>
 });
 
 describe.each(services)('%s requests are signed as %s', (_, service, before, after) => {
-  it('whatever the model id and the body: an independent verifier agrees', async () => {
+  it('an independent verifier accepts the signature for any model id and body', async () => {
     verifier = verifierOf({
       service,
       secretOf: () => ({ secret: published.secret, token: 'session/token+=' }),
@@ -260,14 +260,14 @@ describe.each(services)('%s requests are signed as %s', (_, service, before, aft
     );
   });
 
-  it('a path before the routes of the service is signed too', async () => {
+  it('the path of the endpoint before the routes of the service is signed too', async () => {
     verifier = verifierOf({ service });
     const baseUrl = new URL('/private/endpoint/', url);
     expect(await verdict(signingOf({ service, baseUrl }), request())).toBe('good');
     expect(received?.target).toBe('/private/endpoint/model/m/converse');
   });
 
-  it('and signs content type, host, date, hash of the body, session token, and nothing else', async () => {
+  it('content type, host, date, body hash and session token are signed, and nothing else', async () => {
     verifier = verifierOf({ service });
     const names = async (auth: CloudBAuth): Promise<string | undefined> =>
       /SignedHeaders=([^,]+)/.exec(
@@ -294,7 +294,7 @@ describe.each(services)('%s requests are signed as %s', (_, service, before, aft
     expect(header(received!, 'x-amzn-bedrock-guardrailidentifier')).toBe('g');
   });
 
-  it('the service turns away what was changed on its way', async () => {
+  it('the service rejects a request that was changed, or signed for another time, service or secret', async () => {
     verifier = verifierOf({ service });
     const { path, headers, body } = await sign(signingOf({ service }), request());
     const ask = async (over: Partial<OutboundRequest>): Promise<string> => {
@@ -325,7 +325,7 @@ describe('headers with an underscore', () => {
     expect(header(received!, 'x-kebab')).toBe('2');
   });
 
-  it('go to the runtime', async () => {
+  it('are signed and sent to the runtime', async () => {
     verifier = verifierOf();
     expect(await verdict(signingOf(), request({ headers }))).toBe('good');
     expect(header(received!, 'x_snake_case')).toBe('1');
@@ -398,7 +398,7 @@ describe('default_chain', () => {
 
   const chained = { mode: 'default_chain' } as const;
 
-  it('signs with what the chain finds, asked once for all that wait', async () => {
+  it('signs with the credentials that the chain finds, obtained once for all requests that wait', async () => {
     mood = { ...mood, delayMs: 50 };
     const authenticate = requestSigning(signingOf({ auth: chained }), context);
     const signed = await Promise.all(Array.from({ length: 200 }, async () => authenticate(request())));
@@ -408,7 +408,7 @@ describe('default_chain', () => {
     expect(await verdict(signingOf({ auth: chained }), request())).toBe('good');
   });
 
-  it('renews what is about to end, where the chain would still hand it out', async () => {
+  it('renews credentials that are about to expire, although the chain would still return them', async () => {
     mood = { lifeMs: 2000 };
     const authenticate = requestSigning(signingOf({ auth: chained }), context);
     const idNow = async (): Promise<string | undefined> => {
@@ -424,10 +424,10 @@ describe('default_chain', () => {
     expect([await idNow(), asked]).toEqual(['ASIA2', 2]);
   });
 
-  it('asks anew after one that had no answer, and does not wait with it', async () => {
+  it('obtains credentials again after an attempt without an answer, and does not wait for that one', async () => {
     const usual = AbortSignal.timeout.bind(AbortSignal);
     const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => usual(500));
-    // The library's own word for it.
+    // The library itself warns of it.
     const warn = jest.spyOn(console, 'warn').mockReturnValue();
     mood = { ...mood, hangs: true };
     const authenticate = requestSigning(signingOf({ auth: chained }), context);
@@ -439,7 +439,7 @@ describe('default_chain', () => {
     warn.mockRestore();
   });
 
-  it('where there are none: a clear fault, without names or paths', async () => {
+  it('fails with a clear message, without names or paths, where it finds no credentials', async () => {
     delete process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'];
     const answer = await requestSigning(signingOf({ auth: chained }), context)(request());
     expect(answer).toEqual(
@@ -452,7 +452,7 @@ describe('default_chain', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('takes those of the environment', async () => {
+  it('uses the credentials of the environment variables', async () => {
     Object.assign(process.env, {
       AWS_ACCESS_KEY_ID: 'ASIA7',
       AWS_SECRET_ACCESS_KEY: 'secret-7',
@@ -471,6 +471,6 @@ it.each([
   ['..', '%2E%2E'],
   ['...', '...'],
   ['a?b#c', 'a%3Fb%23c'],
-])('a path segment: %s is %s', (text, segment) => {
+])('the path segment %s is encoded as %s', (text, segment) => {
   expect(pathSegment(text)).toBe(segment);
 });

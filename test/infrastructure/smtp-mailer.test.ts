@@ -36,9 +36,9 @@ const configOf = (port: number, smtp: Partial<MailConfig['smtp']> = {}): MailCon
   smtp: { host: '127.0.0.1', port, starttls: false, credentials: undefined, ...smtp },
 });
 
-/** No busy machine takes so long. */
+/** Longer than a busy machine takes. */
 const bounds = { connectMs: 20_000, silenceMs: 20_000, attemptMs: 40_000 };
-/** Bounds that a test can wait for. */
+/** Short enough for a test to wait for. */
 const brief = { connectMs: 250, silenceMs: 250, attemptMs: 5000 };
 
 const sendBy = (config: MailConfig | undefined, to = 'ada@example.com', over: Partial<typeof bounds> = {}) =>
@@ -74,7 +74,7 @@ describe('a mail', () => {
     ]);
   });
 
-  it('never gets a header, a part or a recipient from the name of an owner', async () => {
+  it('never gets an additional header, part or recipient from the name of an owner', async () => {
     const server = await mailServer();
     const send = smtpMailer(() => configOf(server.port));
     const namesOf = (headers: readonly (readonly [string, string])[]) => headers.map(([name]) => name);
@@ -87,7 +87,7 @@ describe('a mail', () => {
         ),
         { maxLength: 8 },
       )
-      // What a table can hold.
+      // Only what PostgreSQL can store.
       .map((pieces) => pieces.join('').replaceAll('\0', '\uFFFD').toWellFormed());
     await send.send('ada@example.com', mail);
     const usual = namesOf(server.mails[0]?.headers ?? []);
@@ -132,20 +132,20 @@ describe('a mail', () => {
     'ada@example.com\r\nRCPT TO:<eve@example.com>',
     'Eve <eve@example.com>, ada@example.com',
     'team:ada@example.com,eve@example.com;',
-  ])('goes to one address or to none: %j', async (to) => {
+  ])('is sent to one address or to none: %j', async (to) => {
     const server = await mailServer();
     await sendBy(configOf(server.port), to);
     expect(server.mails.flatMap((each) => each.to).filter((each) => each === 'eve@example.com')).toEqual([]);
     expect(server.mails.every((each) => each.to.length === 1)).toBe(true);
   });
 
-  it('reaches an address with letters beyond ASCII', async () => {
+  it('reaches an address with non-ASCII letters', async () => {
     const server = await mailServer();
     expect(await sendBy(configOf(server.port), 'zoë@example.com')).toEqual(E.right(undefined));
     expect(server.mails).toMatchObject([{ to: ['zoë@example.com'] }]);
   });
 
-  it('is not sent when no mail is set up', async () => {
+  it('is not sent where mail is not configured', async () => {
     expect(await reasonOf(undefined)).toBe('mail_not_configured');
   });
 });
@@ -183,13 +183,13 @@ describe('mail is sent as it is configured', () => {
     expect(server.mails).toHaveLength(2);
   });
 
-  it('without TLS, and still with a login', async () => {
+  it('without TLS, with a login', async () => {
     const server = await mailServer({ ...login, allowInsecureAuth: true });
     expect(await sendBy(configOf(server.port, { credentials }))).toEqual(E.right(undefined));
     expect(server.mails).toHaveLength(1);
   });
 
-  it('without TLS also where the server offers it, with a certificate that nobody trusts', async () => {
+  it('without TLS also where the server offers it, with an untrusted certificate', async () => {
     const server = await mailServer({
       ...selfSigned(),
       ...login,
@@ -200,20 +200,20 @@ describe('mail is sent as it is configured', () => {
     expect(server.mails).toHaveLength(1);
   });
 
-  it('never in the clear where STARTTLS is asked for', async () => {
+  it('never without TLS where STARTTLS is configured', async () => {
     const server = await mailServer({ ...login, allowInsecureAuth: true });
     expect(await reasonOf(configOf(server.port, { starttls: true, credentials }))).toMatch(/STARTTLS/);
     expect(server.mails).toEqual([]);
   });
 
-  it('never to a server whose certificate nobody trusts', async () => {
+  it('never over STARTTLS to a server with an untrusted certificate', async () => {
     const server = await mailServer({ ...selfSigned(), ...login, disabledCommands: [] });
     expect(await reasonOf(configOf(server.port, { starttls: true, credentials }))).toMatch(/certificate/i);
     expect(server.mails).toEqual([]);
   });
 
   it.each(['PLAIN', 'LOGIN'])(
-    'with the wrong password it fails, and no secret is told (%s)',
+    'with a wrong password it fails, and the reason contains no secret (%s)',
     async (method) => {
       const wrong = { username: 'gateway', password: 'wrong/secret"&0123456789' };
       const encoded = [wrong.password, `\0${wrong.username}\0${wrong.password}`].map((text) =>
@@ -235,22 +235,22 @@ describe('mail is sent as it is configured', () => {
   );
 });
 
-describe('a mail that could not be sent tells why', () => {
-  it('a refused recipient', async () => {
+describe('the reason of a mail that could not be sent', () => {
+  it('is the answer of a server that rejects the recipient', async () => {
     const server = await mailServer({
       onRcptTo: (_address, _session, done) => done(new Error('nobody here is called so')),
     });
     expect(await reasonOf(configOf(server.port))).toMatch(/550 nobody here is called so/);
   });
 
-  it('a refused sender', async () => {
+  it('is the answer of a server that rejects the sender', async () => {
     const server = await mailServer({
       onMailFrom: (_address, _session, done) => done(new Error('we take nothing from you')),
     });
     expect(await reasonOf(configOf(server.port))).toMatch(/550 we take nothing from you/);
   });
 
-  it('a refused content', async () => {
+  it('is the answer of a server that rejects the content', async () => {
     const server = await mailServer({
       onData: (stream, _session, done) => {
         stream.on('end', () => done(new Error('this looks like spam')));
@@ -260,12 +260,12 @@ describe('a mail that could not be sent tells why', () => {
     expect(await reasonOf(configOf(server.port))).toMatch(/450 this looks like spam/);
   });
 
-  it('a server that wants a login', async () => {
+  it('is the answer of a server that requires a login', async () => {
     const server = await mailServer({ authOptional: false, allowInsecureAuth: true });
     expect(await reasonOf(configOf(server.port))).toMatch(/530/);
   });
 
-  it.each(['127.0.0.1', 'localhost'])('a port where nobody listens, on %s', async (host) => {
+  it.each(['127.0.0.1', 'localhost'])('is ECONNREFUSED where no server listens on %s', async (host) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -274,7 +274,7 @@ describe('a mail that could not be sent tells why', () => {
     expect(await reasonOf(configOf(port, { host }))).toMatch(/ECONNREFUSED/);
   });
 
-  it('a port where nobody listens, on each of a host’s addresses', async () => {
+  it('names each address of a host on which no server listens', async () => {
     const found = [
       { address: '127.0.0.1', family: 4 },
       { address: '::1', family: 6 },
@@ -288,7 +288,7 @@ describe('a mail that could not be sent tells why', () => {
     );
   });
 
-  it('a host that does not exist', async () => {
+  it('names a host that does not exist, or is a timeout', async () => {
     expect(await reasonOf(configOf(25, { host: 'mail.invalid' }), undefined, brief)).toMatch(
       /mail\.invalid|timeout/i,
     );
@@ -306,7 +306,7 @@ const answers: Readonly<Record<string, string>> = {
   '.': '250 taken',
 };
 
-/** A server that answers up to a command, and what it does from then on. */
+/** A server that answers up to the command `stopAt`, and then does `then`. */
 async function scriptedServer(stopAt: string, then: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -339,7 +339,7 @@ async function scriptedServer(stopAt: string, then: (socket: Socket) => void): P
   return (server.address() as AddressInfo).port;
 }
 
-/** A port that takes no connection any more: its process is stopped and its backlog is full. */
+/** A port that accepts no more connections: its process is stopped and its backlog is full. */
 async function fullPort(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const script = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 },
     function () { console.log(this.address().port) })`;
@@ -354,7 +354,7 @@ async function fullPort(): Promise<{ readonly port: number; readonly close: () =
     const filler = connect(port, '127.0.0.1').on('error', () => undefined);
     fillers.push(filler);
     await Promise.race([once(filler, 'connect'), sleep(150)]);
-    // A look after that: a pause of the machine may end with both.
+    // Checked after a pause, because a machine that was paused may report both at once.
     await sleep(50);
     full = filler.connecting;
   }
@@ -367,15 +367,15 @@ async function fullPort(): Promise<{ readonly port: number; readonly close: () =
   };
 }
 
-describe('one attempt ends in time', () => {
-  it.each(Object.keys(answers))('when the server falls silent at %s', async (stopAt) => {
+describe('an attempt to send a mail ends in time', () => {
+  it.each(Object.keys(answers))('when the server stops answering at %s', async (stopAt) => {
     const port = await scriptedServer(stopAt, () => undefined);
     const { value, ms } = await timed(() => reasonOf(configOf(port, { credentials }), undefined, brief));
     expect(value).toMatch(/time|greeting/i);
     expect(ms).toBeLessThan(2000);
   });
 
-  it('which is 55 seconds unless it is told another', async () => {
+  it('with a limit of 55 seconds by default', async () => {
     const timeout = jest.spyOn(AbortSignal, 'timeout');
     const server = await mailServer();
     expect(await smtpMailer(() => configOf(server.port)).send('ada@example.com', mail)).toEqual(
@@ -385,7 +385,7 @@ describe('one attempt ends in time', () => {
     timeout.mockRestore();
   });
 
-  it('when no connection is to be had', async () => {
+  it('when no connection can be opened', async () => {
     const { port, close } = await fullPort();
     opened.push(close);
     const { value, ms } = await timed(() => reasonOf(configOf(port), undefined, brief));
@@ -394,7 +394,7 @@ describe('one attempt ends in time', () => {
   });
 
   it.each(['greeting', 'EHLO', 'RCPT', '.'])(
-    'when the server is never silent and never done, at %s',
+    'when the server keeps sending and never finishes, at %s',
     async (at) => {
       let closed = false;
       const port = await scriptedServer(at, (socket) => {
@@ -409,12 +409,12 @@ describe('one attempt ends in time', () => {
       const { value, ms } = await timed(() => reasonOf(configOf(port, { credentials }), undefined, wide));
       expect(value).toBe('The mail server did not finish in time.');
       expect(ms).toBeLessThan(2000);
-      // Nothing of the attempt goes on behind the back of whoever marks it failed.
+      // The attempt does not go on after it is reported as failed: its connection is closed.
       await eventually(() => closed || undefined);
     },
   );
 
-  it.each(Object.keys(answers))('when the server hangs up at %s', async (stopAt) => {
+  it.each(Object.keys(answers))('when the server closes the connection at %s', async (stopAt) => {
     const port = await scriptedServer(stopAt, (socket) => socket.destroy());
     const reason = await reasonOf(configOf(port, { credentials }));
     expect(reason).toMatch(/clos|ECONNRESET|hang up/i);

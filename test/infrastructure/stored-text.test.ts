@@ -4,7 +4,7 @@ import { storedJson, storedPrint } from '../../infrastructure/postgres/stored-te
 import { aJsonObject, literalOf } from '../support/arbitraries/json-text.ts';
 import { anyText } from '../support/arbitraries/text.ts';
 
-/** Strings that databases do not like, beside ordinary ones. */
+/** Strings that PostgreSQL cannot store or that look so, and ordinary ones. */
 const awkward = fc
   .array(
     fc.oneof(
@@ -33,29 +33,29 @@ const replaced = (text: string): string => text.toWellFormed().replaceAll('\0', 
 describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by U+FFFD', () => {
   it.each([
     ['a null byte', 'a\0b', 'a\uFFFDb'],
-    ['several', '\0\0', '\uFFFD\uFFFD'],
+    ['two null bytes', '\0\0', '\uFFFD\uFFFD'],
     ['a lone high surrogate', 'a\uD800b', 'a\uFFFDb'],
     ['a lone low surrogate', '\uDFFF', '\uFFFD'],
     ['a pair in the wrong order', '\uDE00\uD83D', '\uFFFD\uFFFD'],
     ['a pair in order stays', '\uD83D\uDE00', '😀'],
     ['a backslash and a null byte', '\\\0', '\\\uFFFD'],
     ['text that only looks like an escape stays', '\\u0000 \\ud800', '\\u0000 \\ud800'],
-    ['the same behind a backslash stays', '\\\\u0000', '\\\\u0000'],
+    ['the same after a backslash stays', '\\\\u0000', '\\\\u0000'],
     ['other control characters stay', '\u0001\n\t\u001f\u007f', '\u0001\n\t\u001f\u007f'],
-    ['nothing', '', ''],
-  ])('%s', (_, text, stored) => {
+    ['an empty text', '', ''],
+  ])('in values: %s', (_, text, stored) => {
     expect(JSON.parse(storedJson(text))).toBe(stored);
     expect(JSON.parse(storedJson([{ nested: [text] }]))).toEqual([{ nested: [stored] }]);
   });
 
-  it('in keys too', () => {
+  it('in keys, too', () => {
     expect(JSON.parse(storedJson({ 'a\0': 1, inner: { '\uD800': '\0' } }))).toEqual({
       'a\uFFFD': 1,
       inner: { '\uFFFD': '\uFFFD' },
     });
   });
 
-  it('whatever the text is', () => {
+  it('in any text', () => {
     fc.assert(
       fc.property(awkward, (text) => {
         expect(JSON.parse(storedJson({ text, list: [text] }))).toEqual({
@@ -67,7 +67,7 @@ describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored r
     );
   });
 
-  it('however somebody else spelled it', () => {
+  it('in JSON that is already written, however its strings are escaped', () => {
     fc.assert(
       fc.property(
         awkward.chain((text) => fc.tuple(fc.constant(text), literalOf(text))),
@@ -79,7 +79,7 @@ describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored r
     );
   });
 
-  it('never leaves a character or an escape that PostgreSQL refuses', () => {
+  it('without any character or escape left that PostgreSQL rejects', () => {
     fc.assert(
       fc.property(fc.dictionary(awkward, awkward), (object) => {
         const json = storedJson(object);
@@ -94,12 +94,12 @@ describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored r
   });
 });
 
-describe('everything else is stored as it is', () => {
-  it.each([[null], [true], [0], [-1.5], ['text'], [[]], [{}], [[1, { a: null }]]])('%j', (value) => {
+describe('text that PostgreSQL can hold is stored unchanged', () => {
+  it.each([[null], [true], [0], [-1.5], ['text'], [[]], [{}], [[1, { a: null }]]])('in %j', (value) => {
     expect(storedJson(value)).toBe(JSON.stringify(value));
   });
 
-  it('whatever the value is', () => {
+  it('in any JSON object', () => {
     fc.assert(
       fc.property(aJsonObject, (value) => {
         fc.pre(!/\\u0000/.test(JSON.stringify(value)));

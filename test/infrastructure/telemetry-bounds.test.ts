@@ -19,7 +19,7 @@ import { finished, resolvedRoute } from '../support/finished-request.ts';
 const word = fc.string({ minLength: 1, maxLength: 12 });
 
 describe('bounded values', () => {
-  it('keep the first that come, and always call the rest other', () => {
+  it('always keep the first values up to the limit, and replace the rest with `other`', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 20 }),
@@ -42,7 +42,7 @@ describe('label sets', () => {
     size: 'max',
   });
 
-  it('are the same set whenever the same values come, and there are never more than the bound', () => {
+  it('are always the same object for the same values, and never more than the limit', () => {
     fc.assert(
       fc.property(values, (all) => {
         const sets = new LabelSets(names, ['tag'], { foldFrom: 5, max: 10 });
@@ -59,7 +59,7 @@ describe('label sets', () => {
     );
   });
 
-  it('give the tags up first, and the rest only when there is no room for that either', () => {
+  it('replace tags with `other` first, and use the overflow set only when the limit is reached', () => {
     const sets = new LabelSets(names, ['tag'], { foldFrom: 2, max: 3 });
     const labels = [
       ['a', '1'],
@@ -83,7 +83,7 @@ describe('label sets', () => {
 describe('counters and histograms', () => {
   const sets = Array.from({ length: maxPoints + 500 }, (_, at) => new LabelSet({ at: String(at) }));
 
-  it('lose nothing beyond their bound: it is added to the one point that is left', () => {
+  it('add everything beyond their limit to one overflow point', () => {
     const counter = new Counter<number>();
     const money = new Counter<bigint>();
     const histogram = new Histogram([1]);
@@ -100,7 +100,7 @@ describe('counters and histograms', () => {
     expect(histogram.points().at(-1)?.value).toMatchObject({ count: 500, counts: [500, 0] });
   });
 
-  it('a histogram holds every value in the bucket whose bound it does not pass', () => {
+  it('count each value of a histogram in the first bucket whose upper bound it does not exceed', () => {
     const bounds = [0.5, 1, 10];
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true }), { minLength: 1 }), (values) => {
@@ -120,7 +120,7 @@ describe('counters and histograms', () => {
     );
   });
 
-  it('money is added up exactly, whatever the order', () => {
+  it('add up money exactly', () => {
     fc.assert(
       fc.property(fc.array(fc.bigInt({ min: 0n, max: 10n ** 30n }), { minLength: 1 }), (amounts) => {
         const money = new Counter<bigint>();
@@ -136,7 +136,7 @@ describe('counters and histograms', () => {
 const outcomes = [...new Set<Outcome>(['success', 'client_closed', ...Object.values(outcomeOf)])];
 const codes = [undefined, ...(Object.keys(outcomeOf) as ErrorCode[])];
 
-/** Requests of callers and operators who make up a new value for everything, each time. */
+/** A request in which every label has a value of its own. */
 const hostile = (at: number): { request: FinishedRequest; userAgent: string } => ({
   userAgent: `agent-${at}/1.${at}`,
   request: finished({
@@ -157,7 +157,7 @@ const hostile = (at: number): { request: FinishedRequest; userAgent: string } =>
   }),
 });
 
-describe('10,000 random models, tags and user agents', () => {
+describe('10,000 requests with different models, tags and user agents', () => {
   const metrics = new RequestMetrics(['tenant']);
   const telemetry = telemetryTo({ log: () => undefined, metrics });
   for (let at = 0; at < 10_000; at += 1) {
@@ -186,13 +186,13 @@ describe('10,000 random models, tags and user agents', () => {
   }
   const collected = metrics.collect();
 
-  it('leave no metric with more points than its bound', () => {
+  it('leave no metric with more points than its limit', () => {
     expect(collected.map(({ name }) => name).sort()).toEqual(Object.keys(requestMetrics).sort());
     for (const { name, points } of collected)
       expect([name, points.length <= maxPoints + 1]).toEqual([name, true]);
   });
 
-  it('leave no label with more values than the table says, and no label that is not in it', () => {
+  it('leave no label with more values than the table allows, and no label that is not in it', () => {
     const values = new Map<string, Set<unknown>>();
     const unlisted = new Set<string>();
     for (const { name, points } of collected) {
@@ -213,7 +213,7 @@ describe('10,000 random models, tags and user agents', () => {
     expect([...(values.get('agent_harness_key') ?? [])]).toEqual(['other']);
   });
 
-  it('lose no request: what has no name of its own is counted all the same', () => {
+  it('are all counted, also those whose labels were replaced with `other`', () => {
     const total = (metric: string): number =>
       collected
         .filter(({ name }) => name === metric)

@@ -42,7 +42,7 @@ const labelsOf = ({ labels }: Metric): string => {
 };
 
 describe('docs/telemetry.md', () => {
-  it('lists each metric with its unit and labels, as the code has it', () => {
+  it('lists each metric with its unit and labels, as in the code', () => {
     expect(rowsBelow('| metric | kind | unit |')).toEqual(
       Object.entries<Metric>(metricTable).map(([name, metric]) => [
         code(name),
@@ -61,7 +61,7 @@ describe('docs/telemetry.md', () => {
     );
   });
 
-  it('bounds closed lists by what they are', () => {
+  it('has for each closed list of values a bound that is its length', () => {
     expect(labelTable.error_code.bound).toBe(Object.keys(outcomeOf).length + 1);
     expect(labelTable.outcome.bound).toBe(
       new Set(['success', 'client_closed', ...Object.values(outcomeOf)]).size,
@@ -88,7 +88,7 @@ describe('docs/telemetry.md', () => {
 const statuses = ['priced', 'unpriced', 'usage_missing', 'legacy_estimated'];
 const byTable = (a: string, b: string): number => statuses.indexOf(a) - statuses.indexOf(b);
 
-/** A name as the collector's `prometheus` exporter spells it. */
+/** The names that the collector's `prometheus` exporter makes of a metric's name. */
 function inPrometheus(name: string, { kind, unit }: Metric): readonly string[] {
   const suffix = unit === 's' ? '_seconds' : unit === 'By' ? '_bytes' : unit === '1' ? '_ratio' : '';
   const base = `${name.replaceAll('.', '_')}${suffix}`;
@@ -105,7 +105,7 @@ const labelsByName = new Map(
   ),
 );
 
-/** What an expression asks for that no metric has. */
+/** The metrics and labels that an expression uses and that do not exist. */
 function faultsOf(expression: string): readonly string[] {
   const asked = [
     ...expression.matchAll(/\b((?:gateway|gen_ai|nodejs|db_client|process)_\w+)(?:\{([^}]*)\})?/g),
@@ -150,7 +150,7 @@ describe('deploy/telemetry', () => {
   const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    'the alert %s asks for metrics that there are',
+    'the alert %s uses only metrics and labels that exist',
     (_name, rule) => {
       expect(faultsOf(rule.expr)).toEqual([]);
       const grouped = [...rule.expr.matchAll(/\bby\s*\(([^)]*)\)/g)].map(([, list = '']) => list).join();
@@ -160,7 +160,7 @@ describe('deploy/telemetry', () => {
   );
 
   it.each(['GatewayLosesSpend', 'GatewayInternalErrors'])(
-    'the alert %s fires at the first event, with which its series begins',
+    'the alert %s also fires at the first event, with which its series begins',
     (name) => {
       const { expr = '' } = rules.find(({ alert }) => alert === name) ?? {};
       const [, series = ''] = /increase\((.+?)\[15m\]\)/.exec(expr) ?? [];
@@ -168,7 +168,7 @@ describe('deploy/telemetry', () => {
     },
   );
 
-  it('the alert GatewayUpstreamErrors counts what is the provider’s doing, and not what it refuses of a caller', () => {
+  it('the alert GatewayUpstreamErrors counts faults of the provider, and not the requests that it rejects', () => {
     const { expr = '' } = rules.find(({ alert }) => alert === 'GatewayUpstreamErrors') ?? {};
     const [, types = ''] = /error_type=~"([^"]+)"/.exec(expr) ?? [];
     const counts = (error: RequestFailure): boolean =>
@@ -185,7 +185,7 @@ describe('deploy/telemetry', () => {
     expect(counts(clientClosed)).toBe(false);
   });
 
-  it('the alert GatewayRefusesForLoad counts the refusals for load that are 503, and those alone', () => {
+  it('the alert GatewayRefusesForLoad counts exactly the refusals for load with status 503', () => {
     const { expr = '' } = rules.find(({ alert }) => alert === 'GatewayRefusesForLoad') ?? {};
     const [, outcome = '', unless = ''] = /outcome="(\w+)",error_code!~"([^"]+)"/.exec(expr) ?? [];
     const codes = Object.keys(outcomeOf).filter((each): each is keyof typeof outcomeOf =>
@@ -197,7 +197,7 @@ describe('deploy/telemetry', () => {
   });
 
   it.each(panels.map((panel) => [panel.title, panel] as const))(
-    'the panel «%s» asks for metrics that there are',
+    'the panel «%s» uses only metrics and labels that exist',
     (_title, panel) => {
       expect(panel.targets?.length).toBeGreaterThan(0);
       for (const { expr, legendFormat } of panel.targets ?? []) {
@@ -208,7 +208,7 @@ describe('deploy/telemetry', () => {
     },
   );
 
-  it('shows requests, latency, tokens, spend and faults by model, provider, owner kind and caller tag', () => {
+  it('the dashboard shows requests, latency, tokens, spend and outcomes by model, provider, owner and caller tag', () => {
     const all = JSON.stringify(panels);
     for (const shown of [
       'gateway_requests_total',
@@ -233,7 +233,7 @@ describe('deploy/telemetry', () => {
       }
   });
 
-  it('what finds faults finds them', () => {
+  it('the check of expressions finds metrics and labels that do not exist', () => {
     expect(faultsOf('sum(gateway_nothing_total)')).toHaveLength(2);
     expect(faultsOf('gateway_requests_total{outcome="success"}')).toEqual([
       'gateway_requests_total has no label outcome',
@@ -241,7 +241,7 @@ describe('deploy/telemetry', () => {
     expect(faultsOf('sum by (fate) (gateway_requests_total)')).toHaveLength(1);
   });
 
-  it('the collector takes OTLP over HTTP where the example configuration sends it, and offers what Prometheus asks', () => {
+  it('the collector receives OTLP on the port of the example configuration, and Prometheus scrapes its exporter', () => {
     const collector = parse(read('deploy', 'telemetry', 'collector.yaml')) as {
       receivers: { otlp: { protocols: { http: { endpoint: string } } } };
       exporters: { prometheus: { endpoint: string } };

@@ -59,7 +59,7 @@ function tracing(ratio: number) {
 }
 
 describe('the outcome of a request', () => {
-  it('is told once: whatever comes after the first is ignored', () => {
+  it('is reported once, in the log, in metrics and in spans; later outcomes are ignored', () => {
     const outcomes = fc.constantFrom('success', 'client_closed', 'internal_error' as const);
     fc.assert(
       fc.property(fc.array(outcomes, { minLength: 1, maxLength: 5 }), ([first, ...rest]) => {
@@ -80,7 +80,7 @@ describe('the outcome of a request', () => {
     );
   });
 
-  it('is told with the trace that the request is part of, the caller’s or a new one', () => {
+  it('is logged with the trace id of the request, which is the caller’s or a new one', () => {
     const traces: (string | undefined)[] = [];
     const log = (_request: FinishedRequest, traceId: string | undefined): void => void traces.push(traceId);
     const traceContext = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` };
@@ -99,7 +99,7 @@ describe('spans', () => {
   const ids = fc.stringMatching(/^[0-9a-f]{32}$/).filter((id) => !/^0+$/.test(id));
   const spanIds = fc.stringMatching(/^[0-9a-f]{16}$/).filter((id) => !/^0+$/.test(id));
 
-  it('say whether the caller’s connection is encrypted, and what broke the one to the upstream', () => {
+  it('have the scheme of the caller’s connection, and the fault of the connection to the upstream', () => {
     const { tracer, spans } = tracing(1);
     const observed = telemetryTo({ log: () => undefined, tracer }).begin({ ...arrival, scheme: 'https' });
     const failure = upstreamError({ kind: 'transport', faultCode: 'ECONNRESET' });
@@ -112,7 +112,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('are made of all sampled parents and of no other, whatever the ratio', () => {
+  it('are recorded for all sampled parents and for no other, whatever the ratio', () => {
     fc.assert(
       fc.property(
         ids,
@@ -146,7 +146,7 @@ describe('spans', () => {
     );
   });
 
-  it('are made of about so many roots as the ratio says', () => {
+  it('are recorded for about the share of new traces that the ratio sets', () => {
     for (const ratio of [0, 0.1, 0.9, 1]) {
       const { tracer } = tracing(ratio);
       const sampled = Array.from({ length: 4000 }, () => tracer.begin({})).filter(({ spans }) => spans);
@@ -154,7 +154,7 @@ describe('spans', () => {
     }
   });
 
-  it('are of the time of day, and as long as what they are of took', async () => {
+  it('have the time of day as start and end, and the duration of what they measure', async () => {
     const { tracer, spans } = tracing(1);
     const from = Date.now();
     const observed = telemetryTo({ log: () => undefined, tracer }).begin(arrival);
@@ -172,7 +172,7 @@ describe('spans', () => {
     expect(Math.abs((end ?? 0) - (start ?? 0) - (took ?? 0))).toBeLessThan(1);
   });
 
-  it('a step that fails is an error of its own', async () => {
+  it('of a failed step have an error status and the error code', async () => {
     const { tracer, spans } = tracing(1);
     const observed = telemetryTo({ log: () => undefined, tracer }).begin(arrival);
     await observed.during('admission', async () => E.right(1));
@@ -184,7 +184,7 @@ describe('spans', () => {
   });
 });
 
-describe('the GenAI instruments', () => {
+describe('the metrics of requests and upstream calls', () => {
   const usage = { promptTokens: 5, completionTokens: 3, totalTokens: 20 };
   const pointsOf = (metrics: RequestMetrics, metric: string) =>
     metrics
@@ -196,7 +196,7 @@ describe('the GenAI instruments', () => {
     pointsOf(metrics, metric).map(({ labels }) => labels);
   const soon = { request: 3, firstToken: undefined, afterFirst: undefined };
 
-  it('count output as it is billed', () => {
+  it('count output tokens as they are billed: all tokens but those of the prompt', () => {
     const metrics = new RequestMetrics([]);
     const observed = telemetryTo({ log: () => undefined, metrics }).begin(arrival);
     observed
@@ -208,7 +208,7 @@ describe('the GenAI instruments', () => {
     ]);
   });
 
-  it('have seconds: from the arrival, or the beginning of the call, to the first content and to the end', () => {
+  it('are in seconds: from the arrival or the start of the call to the first content and to the end', () => {
     let now = 1000;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const after = (ms: number, happens: () => void): void => {
@@ -243,7 +243,7 @@ describe('the GenAI instruments', () => {
     ]);
   });
 
-  it('divide the time after the first token by the tokens after it', () => {
+  it('divide the time after the first token by the number of tokens after it', () => {
     const metrics = new RequestMetrics([]);
     metrics.finished(finished({ stream: true, usage: { ...usage, totalTokens: 8 } }), 'other', {
       request: 3,
@@ -260,13 +260,13 @@ describe('the GenAI instruments', () => {
     ['a failure', { outcome: 'upstream_error', errorCode: 'upstream_error' }],
     ['no usage', { usage: undefined }],
     ['a single token', { usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 } }],
-  ])('have no time per output token of %s', (_what, over) => {
+  ])('have no time per output token for %s', (_what, over) => {
     const metrics = new RequestMetrics([]);
     metrics.finished(finished(over), 'other', { request: 3, firstToken: 1, afterFirst: 1 });
     expect(pointsOf(metrics, 'gen_ai.server.time_per_output_token')).toEqual([]);
   });
 
-  it('count who left as a disconnect where an upstream was asked, and nowhere else', () => {
+  it('count a client disconnect where an upstream was called, and only there', () => {
     const metrics = new RequestMetrics([]);
     for (const attemptStatus of ['success', 'stream_error', undefined] as const)
       metrics.finished(finished({ outcome: 'client_closed', attemptStatus }), 'other', {
@@ -281,7 +281,7 @@ describe('the GenAI instruments', () => {
     expect(pointsOf(metrics, 'gateway.client_disconnects')).toHaveLength(2);
   });
 
-  it('count no output of embeddings, which have none', () => {
+  it('count no output tokens for embeddings, which have none', () => {
     const metrics = new RequestMetrics([]);
     const call = {
       family: 'embeddings',
@@ -297,7 +297,7 @@ describe('the GenAI instruments', () => {
     expect(labelsOf(metrics, 'gateway.tokens')).toMatchObject([{ token_type: 'input' }]);
   });
 
-  it('are about a model, and tools about an answer: a request without a route has neither', () => {
+  it('have no GenAI duration and no invoked tools for a request without a route', () => {
     const metrics = new RequestMetrics([]);
     const refused = { outcome: 'invalid_request', errorCode: 'invalid_request' } as const;
     metrics.finished(
@@ -314,7 +314,7 @@ describe('the GenAI instruments', () => {
     ]);
   });
 
-  it('tell a failed request by its code, and a duplicate as one', () => {
+  it('label a failed request with its error code, and count a duplicate', () => {
     const metrics = new RequestMetrics([]);
     metrics.finished(finished({ outcome: 'upstream_error', errorCode: 'upstream_error' }), 'other', soon);
     expect(labelsOf(metrics, 'gen_ai.server.request.duration')).toMatchObject([
@@ -330,11 +330,11 @@ describe('the GenAI instruments', () => {
     ['cloud_b_platform', 'aws.bedrock'],
     ['compat', 'mine'],
     ['cloud_run_compat', 'mine'],
-  ] as const)('name the provider of kind %s %s', (kind, name) => {
+  ] as const)('name a provider of kind %s %s', (kind, name) => {
     expect(providerNameOf({ kind, pricingProviderId: 'mine' })).toBe(name);
   });
 
-  it('tell calls that failed apart: by the upstream’s status, as time-outs, else by the code', () => {
+  it('label a failed call with the upstream’s status, as a timeout, or else with the error code', () => {
     const metrics = new RequestMetrics([]);
     const resolved = resolvedRoute();
     const faults = [
@@ -380,13 +380,13 @@ describe('the first token of a stream', () => {
     ['responses', { type: 'response.output_text.delta' }, true],
     ['responses', { type: 'response.created' }, false],
     ['embeddings', { data: [] }, false],
-  ] as const)('%s %j: %p', (family, chunk, is) => {
+  ] as const)('is in a chunk of %s %j: %p', (family, chunk, is) => {
     expect(hasContent(family, chunk as never)).toBe(is);
   });
 });
 
-describe('what could not be exported', () => {
-  it('is told when it begins and when it is over, whatever happens in between', () => {
+describe('a failure to export telemetry', () => {
+  it('is logged when it begins and when it is over, whatever the sequence of exports', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean()), (works) => {
         const log = memoryLog();

@@ -40,7 +40,7 @@ const arrival = {
   traceContext: { traceparent: `00-${parent.traceId}-${parent.spanId}-01`, tracestate: 'vendor=x' },
 } as const;
 
-/** A request from its arrival to its last byte; returns the context that goes upstream. */
+/** Reports one request, from its arrival to its last byte; returns the trace context that is sent upstream. */
 function serveOne({ telemetry }: TelemetryExport): TraceContext {
   const observed = telemetry.begin(arrival);
   const { traceContext } = observed.upstream(resolvedRoute());
@@ -52,7 +52,7 @@ function serveOne({ telemetry }: TelemetryExport): TraceContext {
 const without = (fields: object, ...names: readonly string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
-/** Everything that leaves a process that serves one request, but for ids, times and what is measured. */
+/** Everything that a process exports for one request, without ids, times and measured values. */
 async function exportedBy(variables: Readonly<Record<string, string>>) {
   const receiver = await collector();
   Object.assign(process.env, variables);
@@ -85,7 +85,7 @@ async function exportedBy(variables: Readonly<Record<string, string>>) {
   }
 }
 
-describe('what is exported is what the file says: nothing is changed by', () => {
+describe('the export of telemetry', () => {
   const elsewhere = 'http://127.0.0.1:9';
   it.each([
     ['OTEL_SDK_DISABLED', 'true'],
@@ -116,11 +116,11 @@ describe('what is exported is what the file says: nothing is changed by', () => 
     ['OTEL_METRIC_EXPORT_TIMEOUT', '1'],
     ['OTEL_NODE_EXPERIMENTAL_SDK_METRICS', 'true'],
     ['OTEL_CONFIG_FILE', '/nowhere'],
-  ])('%s=%s', async (name, value) => {
+  ])('is not changed by the environment variable %s=%s', async (name, value) => {
     expect(await exportedBy({ [name]: value })).toEqual(await exportedBy({}));
   });
 
-  it('the machine: nothing of it is detected', async () => {
+  it('contains nothing that was detected about the machine', async () => {
     const { spans, metrics: exported } = await exportedBy({});
     const resource = { 'service.name': 'model-gateway', 'service.version': expect.any(String) };
     expect(spans).toHaveLength(1);
@@ -128,7 +128,7 @@ describe('what is exported is what the file says: nothing is changed by', () => 
     for (const each of [...spans, ...exported]) expect(each.resource).toEqual(resource);
   });
 
-  it('but for a name that the process gives itself, which its log tells', async () => {
+  it('contains an instance id that the process makes and logs', async () => {
     const receiver = await collector();
     const log = memoryLog();
     const exported = exportTelemetry(otel(receiver.url), log);
@@ -145,8 +145,8 @@ describe('what is exported is what the file says: nothing is changed by', () => 
   });
 });
 
-describe('the file', () => {
-  it('says which headers the collector gets', async () => {
+describe('the configuration of telemetry', () => {
+  it('sets the headers that the collector receives', async () => {
     const receiver = await collector();
     const headers = { authorization: 'Bearer for-the-collector', 'X-Tenant': 'platform' };
     const exported = exportTelemetry(otel(receiver.url, { headers }), memoryLog());
@@ -162,8 +162,8 @@ describe('the file', () => {
   });
 });
 
-describe('the last export', () => {
-  it('of metrics is waited for where the collector of traces refuses its own', async () => {
+describe('the last export, when telemetry is closed,', () => {
+  it('of metrics is waited for where the collector of traces rejects its export', async () => {
     const [traces, slow] = [await collector(), await collector()];
     traces.be('refuses');
     slow.be('takes it late');
@@ -174,7 +174,7 @@ describe('the last export', () => {
     expect(slow.metrics().get('gateway.requests')?.points).toHaveLength(1);
   });
 
-  it('has the spans and metrics of the time before it, and nothing of the time after it', async () => {
+  it('contains the spans and metrics from before it, and nothing is exported after it', async () => {
     const receiver = await collector();
     const exported = exportTelemetry(otel(receiver.url), memoryLog());
     serveOne(exported);
@@ -188,7 +188,7 @@ describe('the last export', () => {
 
 const database = withDatabase();
 
-/** A pool of the database library; it is loaded now, as it takes its tracers from what is registered when it is loaded. */
+/** Loads the database library, which takes its tracers from what is registered at that time, and opens a pool. */
 type Opened = () => Promise<{ readonly pool: DatabasePool; readonly sql: typeof Sql }>;
 
 const tracingPool: Opened = async () => {
@@ -206,7 +206,7 @@ const gatewaysPool: Opened = async () => {
 
 let loaded = 0;
 
-/** Has the database library, and the gateway's modules that use it, loaded anew. */
+/** Loads the database library, and the gateway's modules that use it, again. */
 async function loadedAnew(open: Opened): ReturnType<Opened> {
   loaded += 1;
   const hooks = registerHooks({
@@ -224,7 +224,7 @@ async function loadedAnew(open: Opened): ReturnType<Opened> {
   }
 }
 
-/** Two statements as parts of a sampled trace; the second fails. */
+/** Runs two statements as parts of a sampled trace; the second fails. */
 async function runStatements(open: Opened): Promise<void> {
   const { pool, sql } = await loadedAnew(open);
   pool.on('error', () => undefined);
@@ -236,7 +236,7 @@ async function runStatements(open: Opened): Promise<void> {
   await pool.end();
 }
 
-/** What a provider that records everything gets of them. */
+/** The spans of these statements that a provider which records everything gets. */
 async function recordedOf(open: Opened): Promise<readonly unknown[]> {
   const exporter = new InMemorySpanExporter();
   trace.disable();
@@ -254,21 +254,21 @@ async function recordedOf(open: Opened): Promise<readonly unknown[]> {
 }
 
 describe('libraries that use the API of OpenTelemetry', () => {
-  it('such as that of the database can have spans with SQL and error messages', async () => {
+  it('can record SQL and error messages in spans, as the database library does', async () => {
     const text = JSON.stringify(await recordedOf(tracingPool));
     expect(text).toContain('canary-in-a-statement');
     expect(text).toContain('canary-in-an-error');
   });
 
-  it('such as that of the database have none of the gateway’s statements, whoever would record them', async () => {
+  it('record no statement of the gateway’s own pool', async () => {
     expect(await recordedOf(gatewaysPool)).toEqual([]);
   });
 
-  it('get the SDK’s provider, which records nothing of theirs: only the gateway’s spans and metrics leave', async () => {
+  it('get a provider that records nothing of theirs: only the gateway’s spans and metrics are exported', async () => {
     const receiver = await collector();
     const exported = exportTelemetry(otel(receiver.url), memoryLog());
     const span = trace.getTracer('a-library').startSpan('canary-span');
-    // The SDK's: without a provider it would have no valid context.
+    // This is the SDK's provider: without one, the context would not be valid.
     expect([trace.isSpanContextValid(span.spanContext()), span.isRecording()]).toEqual([true, false]);
     span.end();
     metrics.getMeter('a-library').createCounter('canary-counter').add(1);
@@ -282,7 +282,7 @@ describe('libraries that use the API of OpenTelemetry', () => {
       expect([text, receiver.text().includes(text)]).toEqual([text, false]);
   });
 
-  it('and what they had registered before does not stand in the way of the SDK', async () => {
+  it('do not disable the SDK by what they registered before it', async () => {
     propagation.disable();
     propagation.setGlobalPropagator({ inject: () => undefined, extract: (at) => at, fields: () => [] });
     const receiver = await collector();

@@ -35,8 +35,8 @@ beforeEach(async () => {
   certificate = made;
 });
 
-describe('a changed pair of files', () => {
-  it('is taken up once, and told of', async () => {
+describe('a changed pair of certificate and key', () => {
+  it('is loaded once, and logged', async () => {
     await certificate.look();
     expect([shown, told()]).toEqual([[], []]);
     await write(second.cert, second.key);
@@ -46,14 +46,14 @@ describe('a changed pair of files', () => {
     expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
-  it('is another one when the certificate was renewed for the same key', async () => {
+  it('is loaded where the certificate was renewed for the same key', async () => {
     const renewed = renewedFor(first.key);
     await write(renewed.cert, renewed.key);
     await certificate.look();
     expect(shown).toEqual([`TLSv1.2 ${renewed.cert}`]);
   });
 
-  it('that is not whole yet at one look is taken up at the next, and nothing is told of it', async () => {
+  it('that does not match yet at one check is loaded at the next, and no fault is logged', async () => {
     await write(second.cert, first.key);
     await certificate.look();
     await write(second.cert, second.key);
@@ -62,7 +62,7 @@ describe('a changed pair of files', () => {
     expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
-  it('that is not fit at two looks with a whole one between them is not told of', async () => {
+  it('that is unusable at two checks with a usable one in between is not logged as a fault', async () => {
     for (const key of [third.key, second.key, third.key]) {
       await write(second.cert, key);
       await certificate.look();
@@ -70,7 +70,7 @@ describe('a changed pair of files', () => {
     expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
-  it('that is not fit is told of once, at the second look, and again when it is another fault', async () => {
+  it('that is unusable is logged once, at the second check, and again for another fault', async () => {
     await write(second.cert, third.key);
     for (let look = 0; look < 4; look += 1) await certificate.look();
     await write('', third.key);
@@ -82,7 +82,7 @@ describe('a changed pair of files', () => {
     expect([shown, certificate.files().cert]).toEqual([[], first.cert]);
   });
 
-  it('that has the same fault again after it was whole is told of again', async () => {
+  it('that has the same fault again after it was usable is logged again', async () => {
     for (const key of [third.key, third.key, second.key, third.key, third.key]) {
       await write(second.cert, key);
       await certificate.look();
@@ -93,20 +93,20 @@ describe('a changed pair of files', () => {
 });
 
 describe('the settings of a certificate', () => {
-  it('that name other files or another version count at the next look', async () => {
+  it('that name another TLS version are applied at the next check', async () => {
     settings = { ...files, minVersion: 'TLSv1.3' };
     await certificate.look();
     expect(shown).toEqual([`TLSv1.3 ${first.cert}`]);
   });
 
-  it('that are gone leave what they named', async () => {
+  it('that are removed do not end the reload of the files that they named', async () => {
     settings = undefined;
     await write(second.cert, second.key);
     await certificate.look();
     expect(shown).toEqual([`TLSv1.2 ${second.cert}`]);
   });
 
-  it('that are not there are none; a first pair that is not fit is an error with its key', async () => {
+  it('give no certificate where they are absent, and an error with the key where the first pair is unusable', async () => {
     expect(await certificateOf('tls', () => undefined, log)).toBeUndefined();
     await write(first.cert, third.key);
     await expect(certificateOf('admin_tls', () => settings, log)).rejects.toThrow(
@@ -115,8 +115,8 @@ describe('the settings of a certificate', () => {
   });
 });
 
-describe('a certificate whose time ends', () => {
-  it('is told of once a day with a third of its time left, and as soon as it is over', async () => {
+describe('a certificate that is about to expire', () => {
+  it('is logged once a day when a third of its lifetime is left, and as soon as it has expired', async () => {
     const hour = 60 * 60 * 1000;
     const beganAt = Date.now();
     let now = beganAt;
@@ -128,7 +128,7 @@ describe('a certificate whose time ends', () => {
     );
     const end = new X509Certificate(first.cert).validToDate;
     const told = () => log.lines.map(({ level, message, fields }) => [level, message, fields]);
-    // It is good for two days, of which one is left.
+    // It is valid for two days, of which one is left.
     await made?.look();
     expect(told()).toEqual([]);
     const about = { section: 'server.tls', at: end.toISOString() };

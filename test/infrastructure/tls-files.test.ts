@@ -39,7 +39,7 @@ const problemsOf = async (section: string): Promise<readonly string[]> =>
   shown(await tlsProblems(await loaded(section)));
 
 describe('the files of a certificate', () => {
-  it.each(['tls', 'admin_tls'])('are good where the key is that of the certificate: %s', async (section) => {
+  it.each(['tls', 'admin_tls'])('are accepted where the key matches the certificate: %s', async (section) => {
     await writeFile(at('cert'), own.cert + other.cert);
     await writeFile(at('key'), own.key);
     expect(await problemsOf(section)).toEqual([]);
@@ -50,15 +50,15 @@ describe('the files of a certificate', () => {
     ['no key', own.cert, 'nothing', '5: server.tls.key_file', 'does not hold a private key'],
     ['a key with a passphrase', own.cert, locked, '5: server.tls.key_file', 'does not hold a private key'],
     [
-      'the key of another',
+      'the key of another certificate',
       own.cert,
       other.key,
       '5: server.tls.key_file',
       'is not the key of the certificate',
     ],
-    ['a torn chain', own.cert + torn, own.key, '4: server.tls.cert_file', 'cannot be used for TLS'],
-    ['the two mixed up', own.key, own.cert, '4: server.tls.cert_file', 'does not begin with a certificate'],
-  ])('are refused with the key of the configuration and their path: %s', async (_, cert, key, place, why) => {
+    ['a corrupt chain', own.cert + torn, own.key, '4: server.tls.cert_file', 'cannot be used for TLS'],
+    ['the files swapped', own.key, own.cert, '4: server.tls.cert_file', 'does not begin with a certificate'],
+  ])('are rejected with the configuration key and their path: %s', async (_, cert, key, place, why) => {
     await writeFile(at('cert'), cert);
     await writeFile(at('key'), key);
     const [problem, ...more] = await problemsOf('tls');
@@ -68,14 +68,14 @@ describe('the files of a certificate', () => {
   });
 });
 
-describe('a certificate that no client will take', () => {
+describe('a certificate that clients reject now or soon', () => {
   const days = 24 * 60 * 60 * 1000;
 
   it.each([
-    ['whose time is over', 2, 'has expired at 20'],
-    ['whose time has not come', -2, 'is not valid before 20'],
-    ['with little time left', 0.75, 'expires soon, at 20'],
-  ])('%s is a remark', async (_, ahead, why) => {
+    ['that has expired', 2, 'has expired at 20'],
+    ['that is not valid yet', -2, 'is not valid before 20'],
+    ['that expires soon', 0.75, 'expires soon, at 20'],
+  ])('causes a warning: one %s', async (_, ahead, why) => {
     await writeFile(at('cert'), own.cert);
     await writeFile(at('key'), own.key);
     const config = await loaded('admin_tls');

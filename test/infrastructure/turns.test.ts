@@ -9,7 +9,7 @@ describe('work of several owners', () => {
     return name;
   };
 
-  it('is done one piece at a time, owners take turns, each with its pieces in their order', async () => {
+  it('is done in turns: other owners do not wait for all pieces of the first one', async () => {
     const work = turns();
     done.length = 0;
     const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map((name) => work.take(name[0] ?? '', piece(name)));
@@ -21,7 +21,7 @@ describe('work of several owners', () => {
     expect(done.indexOf('c1')).toBeLessThan(done.indexOf('a3'));
   });
 
-  it('one that fails fails alone', async () => {
+  it('goes on after a piece that fails', async () => {
     const work = turns();
     const failing = work.take('a', () => Promise.reject(new Error('no')));
     const next = work.take('a', piece('next'));

@@ -25,11 +25,11 @@ describe('document names lose extensions and are normalised', () => {
     ['报告.pdf', 'document'],
     ['', 'document'],
     [`${'a'.repeat(300)}.pdf`, 'a'.repeat(200)],
-  ])('%j', (file, name) => {
+  ])('in the file name %j', (file, name) => {
     expect(namesOf(file)).toEqual([name]);
   });
 
-  it('the same name twice is numbered, also where such a number is taken', () => {
+  it('and repeated names are numbered, skipping numbers that are taken', () => {
     expect(namesOf('a.pdf', 'a (2).pdf', 'a.csv', 'a.md', 'b.pdf')).toEqual([
       'a',
       'a (2)',
@@ -41,7 +41,7 @@ describe('document names lose extensions and are normalised', () => {
     expect(namesOf(long, long)[1]).toMatch(/^a{190} \(2\)$/);
   });
 
-  it('any names become names that the platform takes, each once, and the same ones every time', () => {
+  it('and always become names that the platform accepts, all different, and the same every time', () => {
     const aName = fc.oneof(
       anyText,
       fc.string({ unit: fc.constantFrom('a', 'b', ' ', '.', '(', '2', ')', '_', '-', '\n'), maxLength: 6 }),
@@ -62,7 +62,7 @@ describe('document names lose extensions and are normalised', () => {
     );
   });
 
-  it('many files of one name cost time in proportion to their number', () => {
+  it('and 50,000 files with few different names take less than 3 seconds', () => {
     const files = Array.from({ length: 50_000 }, (_, index) => `${'x'.repeat(197)}${index % 500}.pdf`);
     const work = (): void => expect(new Set(namesOf(...files)).size).toBe(50_000);
     expect(costWithin(3000, work)).toBeLessThan(3000);

@@ -38,7 +38,7 @@ const arn = (tail: string): string => `arn:aws:bedrock:us-east-1:123456789012:gu
 const arnOf = (length: number): string => arn(a(length - arn('').length));
 const tools = (name: string): readonly JsonObject[] => [{ type: 'function', function: { name } }];
 
-/** Each limit that the platform documents: at its edge, and one beyond. */
+/** Each limit that the platform documents: a value at the limit, and one just beyond it. */
 describe('limits of the platform are validated before dispatch', () => {
   const table: readonly (readonly [limit: string, within: JsonObject, beyond: JsonObject, param: string])[] =
     [
@@ -110,7 +110,7 @@ describe('limits of the platform are validated before dispatch', () => {
         'additionalModelResponseFieldPaths[0]',
       ],
       [
-        'paths up to 256 characters, not halves of them',
+        'paths up to 256 characters, not UTF-16 units',
         { additionalModelResponseFieldPaths: [`/${'😀'.repeat(255)}`] },
         { additionalModelResponseFieldPaths: [`/${'😀'.repeat(256)}`] },
         'additionalModelResponseFieldPaths[0]',
@@ -135,7 +135,7 @@ describe('limits of the platform are validated before dispatch', () => {
       ],
     ];
 
-  it.each(table)('%s', (_, within, beyond, param) => {
+  it.each(table)('accepted at the limit, rejected beyond it: %s', (_, within, beyond, param) => {
     expect(accepted(within)).toHaveProperty('messages');
     const error = rejected(beyond);
     expect(error.param).toBe(param);
@@ -143,7 +143,7 @@ describe('limits of the platform are validated before dispatch', () => {
   });
 });
 
-describe('requests may include fields of the platform’s own', () => {
+describe('the platform’s own request fields', () => {
   const options: JsonObject = {
     requestMetadata: { 'team name': 'a:b_c@d$e#f=g/h+i,j-k.l', empty: '' },
     performanceConfig: { latency: 'optimized' },
@@ -157,11 +157,11 @@ describe('requests may include fields of the platform’s own', () => {
     additionalModelResponseFieldPaths: 'additional_model_response_field_paths',
   };
 
-  it('as they are', () => {
+  it('are sent unchanged', () => {
     expect(accepted(options)).toMatchObject(options);
   });
 
-  it('or by their snake_case aliases, inner ones too', () => {
+  it('are accepted under their snake_case aliases, nested fields too', () => {
     const aliased = Object.fromEntries(Object.entries(options).map(([name, value]) => [names[name]!, value]));
     expect(accepted(aliased)).toEqual(accepted(options));
     expect(
@@ -179,7 +179,7 @@ describe('requests may include fields of the platform’s own', () => {
   });
 
   it.each(Object.entries(names))(
-    'both spellings at once are a conflict that names both: %s',
+    'are rejected, with both names, where both spellings are present: %s',
     (name, alias) => {
       const error = rejected({ [name]: options[name], [alias]: options[name] });
       expect(error.param).toBe(name);
@@ -188,13 +188,13 @@ describe('requests may include fields of the platform’s own', () => {
     },
   );
 
-  it('also inside one of them', () => {
+  it('are rejected, with both names, where both spellings of a nested field are present', () => {
     const error = rejected({ guardrailConfig: { ...guardrail(), guardrail_version: '1' } });
     expect(error.message).toContain('`guardrailConfig.guardrailVersion`');
     expect(error.message).toContain('`guardrailConfig.guardrail_version`');
   });
 
-  it('null counts as absent', () => {
+  it('count as absent where they are null', () => {
     const nulls = Object.fromEntries(Object.keys(names).map((name) => [name, null]));
     expect(accepted(nulls)).toEqual(accepted({}));
     expect(accepted({ requestMetadata: null, request_metadata: { a: 'b' } })).toMatchObject({
@@ -233,11 +233,11 @@ describe('requests may include fields of the platform’s own', () => {
     [{ additionalModelResponseFieldPaths: ['a'] }, 'additionalModelResponseFieldPaths[0]'],
     [{ additionalModelResponseFieldPaths: ['/a~'] }, 'additionalModelResponseFieldPaths[0]'],
     [{ additionalModelResponseFieldPaths: ['/a~2'] }, 'additionalModelResponseFieldPaths[0]'],
-  ])('%j is rejected by name', (body, param) => {
+  ])('are rejected with the field named: %j', (body, param) => {
     expect(rejected(body as JsonObject).param).toBe(param);
   });
 
-  it('`streamProcessingMode` is accepted only when streaming', () => {
+  it('include `streamProcessingMode`, which is accepted for streams only', () => {
     for (const mode of ['sync', 'async']) {
       const body = { guardrailConfig: guardrail({ streamProcessingMode: mode }) };
       expect(accepted(body, true)).toMatchObject(body);
@@ -251,7 +251,7 @@ describe('requests may include fields of the platform’s own', () => {
     );
   });
 
-  it('any path of RFC 6901 is taken as it is', () => {
+  it('may hold any RFC 6901 path, which is sent unchanged', () => {
     const token = fc
       .string({ unit: 'grapheme', maxLength: 8 })
       .map((text) => text.replaceAll('~', '~0').replaceAll('/', '~1'));

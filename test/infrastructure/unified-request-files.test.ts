@@ -9,10 +9,10 @@ describe('images', () => {
   it.each([
     ['png', 'data:image/png;base64,YQ==', 'png'],
     ['jpeg', 'data:image/jpeg;base64,YQ==', 'jpeg'],
-    ['jpg, as some call it', 'data:image/jpg;base64,YQ==', 'jpeg'],
+    ['jpg, another name of jpeg', 'data:image/jpg;base64,YQ==', 'jpeg'],
     ['gif', 'data:image/gif;base64,YQ==', 'gif'],
     ['webp', 'DATA:image/WEBP;charset=utf-8;BASE64,YQ==', 'webp'],
-  ])('base64 data URLs are taken: %s', (_, url, format) => {
+  ])('are accepted as base64 data URLs: %s', (_, url, format) => {
     expect(turns([user(image(url))])).toEqual([
       { role: 'user', content: [{ image: { format, source: { bytes: 'YQ==' } } }] },
     ]);
@@ -22,22 +22,22 @@ describe('images', () => {
     ['remote', 'https://example.com/a.png'],
     ['in a bucket', 's3://bucket/a.png'],
     ['of another format', 'data:image/tiff;base64,YQ=='],
-    ['no image', 'data:text/plain;base64,YQ=='],
+    ['not an image', 'data:text/plain;base64,YQ=='],
     ['not in base64', 'data:image/png,abc'],
     ['without data', 'data:image/png;base64,'],
     ['bad base64', 'data:image/png;base64,Y Q='],
-    ['no URL', 'abc'],
-  ])('others are rejected by name: %s', (_, url) => {
+    ['not a URL', 'abc'],
+  ])('are rejected in any other form, with the field named: %s', (_, url) => {
     expect(rejected({ messages: [user(text('a'), image(url))] })).toBe(
       'messages[0].content[1].image_url.url',
     );
   });
 
-  it('may be the URL itself', () => {
+  it('may be given as the URL itself', () => {
     expect(turns([user({ type: 'image_url', image_url: png })])).toEqual(turns([user(image(png))]));
   });
 
-  it('an image part without a URL is rejected by name', () => {
+  it('are rejected without a URL, with the field named', () => {
     expect(rejected({ messages: [user({ type: 'image_url' })] })).toBe('messages[0].content[0].image_url');
   });
 });
@@ -57,7 +57,7 @@ describe('documents', () => {
     ['html', 'a.html', 'text/html'],
     ['md', 'a.md', 'text/markdown'],
     ['txt', 'a.txt', 'text/plain'],
-  ])('of the format %s are taken, told by media type or by name', (format, filename, mediaType) => {
+  ])('of the format %s are accepted, by media type or by file name', (format, filename, mediaType) => {
     const document = { format, name: 'a', source: { bytes: 'YQ==' } };
     expect(documentOf(file(filename, `data:${mediaType};base64,YQ==`))).toEqual(document);
     expect(documentOf(file(filename, 'data:application/octet-stream;base64,YQ=='))).toEqual(document);
@@ -72,7 +72,7 @@ describe('documents', () => {
     ['notes.md', 'data:text/plain;base64,YQ==', 'md'],
     ['main.py', 'data:text/plain;base64,YQ==', 'txt'],
     ['report.txt', 'data:application/pdf;base64,YQ==', 'pdf'],
-  ])('the media type decides, unless it is a general one: %s', (filename, data, format) => {
+  ])('have the format of their media type, unless it is a general one: %s', (filename, data, format) => {
     expect(documentOf(file(filename, data))).toMatchObject({ format });
   });
 
@@ -85,16 +85,16 @@ describe('documents', () => {
     ['no data', file('a.pdf', 'data:application/pdf;base64,'), 'file_data'],
     ['no data member', { type: 'file', file: { filename: 'a.pdf' } }, 'file_data'],
     ['an uploaded file', { type: 'file', file: { file_id: 'file-1' } }, 'file_id'],
-  ])('%s is rejected by name', (_, part, field) => {
+  ])('are rejected with the field named: %s', (_, part, field) => {
     expect(rejected({ messages: [user(part)] })).toBe(`messages[0].content[0].file.${field}`);
   });
 
-  it('remote ones are told that they must come along', () => {
+  it('are rejected with a message that remote files are not read', () => {
     const request = asked({ messages: [user(file('a.pdf', 'https://example.com/a.pdf'))] });
     expect(E.isLeft(request) ? request.left.message : '').toContain('reads no remote files');
   });
 
-  it('alone are said to be attached, since the platform takes none without a text', () => {
+  it('without a text get one that lists them, because the platform requires a text', () => {
     const said = (...content: readonly JsonObject[]): unknown =>
       turns([
         { role: 'assistant', tool_calls: [call('1')] },
@@ -113,7 +113,7 @@ describe('documents', () => {
     ]);
   });
 
-  it('in a tool result need no text', () => {
+  it('in a tool result get no such text', () => {
     const said = turns([
       { role: 'assistant', tool_calls: [call('1')] },
       { role: 'tool', tool_call_id: '1', content: [file('a.pdf', pdf)] },
@@ -124,7 +124,7 @@ describe('documents', () => {
     ]);
   });
 
-  it('have names of their own in the whole request, also in tool results', () => {
+  it('have unique names in the whole request, also in tool results', () => {
     const request = turns([
       user(file('a/report.pdf', pdf), file('b\\report.csv', 'YQ==')),
       { role: 'assistant', tool_calls: [call('1')] },

@@ -18,7 +18,7 @@ describe('thinking controls', () => {
     ['no effort', previous, { reasoning_effort: 'none' }, { thinking: { type: 'disabled' } }],
     ['adaptive thinking', latest, { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
     [
-      'adaptive thinking, more of it, and an effort',
+      'adaptive thinking with a display, and an effort',
       latest,
       { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'max' } },
       { thinking: { type: 'adaptive', display: 'omitted', effort: 'max' } },
@@ -36,7 +36,7 @@ describe('thinking controls', () => {
       { thinking: { type: 'enabled', budget_tokens: 2000 } },
     ],
     [
-      'manual thinking, and more of it',
+      'manual thinking with a display',
       previous,
       { thinking: { type: 'enabled', budget_tokens: 2000, display: 'omitted' } },
       { thinking: { type: 'enabled', budget_tokens: 2000, display: 'omitted' } },
@@ -52,13 +52,13 @@ describe('thinking controls', () => {
       },
     ],
     [
-      'an effort of the whole answer',
+      'an effort in output_config',
       latest,
       { output_config: { effort: 'low' } },
       { output_config: { effort: 'low' } },
     ],
     ['nothing', latest, {}, undefined],
-  ])('%s on %s', (_, model, body, expected) => {
+  ])('are written as the model expects them: %s on %s', (_, model, body, expected) => {
     expect(fields(body as JsonObject, model)).toEqual(expected);
   });
 
@@ -72,11 +72,11 @@ describe('thinking controls', () => {
     ['adaptive thinking', older, { thinking: { type: 'adaptive' } }, 'thinking.type'],
     ['effort without a budget', older, { reasoning_effort: 'high' }, 'reasoning_effort'],
     ['two efforts', latest, { reasoning_effort: 'high', reasoning: { effort: 'low' } }, 'reasoning_effort'],
-  ])('the family tier decides: %s on %s is rejected', (_, model, body, param) => {
+  ])('are rejected where unsupported or conflicting: %s on %s', (_, model, body, param) => {
     expect(rejected(body as JsonObject, { model })).toBe(param);
   });
 
-  describe('what messages callers ask, by the policy of their own words', () => {
+  describe('of messages callers', () => {
     const disabled = { type: 'disabled' };
     const manual = { type: 'enabled', budget_tokens: 2000 };
     const low = { effort: 'low' };
@@ -110,19 +110,19 @@ describe('thinking controls', () => {
         { thinking: { type: 'adaptive' }, output_config: low },
         { thinking: { type: 'adaptive', effort: 'low' } },
       ],
-      ['an effort that is none', latest, { output_config: { effort: '' } }, undefined],
-    ])('%s on %s', (_, model, body, expected) => {
+      ['an empty effort', latest, { output_config: { effort: '' } }, undefined],
+    ])('are written as the model expects them: %s on %s', (_, model, body, expected) => {
       const request = sent(requestedReasoning(body), { model, translated: true });
       expect(request['additionalModelRequestFields']).toEqual(expected);
     });
 
-    it('a model that always thinks is not told to stop', () => {
+    it('are rejected where they disable thinking on a model that always thinks', () => {
       const body = requestedReasoning({ thinking: disabled });
       expect(rejected(body, { model: preview, translated: true })).toBe('thinking.type');
     });
   });
 
-  it('unrelated keys of the caller’s are preserved', () => {
+  it('keep unrelated keys of the caller’s `additionalModelRequestFields`', () => {
     const own = {
       anthropic_beta: ['a'],
       custom: { x: 1 },
@@ -143,7 +143,7 @@ describe('thinking controls', () => {
     ).toEqual({ anthropic_beta: ['a', 'effort-2025-11-24'], output_config: { x: 1, effort: 'low' } });
   });
 
-  it('the caller’s own `thinking` stays where nothing else asks for thinking', () => {
+  it('keep `thinking` in `additionalModelRequestFields` where nothing else controls thinking', () => {
     const own = { thinking: { type: 'enabled', budget_tokens: 5 } };
     expect(fields({ additionalModelRequestFields: own }, older)).toEqual(own);
   });
@@ -153,7 +153,7 @@ describe('thinking controls', () => {
     [{ thinking: { type: 'adaptive', effort: 'low' } }, 'thinking'],
     [{ thinking: { display: 'omitted' } }, 'thinking'],
     [{ thinking: 'yes' }, 'thinking'],
-  ])('a conflicting one is rejected: %j', (own, name) => {
+  ])('reject a conflicting `thinking` in `additionalModelRequestFields`: %j', (own, name) => {
     expect(rejected({ reasoning_effort: 'high', additionalModelRequestFields: own }, { model: latest })).toBe(
       `additionalModelRequestFields.${name}`,
     );
@@ -162,7 +162,7 @@ describe('thinking controls', () => {
     ).toBe(`additional_model_request_fields.${name}`);
   });
 
-  it('so is a `top_k` that disagrees, and two spellings at once', () => {
+  it('reject `additionalModelRequestFields` with a conflicting `top_k`, in two spellings, or not an object', () => {
     const model = 'mistral.mistral-large-2402-v1:0';
     for (const top_k of [6, [5]])
       expect(rejected({ top_k: 5, additionalModelRequestFields: { top_k } }, { model })).toBe(
@@ -178,13 +178,13 @@ describe('thinking controls', () => {
   });
 });
 
-describe('where an effort stands', () => {
+describe('the field of an effort', () => {
   const model = 'us.anthropic.claude-opus-4-7-v1:0';
   it.each([
     [undefined, { thinking: { type: 'adaptive', effort: 'high' } }],
     ['thinking', { thinking: { type: 'adaptive', effort: 'high' } }],
     ['output_config', { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
-  ])('`effort_placement: %s`', (effort_placement, expected) => {
+  ])('follows `effort_placement: %s`', (effort_placement, expected) => {
     const cloudB = effort_placement === undefined ? {} : { effort_placement };
     expect(sent({ reasoning_effort: 'high' }, { model, cloudB })).toMatchObject({
       additionalModelRequestFields: expected,
@@ -193,7 +193,7 @@ describe('where an effort stands', () => {
     expect(sent(native, { model, cloudB })['additionalModelRequestFields']).toEqual(expected);
   });
 
-  it('`model_tier` says for an opaque profile what it takes', () => {
+  it('and other controls of an opaque profile follow its `model_tier`', () => {
     const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6';
     expect(rejected({ reasoning_effort: 'low' }, { model: profile })).toBe('reasoning_effort');
     const latest = { model: profile, cloudB: { model_tier: 'latest' } };
@@ -210,7 +210,7 @@ describe('where an effort stands', () => {
   });
 });
 
-describe('manual thinking in a tool loop', () => {
+describe('thinking in a tool loop', () => {
   const model = 'anthropic.claude-sonnet-4-20250514-v1:0';
   const asks: JsonObject = { thinking: { type: 'enabled', budget_tokens: 2000 }, tools: [tool('f')] };
   const loop = [
@@ -225,13 +225,13 @@ describe('manual thinking in a tool loop', () => {
     return { thinking: request.right.body['additionalModelRequestFields'], notes: request.right.notes };
   };
 
-  it('is left out of that call, and noted', () => {
+  it('is left out of the call, with a note, where it is manual', () => {
     expect(outcome({ ...asks, messages: loop })).toEqual({ thinking: undefined, notes });
     const own = { additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 5 }, x: 1 } };
     expect(outcome({ tools: [tool('f')], ...own, messages: loop })).toEqual({ thinking: { x: 1 }, notes });
   });
 
-  it('stays in every other call', () => {
+  it('is kept in calls outside the loop, without a note', () => {
     const thinking = { thinking: { type: 'enabled', budget_tokens: 2000 } };
     for (const messages of [
       loop.slice(0, 1),
@@ -241,7 +241,7 @@ describe('manual thinking in a tool loop', () => {
     expect(outcome({ ...asks, tool_choice: 'none', messages: loop })).toEqual({ thinking, notes: undefined });
   });
 
-  it('a field of that name of another family stays', () => {
+  it('is kept where the field is for another model family', () => {
     const own = { thinking: { type: 'enabled' } };
     const body = { tools: [tool('f')], additionalModelRequestFields: own, messages: loop };
     const request = asked(body, { model: 'zai.glm-4.6' });
@@ -251,7 +251,7 @@ describe('manual thinking in a tool loop', () => {
     });
   });
 
-  it('adaptive thinking stays: the upstream takes it there', () => {
+  it('is kept where it is adaptive, which the upstream accepts there', () => {
     const request = asked(
       { thinking: { type: 'adaptive' }, tools: [tool('f')], messages: loop },
       { model: 'anthropic.claude-opus-4-7' },

@@ -19,7 +19,7 @@ import {
 } from './unified-sending.ts';
 
 describe('tool calls and their results', () => {
-  it('consecutive tool results are one user turn, and so is what the user says next', () => {
+  it('consecutive tool results and the next user message are one user turn', () => {
     expect(
       turns([
         { role: 'user', content: 'Both.' },
@@ -48,7 +48,7 @@ describe('tool calls and their results', () => {
     ]);
   });
 
-  it('tool results stand before user text that came between, whatever the order', () => {
+  it('tool results come before the user text of their turn, whatever the order of the messages', () => {
     const result = (id: string): JsonObject => ({ role: 'tool', tool_call_id: id, content: id });
     fc.assert(
       fc.property(fc.shuffledSubarray(['1', '2', 'a', 'b'], { minLength: 1 }), (order) => {
@@ -97,7 +97,7 @@ describe('tool calls and their results', () => {
     ]);
   });
 
-  it('arguments keep every digit, and bad ones stay what they are', () => {
+  it('arguments keep every digit, and invalid JSON is sent as text in `_raw_arguments`', () => {
     const request = asked({
       tools: [tool('f')],
       messages: [
@@ -110,14 +110,14 @@ describe('tool calls and their results', () => {
     expect(out).toContain('"input":{"_raw_arguments":"{\\"n\\":"}');
   });
 
-  it('arguments that are no text are rejected by name', () => {
+  it('arguments that are not a string are rejected with the field named', () => {
     const bad = { id: '1', type: 'function', function: { name: 'f', arguments: { a: 1 } } };
     expect(rejected({ messages: [{ role: 'assistant', tool_calls: [bad] }] })).toBe(
       'messages[0].tool_calls[0].function.arguments',
     );
   });
 
-  it('without tools to offer, calls and results are told as text', () => {
+  it('calls and results are sent as text where the request offers no tools', () => {
     const messages = [
       { role: 'user', content: 'Do.' },
       {
@@ -168,9 +168,9 @@ describe('tool calls and their results', () => {
 
   it.each([
     ['thinking', { type: 'thinking', thinking: [{ type: 'text', text: 'b' }] }],
-    ['thinking that cannot be read', { type: 'redacted_thinking', data: 'b' }],
+    ['redacted thinking', { type: 'redacted_thinking', data: 'b' }],
     ['reasoning', { type: 'reasoning', text: 'b' }],
-  ])('so is %s among the parts of the content', (_, part) => {
+  ])('a content part with %s is dropped', (_, part) => {
     expect(turns([{ role: 'assistant', content: [part, { type: 'text', text: 'a' }] }])).toEqual([
       { role: 'assistant', content: [{ text: 'a' }] },
     ]);
@@ -205,13 +205,13 @@ describe('tool ids', () => {
     ['a bar', 'a|b'],
     ['unicode', 'é'],
     ['a line end', 'a\n'],
-  ])('an invalid one is replaced on both sides by the same bounded value: %s', (_, id) => {
+  ])('an invalid id is replaced in call and result by the same bounded value: %s', (_, id) => {
     const bounded = `tool_${textDigest(id)}`;
     expect(bounded).toMatch(/^tool_[A-Za-z0-9_-]{43}$/);
     expect(idsOf(id)).toEqual([bounded, bounded]);
   });
 
-  it('any id is one that the platform takes, the same on both sides, and different for different ones', () => {
+  it('any id becomes a valid one, the same in call and result, and different for different ids', () => {
     const anId = fc.oneof(anyText, fc.stringMatching(/^[A-Za-z0-9_.:|-]{0,70}$/));
     fc.assert(
       fc.property(anId, anId, (id, other) => {
@@ -239,7 +239,7 @@ describe('function tools', () => {
     ]);
   });
 
-  it('a schema without a type is one of an object, and `properties: null` is none', () => {
+  it('get the type `object` in a schema without a type, and empty `properties` in place of null', () => {
     expect(specs([tool('f', { parameters: { properties: null } }), tool('g', { parameters: null })])).toEqual(
       [
         { name: 'f', inputSchema: { json: { type: 'object', properties: {} } } },
@@ -253,14 +253,14 @@ describe('function tools', () => {
     ['required', { any: {} }],
     [{ type: 'function', function: { name: 'f' } }, { tool: { name: 'f' } }],
     [null, undefined],
-  ])('the choice %j', (tool_choice, toolChoice) => {
+  ])('are sent with the choice %j', (tool_choice, toolChoice) => {
     expect(config({ tools: [tool('f')], tool_choice })).toEqual({
       tools: [{ toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }],
       ...(toolChoice === undefined ? {} : { toolChoice }),
     });
   });
 
-  it('the choice `none` leaves the tools out', () => {
+  it('are left out with the choice `none`', () => {
     expect(sent({ tools: [tool('f')], tool_choice: 'none' })).not.toHaveProperty('toolConfig');
   });
 
@@ -271,11 +271,11 @@ describe('function tools', () => {
     ['no name', { tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name'],
     ['a name with a dot', { tools: [tool('a.b')] }, 'tools[0].function.name'],
     [
-      'parameters that are no object',
+      'parameters that are not an object',
       { tools: [tool('f', { parameters: [] })] },
       'tools[0].function.parameters',
     ],
-    ['a choice that nobody knows', { tools: [tool('f')], tool_choice: 'any' }, 'tool_choice'],
+    ['an unknown choice', { tools: [tool('f')], tool_choice: 'any' }, 'tool_choice'],
     [
       'a choice among allowed tools',
       { tools: [tool('f')], tool_choice: { type: 'allowed_tools' } },
@@ -287,23 +287,23 @@ describe('function tools', () => {
       'tool_choice.function',
     ],
     [
-      'a choice of a tool that is not there',
+      'a choice of a tool that is not offered',
       { tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'g' } } },
       'tool_choice.function.name',
     ],
     ['a required call without tools', { tool_choice: 'required' }, 'tool_choice'],
     [
-      'calls one at a time, on a model of another family,',
+      'no parallel calls, on a model of another family',
       { tools: [tool('f')], parallel_tool_calls: false },
       'parallel_tool_calls',
     ],
     [
-      'calls of one function or the other, one at a time,',
+      'no parallel calls, with a required call of one of two tools',
       { tools: [tool('f'), tool('g')], tool_choice: 'required', parallel_tool_calls: false },
       'parallel_tool_calls',
     ],
-    ['calls at a time', { tools: [tool('f')], parallel_tool_calls: 1 }, 'parallel_tool_calls'],
-  ])('%s is rejected by name', (_, body, param) => {
+    ['parallel calls: 1', { tools: [tool('f')], parallel_tool_calls: 1 }, 'parallel_tool_calls'],
+  ])('are rejected with the field named: %s', (_, body, param) => {
     expect(rejected(body as JsonObject)).toBe(param);
   });
 
@@ -315,7 +315,7 @@ describe('function tools', () => {
       { type: 'function', function: { name: 'f' } },
       { type: 'tool', name: 'f' },
     ],
-  ])('one call at a time is part of the choice that the messages family is told: %j', (tool_choice, told) => {
+  ])('without parallel calls have their choice as a messages family field: %j', (tool_choice, told) => {
     const model = 'us.anthropic.claude-sonnet-4-6';
     const body = { tools: [tool('f')], parallel_tool_calls: false, ...(tool_choice && { tool_choice }) };
     const request = sent(body, { model });
@@ -334,14 +334,14 @@ describe('function tools', () => {
     ['required', [tool('f')], { any: {} }],
     [{ type: 'function', function: { name: 'f' } }, [tool('f'), tool('g')], { tool: { name: 'f' } }],
   ])(
-    'one call at a time says no more beside a choice that leaves one function: %j',
+    'without parallel calls have their usual choice where it leaves one function: %j',
     (choice, tools, told) => {
       const body = { tools, tool_choice: choice, parallel_tool_calls: false };
       expect(config(body)).toMatchObject({ toolChoice: told });
     },
   );
 
-  it('names of tools are rejected beyond 64 characters, naming the limit, also where they were called', () => {
+  it('are rejected with a name over 64 characters, with the limit named, also in earlier calls', () => {
     expect(specs([tool('f'.repeat(64))])).toHaveLength(1);
     expect(rejected({ tools: [tool('f'.repeat(65))] })).toBe('tools[0].function.name');
     const error = asked({ tools: [tool('f'.repeat(65))] });
@@ -381,7 +381,7 @@ describe('function tools', () => {
       true,
       undefined,
     ],
-  ])('an explicit strict value: %s', (_, model, supports, strict, expected) => {
+  ])('have an explicit `strict` where the model supports it: %s', (_, model, supports, strict, expected) => {
     const cloudB = supports === undefined ? {} : { supports_strict_tools: supports };
     expect(specs([tool('f', { strict })], { model, cloudB })).toEqual([
       {

@@ -6,11 +6,11 @@ import { textDigest } from '../../infrastructure/text-digest.ts';
 import { asked, image, png, rejected, sent, text, turns, user } from './unified-sending.ts';
 
 describe('a chat request as a converse request', () => {
-  it('is small when it says little', () => {
+  it('has only messages where the chat request has only messages', () => {
     expect(sent({})).toEqual({ messages: [{ role: 'user', content: [{ text: 'Hi' }] }] });
   });
 
-  it('system and developer text become system blocks', () => {
+  it('has system and developer text as system blocks', () => {
     const messages = [
       { role: 'system', content: 'One.' },
       { role: 'user', content: 'Hi' },
@@ -24,7 +24,7 @@ describe('a chat request as a converse request', () => {
     });
   });
 
-  it('what the same side says in a row is one turn', () => {
+  it('has consecutive messages of the same role as one turn', () => {
     expect(
       turns([
         { role: 'user', content: 'a' },
@@ -39,7 +39,7 @@ describe('a chat request as a converse request', () => {
     ]);
   });
 
-  it('blank text, which the platform refuses, is left out', () => {
+  it('leaves out blank text, which the platform rejects', () => {
     expect(
       turns([
         { role: 'user', content: ' \n' },
@@ -50,7 +50,7 @@ describe('a chat request as a converse request', () => {
     ).toEqual([{ role: 'user', content: [{ toolResult: { toolUseId: '1', content: [] } }, { text: 'a' }] }]);
   });
 
-  it('a conversation that ends with the assistant ends without white space, with which no model goes on', () => {
+  it('ends without white space where it ends with text of the assistant for the model to continue', () => {
     expect(
       turns([
         user(text('a ')),
@@ -66,11 +66,11 @@ describe('a chat request as a converse request', () => {
     ]);
   });
 
-  it('a request that says nothing is rejected', () => {
+  it('is rejected where no user or assistant message has content', () => {
     expect(rejected({ messages: [{ role: 'system', content: 'a' }, user(text(''))] })).toBe('messages');
   });
 
-  it('many thousands of parts are no trouble', () => {
+  it('may have 200,000 parts in a turn', () => {
     const parts = Array.from({ length: 200_000 }, () => text('a'));
     expect(turns([user(...parts.slice(0, 1)), { role: 'user', content: parts }])).toMatchObject([
       { content: { length: 200_001 } },
@@ -79,16 +79,16 @@ describe('a chat request as a converse request', () => {
 
   it.each([
     ['an unknown role', [{ role: 'function', content: 'a' }], 'messages[0].role'],
-    ['a part that nobody knows', [user({ type: 'thinking', thinking: 'a' })], 'messages[0].content[0].type'],
+    ['an unknown part', [user({ type: 'thinking', thinking: 'a' })], 'messages[0].content[0].type'],
     ['audio of a user', [user({ type: 'input_audio', input_audio: {} })], 'messages[0].content[0].type'],
     ['audio of an assistant', [{ role: 'assistant', audio: { id: 'a' } }], 'messages[0].audio'],
     [
-      'a call of the older kind',
+      'a deprecated function call',
       [{ role: 'assistant', function_call: { name: 'f', arguments: '' } }],
       'messages[0].function_call',
     ],
     ['content that is a number', [{ role: 'user', content: 1 }], 'messages[0].content'],
-    ['a text that is none', [user({ type: 'text', text: 1 })], 'messages[0].content[0].text'],
+    ['a text that is not a string', [user({ type: 'text', text: 1 })], 'messages[0].content[0].text'],
     [
       'an image in a system message',
       [{ role: 'system', content: [image(png)] }],
@@ -99,8 +99,8 @@ describe('a chat request as a converse request', () => {
       [{ role: 'assistant', content: [image(png)] }],
       'messages[0].content[0].type',
     ],
-    ['calls that are no array', [{ role: 'assistant', tool_calls: {} }], 'messages[0].tool_calls'],
-    ['a call that is no object', [{ role: 'assistant', tool_calls: [1] }], 'messages[0].tool_calls[0]'],
+    ['calls that are not an array', [{ role: 'assistant', tool_calls: {} }], 'messages[0].tool_calls'],
+    ['a call that is not an object', [{ role: 'assistant', tool_calls: [1] }], 'messages[0].tool_calls[0]'],
     [
       'a call without an id',
       [{ role: 'assistant', tool_calls: [{ function: { name: 'f' } }] }],
@@ -112,13 +112,13 @@ describe('a chat request as a converse request', () => {
       'messages[0].tool_calls[0].type',
     ],
     ['a result without an id', [{ role: 'tool', content: 'a' }], 'messages[0].tool_call_id'],
-  ])('%s is rejected by name', (_, messages, param) => {
+  ])('is rejected with the field named: %s', (_, messages, param) => {
     expect(rejected({ messages })).toBe(param);
   });
 });
 
 describe('inference controls', () => {
-  it('are told in the platform’s words, with every digit', () => {
+  it('are sent in the platform’s fields, with every digit', () => {
     const body = parseExact(
       '{"messages":[{"role":"user","content":"Hi"}],"max_tokens":100,"temperature":0.50,"top_p":0.90,"stop":["a","b"],"top_k":40}',
     ) as JsonObject;
@@ -142,7 +142,7 @@ describe('inference controls', () => {
       { temperature: 0, top_p: 1 },
       { temperature: 0, topP: 1 },
     ],
-  ])('%j', (body, inferenceConfig) => {
+  ])('are converted from %j', (body, inferenceConfig) => {
     expect(sent(body as JsonObject)['inferenceConfig']).toEqual(inferenceConfig);
   });
 
@@ -158,11 +158,11 @@ describe('inference controls', () => {
     [{ stop: 'a', stop_sequences: ['b'] }, 'stop_sequences'],
     [{ top_k: 1.5 }, 'top_k'],
     [{ top_k: -1 }, 'top_k'],
-  ])('%j is rejected by name', (body, param) => {
+  ])('are rejected with the field named: %j', (body, param) => {
     expect(rejected(body as JsonObject)).toBe(param);
   });
 
-  it('controls that change the answer and that the platform has no word for are rejected by name', () => {
+  it('are rejected with the field named where they change the answer and the platform has no such field', () => {
     const controls: readonly JsonObject[] = [
       { n: 2 },
       { presence_penalty: 0.5 },
@@ -184,7 +184,7 @@ describe('inference controls', () => {
     );
   });
 
-  it('controls that change nothing are dropped', () => {
+  it('are dropped where they do not change the answer', () => {
     const nothing = {
       n: 1,
       presence_penalty: 0,
@@ -218,7 +218,7 @@ describe('inference controls', () => {
   });
 
   it.each(['amazon.nova-pro-v1:0', 'us.amazon.nova-2-lite-v1:0'])(
-    'a top_k goes to Nova models as their own topK: %s',
+    'include `top_k`, which is `topK` of an `inferenceConfig` for Nova models: %s',
     (model) => {
       const of = (additionalModelRequestFields: JsonObject) => ({ additionalModelRequestFields });
       const own = of({ inferenceConfig: { topK: 5 } });
@@ -231,7 +231,7 @@ describe('inference controls', () => {
     },
   );
 
-  it('latest-generation models sample by themselves: defaults are left out, the rest is rejected', () => {
+  it('are dropped for latest-generation models where they are defaults, and rejected otherwise', () => {
     const model = 'anthropic.claude-opus-4-7';
     expect(sent({ temperature: 1, top_p: 1 }, { model })).toEqual(sent({}));
     expect(rejected({ temperature: 0.5 }, { model })).toBe('temperature');
@@ -239,7 +239,7 @@ describe('inference controls', () => {
   });
 });
 
-describe('models that are no messages family', () => {
+describe('models outside the messages family', () => {
   const nova = (effort: string) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } });
   const nova2 = 'us.amazon.nova-2-lite-v1:0';
   const gptOss = 'openai.gpt-oss-120b-1:0';
@@ -274,7 +274,7 @@ describe('models that are no messages family', () => {
     ['adaptive thinking', gptOss, { thinking: { type: 'adaptive' } }, undefined],
     ['adaptive thinking', llama, { thinking: { type: 'adaptive' } }, undefined],
     ['nothing', llama, {}, undefined],
-  ])('are asked in their own words: %s on %s', (_, model, body, fields) => {
+  ])('get reasoning controls in their own fields: %s on %s', (_, model, body, fields) => {
     expect(sent(body as JsonObject, { model })['additionalModelRequestFields']).toEqual(fields);
   });
 
@@ -286,11 +286,11 @@ describe('models that are no messages family', () => {
     ['thinking disabled', llama, { thinking: { type: 'disabled' } }, 'thinking.type'],
     ['no effort', gptOss, { reasoning_effort: 'none' }, 'reasoning_effort'],
     ['no budget', nova2, { thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
-  ])('are never asked what they have no word for: %s on %s', (_, model, body, param) => {
+  ])('reject reasoning controls for which they have no field: %s on %s', (_, model, body, param) => {
     expect(rejected(body as JsonObject, { model })).toBe(param);
   });
 
-  it('answer agents of the messages API without an effort, which those ask for always, and the row says so', () => {
+  it('are called without the effort of messages callers where they have no field for it, with a note', () => {
     const call = {
       route: { upstreamModel: llama, compatibility: {}, extraBody: {} },
       stream: false,
@@ -313,13 +313,13 @@ describe('models that are no messages family', () => {
       );
   });
 
-  it('and without a word where agents ask for no thinking, whatever the effort', () => {
+  it('get no reasoning field where messages callers disable thinking, whatever the effort', () => {
     const body = { thinking: { type: 'disabled' }, output_config: { effort: 'high' } };
     for (const model of [llama, gptOss, nova2])
       expect(sent(body, { model, translated: true })).toEqual(sent({}, { model }));
   });
 
-  it('say why, and what may be sent instead', () => {
+  it('reject an effort with a message that names the reason and what may be sent instead', () => {
     const request = asked({ reasoning_effort: 'low' }, { model: llama });
     expect(E.isLeft(request) ? request.left.message : '').toMatch(
       /no field of its API.*additionalModelRequest/,
@@ -330,7 +330,7 @@ describe('models that are no messages family', () => {
     });
   });
 
-  it('sample as the caller says', () => {
+  it('get `temperature` and `top_p` from the caller', () => {
     expect(sent({ temperature: 0.5, top_p: 0.9 }, { model: nova2 })['inferenceConfig']).toEqual({
       temperature: 0.5,
       topP: 0.9,
@@ -338,7 +338,7 @@ describe('models that are no messages family', () => {
   });
 });
 
-describe('the format of the answer, and the tier that serves it', () => {
+describe('the output format and the service tier', () => {
   const schema = { type: 'object', properties: { a: { type: 'integer' } } };
   const textFormat = {
     type: 'json_schema',
@@ -349,16 +349,16 @@ describe('the format of the answer, and the tier that serves it', () => {
     ['outputConfig', { outputConfig: { textFormat } }],
     ['its snake case', { output_config: { text_format: textFormat } }],
     ['the messages family’s `format`', { output_config: { format: { type: 'json_schema', schema } } }],
-  ])('the platform’s `outputConfig`: %s', (_, body) => {
+  ])('the platform’s `outputConfig` is sent for %s', (_, body) => {
     expect(sent(body as JsonObject)).toEqual({ ...sent({}), outputConfig: { textFormat } });
   });
 
   it.each([
-    ['a word of chat', { service_tier: 'flex' }, { type: 'flex' }],
-    ['another', { service_tier: 'default' }, { type: 'default' }],
+    ['a chat value', { service_tier: 'flex' }, { type: 'flex' }],
+    ['another chat value', { service_tier: 'default' }, { type: 'default' }],
     ['the platform’s own', { serviceTier: { type: 'priority' } }, { type: 'priority' }],
     ['its snake case', { service_tier: { type: 'reserved' } }, { type: 'reserved' }],
-  ])('`serviceTier`: %s', (_, body, serviceTier) => {
+  ])('the platform’s `serviceTier` is sent for %s', (_, body, serviceTier) => {
     expect(sent(body as JsonObject)).toEqual({ ...sent({}), serviceTier });
   });
 
@@ -378,13 +378,13 @@ describe('the format of the answer, and the tier that serves it', () => {
       { outputConfig: { textFormat }, output_config: { format: { type: 'json_schema', schema } } },
       'output_config.format',
     ],
-  ])('%j is rejected by name', (body, param) => {
+  ])('%j is rejected with the field named', (body, param) => {
     expect(rejected(body as JsonObject)).toBe(param);
   });
 });
 
 describe('`extra_body`', () => {
-  it('is the final override: objects merge deeply, the rest replaces', () => {
+  it('overrides the request last: objects are merged deeply, other values are replaced', () => {
     expect(
       sent(
         { temperature: 0.5, requestMetadata: { a: 'b' } },

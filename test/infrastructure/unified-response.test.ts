@@ -39,7 +39,7 @@ const use = (toolUseId: string, name: string, input: unknown, type?: string): Js
 });
 
 describe('a converse answer as a chat completion', () => {
-  it('carries the requested model and names of the gateway’s own', () => {
+  it('has the requested model, and the id and time of the gateway', () => {
     expect(completion(answer([{ text: 'Hello' }, { text: ' there.' }]))).toEqual({
       id: 'chatcmpl-1',
       object: 'chat.completion',
@@ -57,7 +57,7 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('tool calls keep ids, order and every digit of their input', () => {
+  it('keeps the id and every digit of the input of a tool call', () => {
     const text = answer([{ text: '' }, use('a.b:0', 'f', 1)], { stopReason: 'tool_use' }).replace(
       '"input":1',
       '"input":{"n":9007199254740993,"m":1.50}',
@@ -77,21 +77,21 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('what is said beside a call stays', () => {
+  it('keeps text beside a tool call', () => {
     expect(messageOf(answer([{ text: 'I look.' }, use('1', 'f', {})]))).toMatchObject({
       content: 'I look.',
       tool_calls: [{ id: '1' }],
     });
   });
 
-  it('no-argument tools end as `{}`', () => {
+  it('has `{}` as the arguments of tool calls without arguments', () => {
     const content = [use('1', 'f', {}), { toolUse: { toolUseId: '2', name: 'g' } }];
     expect(messageOf(answer(content))).toMatchObject({
       tool_calls: [{ function: { arguments: '{}' } }, { function: { arguments: '{}' } }],
     });
   });
 
-  it('tools that the platform ran itself are no calls of the caller’s, and kept as they came', () => {
+  it('keeps calls that the platform ran itself in the metadata, and not as tool calls', () => {
     const content = [
       use('1', 'interpreter', {}, 'server_tool_use'),
       { toolResult: { toolUseId: '1', content: [{ json: {} }] } },
@@ -106,7 +106,7 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('native reasoning is never placed in the content', () => {
+  it('has native reasoning in the metadata, and never in the content', () => {
     const content = [
       { reasoningContent: { reasoningText: { text: 'Hm.', signature: 's' } } },
       { reasoningContent: { reasoningText: { text: 'So.' } } },
@@ -129,7 +129,7 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('cited text is text of the answer, and the citations are kept', () => {
+  it('has cited text in the content, and the citations in the metadata', () => {
     const citation = { title: 'policy', location: { documentChar: { documentIndex: 0, start: 0, end: 9 } } };
     const content = [
       { text: 'You should ' },
@@ -148,7 +148,7 @@ describe('a converse answer as a chat completion', () => {
     expect(messageOf(answer([bare]))).toEqual({ role: 'assistant', content: 'b', refusal: null });
   });
 
-  it('what the caller asked for beside the message is kept with the answer', () => {
+  it('has additional response fields, the trace and the performance settings in the metadata', () => {
     const more = {
       additionalModelResponseFields: { stop_sequence: null },
       trace: { guardrail: { actionReason: 'a' } },
@@ -159,14 +159,14 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('the tier that served the request is told where chat completions have it', () => {
+  it('has the service tier as `service_tier`', () => {
     expect(completion(answer([{ text: 'a' }], { serviceTier: { type: 'flex' } }))).toMatchObject({
       service_tier: 'flex',
     });
     expect(completion(answer([{ text: 'a' }], { serviceTier: {} }))).not.toHaveProperty('service_tier');
   });
 
-  it('blocks that chat has no word for are kept as they came', () => {
+  it('keeps blocks for which chat has no field unchanged in the metadata', () => {
     expect(messageOf(answer([{ video: {} }, { text: 'a' }, { other: 1 }]))).toMatchObject({
       content: 'a',
       provider_metadata: { cloud_b_platform: { blocks: [{ video: {} }, { other: 1 }] } },
@@ -184,12 +184,12 @@ describe('a converse answer as a chat completion', () => {
     ['content_filtered', 'content_filter'],
     ['refusal', 'content_filter'],
     ['something_new', 'stop'],
-  ])('the stop reason %s finishes with %s', (stopReason, reason) => {
+  ])('has for the stop reason %s the finish reason %s', (stopReason, reason) => {
     expect(choiceOf(answer([{ text: 'a' }], { stopReason })).finish_reason).toBe(reason);
   });
 
   it.each(['stop_sequence', 'model_context_window_exceeded', 'something_new'])(
-    'the stop reason %s, for which chat has no word, is kept with the answer',
+    'keeps the stop reason %s, for which chat has no value, in the metadata',
     (stopReason) => {
       expect(completion(answer([{ text: 'a' }], { stopReason }))['provider_metadata']).toEqual({
         cloud_b_platform: { stop_reason: stopReason },
@@ -201,13 +201,13 @@ describe('a converse answer as a chat completion', () => {
     },
   );
 
-  it('calls are waited for, also where the model says that its turn has ended; where there are none, nothing is', () => {
+  it('finishes with `tool_calls` where there are tool calls, also for `end_turn`, but not for `max_tokens`', () => {
     for (const stopReason of ['end_turn', 'tool_use'])
       expect(choiceOf(answer([use('1', 'f', {})], { stopReason })).finish_reason).toBe('tool_calls');
     expect(choiceOf(answer([use('1', 'f', {})], { stopReason: 'max_tokens' })).finish_reason).toBe('length');
   });
 
-  it.each(['malformed_model_output', 'malformed_tool_use'])('%s is a failure', (stopReason) => {
+  it.each(['malformed_model_output', 'malformed_tool_use'])('fails for the stop reason %s', (stopReason) => {
     expect(faultOf(answer([{ text: 'a' }], { stopReason }))).toMatchObject({
       kind: 'protocol',
       message: expect.stringContaining(stopReason),
@@ -215,11 +215,11 @@ describe('a converse answer as a chat completion', () => {
   });
 });
 
-describe('usage', () => {
+describe('the usage of a converse answer', () => {
   const usageOf = (usage: JsonObject): JsonObject =>
     completion(answer([{ text: 'a' }], { usage }))['usage'] as JsonObject;
 
-  it('is summed as the bill does: input + cache read + cache write', () => {
+  it('is summed as it is billed: input + cache read + cache write', () => {
     const usage = usageOf({
       inputTokens: 3,
       outputTokens: 121,
@@ -236,11 +236,11 @@ describe('usage', () => {
     expect(generationUsage(usage)).toEqual({ promptTokens: 1951, completionTokens: 121, totalTokens: 2072 });
   });
 
-  it('an absent total is the sum', () => {
+  it('has the sum in place of an absent total', () => {
     expect(usageOf({ inputTokens: 1, outputTokens: 2 })).toMatchObject({ total_tokens: 3 });
   });
 
-  it('any count that is no token count is missing usage, whatever the others say', () => {
+  it('counts as missing where any of its counts is invalid', () => {
     const aCount = fc.oneof(fc.nat(), fc.constantFrom(null, undefined));
     const bad = fc.constantFrom(-1, 1.5, '3', 2 ** 53, true, {});
     const fields = [
@@ -262,7 +262,7 @@ describe('usage', () => {
     );
   });
 
-  it('callers are told null in the place of a count that is none', () => {
+  it('has null in place of an invalid count', () => {
     expect(usageOf({ inputTokens: 1, outputTokens: -1, cacheReadInputTokens: 0.5 })).toEqual({
       prompt_tokens: null,
       completion_tokens: null,
@@ -271,12 +271,12 @@ describe('usage', () => {
     });
   });
 
-  it('none is none', () => {
+  it('is absent where the upstream reports none', () => {
     expect(completion(answer([], { usage: null }))).not.toHaveProperty('usage');
   });
 });
 
-describe('what is no answer', () => {
+describe('an invalid converse answer', () => {
   it.each([
     ['no JSON', 'nope'],
     ['no object', '[]'],
@@ -289,14 +289,14 @@ describe('what is no answer', () => {
     expect(faultOf(text)).toMatchObject({ kind: 'protocol' });
   });
 
-  it('an error body under status 200 tells its own words, sanitised', () => {
+  it('is a fault with its own message, sanitised, where it is an error body under status 200', () => {
     expect(faultOf('{"message":"The secret model is gone."}')).toEqual({
       kind: 'protocol',
       message: 'The *** model is gone.',
     });
   });
 
-  it('nesting without a bound is refused', () => {
+  it('is a protocol fault where it is nested too deep', () => {
     for (const levels of [maxJsonDepth, 5000]) {
       const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
       expect(faultOf(answer([use('1', 'f', 'DEEP')]).replace('"DEEP"', deep))).toMatchObject({
@@ -305,7 +305,7 @@ describe('what is no answer', () => {
     }
   });
 
-  it('nothing makes it throw', () => {
+  it('is never an exception', () => {
     fc.assert(
       fc.property(aJson, aJson, (one, other) => {
         read(JSON.stringify(one));

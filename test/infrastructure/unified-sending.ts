@@ -29,7 +29,7 @@ export const asked = (body: JsonObject, about: About = {}) =>
     textDigest,
   );
 
-/** The converse body, as it goes out. */
+/** The converse body that is sent upstream. */
 export function sent(body: JsonObject, about?: About): JsonObject {
   const request = asked(body, about);
   if (E.isLeft(request)) throw new Error(request.left.message);

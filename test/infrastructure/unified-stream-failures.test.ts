@@ -32,7 +32,7 @@ import {
 const malformed = { failed: 'The upstream sent a malformed event.' };
 const premature = { failed: 'The upstream ended its stream before the answer was complete.' };
 
-/** Makes a frame wrong whatever it holds: its lengths, or the name, the type or the length of its first header. */
+/** Corrupts a frame whatever it holds: its lengths, or the name, the type or the length of its first header. */
 const aCorruption: fc.Arbitrary<(bytes: Buffer) => Buffer> = fc.oneof(
   fc.tuple(fc.constantFrom(0, 4), fc.nat({ max: 2 ** 32 - 1 })).map(([field, length]) => (bytes: Buffer) => {
     const changed = Buffer.from(bytes);
@@ -54,14 +54,14 @@ function withByte(at: (bytes: Buffer) => number, value: number): (bytes: Buffer)
 }
 
 describe('exception, malformed and incomplete frames fail the stream', () => {
-  it('an event of too many values', () => {
+  it('an event with too many values fails the stream', () => {
     const many = Array.from({ length: maxStreamEventValues + 1 }, () => 0);
     expect(told([started, text('a'), eventFrame('contentBlockDelta', { many }), text('b')]).at(-1)).toEqual(
       malformed,
     );
   });
 
-  it('an exception that is larger than any message, without it', () => {
+  it('an exception over the limit of error messages fails the stream, without its message', () => {
     const exception = exceptionFrame('throttlingException', { message: 'w'.repeat(maxUpstreamErrorBytes) });
     expect(told([started, exception]).at(-1)).toEqual({
       failed: 'The upstream reported an error (throttlingException).',
@@ -76,7 +76,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     ['internalServerException', 502],
     ['modelStreamErrorException', 502],
     ['somethingNewException', 502],
-  ])('%s', (type, status) => {
+  ])('the exception %s fails the stream at any place, with its status', (type, status) => {
     const failed = {
       kind: 'failed',
       error: {
@@ -91,14 +91,14 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     expect(eventsOf([started, stop(), frame, metadata()]).slice(2)).toEqual([failed]);
   });
 
-  it('an exception without words is named', () => {
+  it('an exception without a message is reported by its type', () => {
     const failed = { failed: 'The upstream reported an error (throttlingException).' };
     expect(told([exceptionFrame('throttlingException', {})])).toEqual([failed]);
     const bare = frame([textHeader(':message-type', 'exception')], Buffer.from('?'));
     expect(told([bare])).toEqual([{ failed: 'The upstream reported an error.' }]);
   });
 
-  it('an error that no model tells of says its message, sanitised', () => {
+  it('an error frame is reported with its message, sanitised, or with its code', () => {
     expect(told([errorFrame('InternalFailure', 'A secret broke.')])).toEqual([{ failed: 'A *** broke.' }]);
     const unexplained = 'The upstream reported an error (InternalFailure).';
     const bare = frame(
@@ -115,19 +115,19 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
   const raw = (type: string, payload: string | Buffer): Buffer =>
     frame([textHeader(':message-type', 'event'), textHeader(':event-type', type)], Buffer.from(payload));
   const payloads: readonly (readonly [string, Buffer])[] = [
-    ['no JSON', raw('contentBlockDelta', '{"a":')],
-    ['nothing', raw('contentBlockDelta', '')],
-    ['no object', raw('contentBlockDelta', '[]')],
+    ['incomplete JSON', raw('contentBlockDelta', '{"a":')],
+    ['an empty payload', raw('contentBlockDelta', '')],
+    ['an array', raw('contentBlockDelta', '[]')],
     [
-      'no UTF-8',
+      'invalid UTF-8',
       raw('contentBlockDelta', Buffer.from('{"contentBlockIndex":0,"delta":{"text":"\xff"}}', 'latin1')),
     ],
     [
-      'nesting without a bound',
+      'nesting of 5000 levels',
       raw('messageStop', `{"stopReason":"end_turn","x":${'['.repeat(5000)}${']'.repeat(5000)}}`),
     ],
     [
-      'nesting beyond the bound',
+      'nesting just beyond the limit',
       raw(
         'messageStop',
         `{"stopReason":"end_turn","x":${'['.repeat(maxJsonDepth)}${']'.repeat(maxJsonDepth)}}`,
@@ -136,28 +136,28 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     ['another role', eventFrame('messageStart', { role: 'user' })],
     ['a delta without an index', eventFrame('contentBlockDelta', { delta: { text: 'a' } })],
     ['a delta with a bad index', delta(-1, { text: 'a' })],
-    ['a delta with half an index', delta(0.5, { text: 'a' })],
+    ['a delta with a fractional index', delta(0.5, { text: 'a' })],
     ['a start without an index', eventFrame('contentBlockStart', { start: { image: {} } })],
     ['a delta without a delta', eventFrame('contentBlockDelta', { contentBlockIndex: 0 })],
-    ['text that is none', delta(0, { text: 1 })],
-    ['reasoning that is none', delta(0, { reasoningContent: 'a' })],
-    ['arguments of a tool that never began', input(5, '{}')],
-    ['arguments that are no text', delta(1, { toolUse: { input: {} } })],
+    ['text that is not a string', delta(0, { text: 1 })],
+    ['reasoning that is not an object', delta(0, { reasoningContent: 'a' })],
+    ['arguments of a tool that never started', input(5, '{}')],
+    ['arguments that are not a string', delta(1, { toolUse: { input: {} } })],
     ['a start without a block', eventFrame('contentBlockStart', { contentBlockIndex: 2 })],
     ['a tool without an id', start(2, { toolUse: { name: 'f' } })],
     ['a tool without a name', start(2, { toolUse: { toolUseId: 'a' } })],
-    ['a tool that is none', start(2, { toolUse: 1 })],
-    ['a tool without anything', start(2, { toolUse: {} })],
-    ['a block that begins twice', tool(1, 'b', 'g')],
-    ['a stop of no block', eventFrame('contentBlockStop', {})],
+    ['a tool that is not an object', start(2, { toolUse: 1 })],
+    ['an empty tool', start(2, { toolUse: {} })],
+    ['a block that starts twice', tool(1, 'b', 'g')],
+    ['a block stop without an index', eventFrame('contentBlockStop', {})],
     ['a stop without a reason', eventFrame('messageStop', {})],
     ['no message type', frame([textHeader(':event-type', 'messageStop')], Buffer.from('{}'))],
-    ['a message type that nobody knows', frame([textHeader(':message-type', 'x')], Buffer.from('{}'))],
+    ['an unknown message type', frame([textHeader(':message-type', 'x')], Buffer.from('{}'))],
     ['no event type', frame([textHeader(':message-type', 'event')], Buffer.from('{}'))],
     ['a bad frame', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])],
   ];
 
-  it.each(payloads)('%s: nothing comes after it', (_, bytes) => {
+  it.each(payloads)('a malformed frame fails the stream, and nothing follows: %s', (_, bytes) => {
     const before = [started, tool(1, 'a', 'f')];
     const events = told([...before, bytes, text('b'), stop(), metadata()]);
     expect(events.slice(2)).toEqual([malformed]);
@@ -169,11 +169,11 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     ['a tool', tool(1, 'a', 'f')],
     ['arguments', input(0, '{}')],
     ['a bad frame', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])],
-  ])('after the stop, so does %s', (_, bytes) => {
+  ])('after the stop, %s fails the stream', (_, bytes) => {
     expect(told([started, stop(), bytes, metadata()])).toEqual([role, { finish: 'stop' }, malformed]);
   });
 
-  it('an end before the stop is premature, and so is one inside the frame that follows it, at every byte', () => {
+  it('an end before the stop, or inside a frame after it, is a premature end, at every byte', () => {
     const whole = Buffer.concat([started, text('a'), stopped(0), stop(), metadata()]);
     const complete = new Set([Buffer.concat([started, text('a'), stopped(0), stop()]).length, whole.length]);
     for (let end = 0; end <= whole.length; end += 1) {
@@ -184,7 +184,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     }
   });
 
-  it('a connection that breaks says so, also inside a frame after the stop; between two frames it spoils nothing', () => {
+  it('a broken connection fails the stream, also inside a frame after the stop, but not between two frames', () => {
     const broken: Ending = { kind: 'fault', reason: 'It broke.', status: 504 };
     const cut = metadata().subarray(0, 20);
     expect(told([started, cut], broken)).toEqual([role, { failed: 'It broke.' }]);
@@ -192,7 +192,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     expect(told([started, stop()], broken)).toEqual([role, { finish: 'stop' }, 'done']);
   });
 
-  it('an answer that the platform could not read fails with the usage that follows', () => {
+  it('malformed output of the model fails the stream, with the usage that follows', () => {
     const failed = {
       kind: 'failed',
       error: { message: expect.stringContaining('malformed_tool_use'), code: 'upstream_error' },
@@ -202,7 +202,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     expect(eventsOf(frames).slice(2)).toMatchObject([failed]);
   });
 
-  it('more tools than any answer has are given up', () => {
+  it('more tools or other blocks than the limit fail the stream', () => {
     const tools = Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) => tool(index, 'a', 'f'));
     expect(told([started, ...tools, stop()]).at(-1)).toEqual(malformed);
     const foreign = Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) =>
@@ -215,7 +215,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     expect(told([started, ...closed.slice(0, -2), stop()]).at(-1)).toBe('done');
   });
 
-  it('any length or header that is corrupted is one failure, and nothing comes after it', () => {
+  it('any corrupted length or header is one failure, and nothing follows it', () => {
     const aWord = fc.string({ unit: 'grapheme', maxLength: 40 }).map((words) => text(words));
     const anAnswer = fc
       .array(fc.oneof(aWord, fc.constantFrom(tool(1, 'a', 'f'), stopped(1))), { maxLength: 6 })
@@ -233,7 +233,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     );
   });
 
-  it('any failure is the only end, and any end is the last event', () => {
+  it('any stream has one end, which is its last event', () => {
     fc.assert(
       fc.property(fc.array(anEvent, { maxLength: 10 }), (frames) => {
         const ends = eventsOf(frames).map(({ kind }) => kind !== 'chunk');
@@ -243,7 +243,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     );
   });
 
-  it('text goes through unchanged, whatever it is', () => {
+  it('any text is passed on unchanged', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme' })), (words) => {
         const content = told([started, ...words.map((each) => text(each)), stop()])

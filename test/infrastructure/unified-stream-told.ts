@@ -42,7 +42,7 @@ export interface Chunk {
   readonly provider_metadata?: JsonObject;
 }
 
-/** What a caller reads: each delta, finish reason, usage and end, one after the other. */
+/** What a caller reads, in order: each delta, finish reason, usage and end. */
 export const told = (frames: readonly Buffer[], ending?: Ending): readonly unknown[] =>
   eventsOf(frames, ending).map((event) => {
     if (event.kind === 'failed') return { failed: event.error.message };

@@ -36,7 +36,7 @@ describeMachineLaws('unifiedStream', {
 });
 
 describe('a converse stream as a chat stream', () => {
-  it('tells role, text, finish reason and usage, and is done at the end of the stream', () => {
+  it('has role, text, finish reason and usage, and is done at the end of the stream', () => {
     expect(told([started, text('Hel'), text('lo'), stopped(0), stop(), metadata()])).toEqual([
       role,
       { content: 'Hel' },
@@ -47,7 +47,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('chunks carry the requested model, names of the gateway’s own, and no padding', () => {
+  it('has chunks with the requested model, the id and time of the gateway, and no padding', () => {
     expect(eventsOf([started, text('a'), stop(), metadata()])).toEqual([
       chunkOf(role, null),
       chunkOf({ content: 'a' }, null),
@@ -75,26 +75,26 @@ describe('a converse stream as a chat stream', () => {
     terminal: reason !== null,
   });
 
-  it('is not done at the stop: metadata come after it', () => {
+  it('is not done at the stop, because metadata follow it', () => {
     const run = machine.begin();
     expect(run.push(Buffer.concat([started, stop()])).map(({ kind }) => kind)).toEqual(['chunk', 'chunk']);
     expect(run.push(metadata())).toMatchObject([{ kind: 'chunk', chunk: summed }]);
     expect(run.end({ kind: 'eof' })).toEqual([{ kind: 'done' }]);
   });
 
-  it('usage that comes before the stop, or not at all, is no trouble', () => {
+  it('accepts usage before the stop, and no usage', () => {
     expect(told([started, metadata(), stop()])).toEqual([role, summed, { finish: 'stop' }, 'done']);
     expect(told([started, stop(), metadata({ usage: null })])).toEqual([role, { finish: 'stop' }, 'done']);
     expect(told([started, stop()])).toEqual([role, { finish: 'stop' }, 'done']);
   });
 
-  it('the role comes first also where the upstream forgets it, and once where it repeats it', () => {
+  it('has the role first and once, also where the upstream omits or repeats it', () => {
     expect(told([text('a'), stop()])).toEqual([role, { content: 'a' }, { finish: 'stop' }, 'done']);
     expect(told([stop()])).toEqual([role, { finish: 'stop' }, 'done']);
     expect(told([started, started, stop()])).toEqual([role, { finish: 'stop' }, 'done']);
   });
 
-  it('empty text says nothing', () => {
+  it('has no chunk for empty text', () => {
     expect(told([started, text(''), text('a'), text(''), stop()])).toEqual([
       role,
       { content: 'a' },
@@ -111,7 +111,7 @@ describe('a converse stream as a chat stream', () => {
     tool_calls: [{ index, function: { arguments: words } }],
   });
 
-  it('tool indexes are counted from 0 among tools', () => {
+  it('counts tool indexes from 0, among tools only', () => {
     expect(
       told([
         started,
@@ -142,7 +142,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('arguments that come interleaved stay with their tools', () => {
+  it('keeps interleaved arguments with their tools', () => {
     expect(
       told([
         started,
@@ -163,7 +163,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('no-argument tools end as `{}`, also where their block is never stopped', () => {
+  it('has `{}` as the arguments of tools without arguments, also where their block is never stopped', () => {
     expect(
       told([started, tool(0, 'a', 'f'), input(0, ''), stopped(0), tool(1, 'b', 'g'), stop('tool_use')]),
     ).toEqual([
@@ -177,7 +177,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('empty arguments are nothing, also where no tool is under way', () => {
+  it('ignores empty arguments, also where no tool is open', () => {
     const empty = input(0, '');
     expect(
       told([
@@ -194,13 +194,13 @@ describe('a converse stream as a chat stream', () => {
     ).toEqual([role, called(0, 'a', 'f'), argued(0, '{}'), { finish: 'tool_calls' }, 'done']);
   });
 
-  it('calls are waited for, also where the model says that its turn has ended', () => {
+  it('finishes with `tool_calls` where there are tool calls, also for `end_turn`', () => {
     expect(told([started, tool(0, 'a', 'f'), stopped(0), stop('end_turn')])).toContainEqual({
       finish: 'tool_calls',
     });
   });
 
-  it('tools that the platform runs itself are no calls of the caller’s, and kept as they came', () => {
+  it('keeps calls that the platform runs itself in the metadata, and not as tool calls', () => {
     expect(
       told([
         started,
@@ -231,7 +231,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('reasoning becomes metadata of deltas, and never content', () => {
+  it('has reasoning in the metadata of deltas, and never in the content', () => {
     expect(
       told([
         started,
@@ -253,14 +253,14 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('citations become metadata of deltas', () => {
+  it('has citations in the metadata of deltas', () => {
     const citation = { title: 'a' };
     expect(told([started, delta(0, { citation }), stop()])).toContainEqual({
       provider_metadata: { cloud_b_platform: { citations: [citation] } },
     });
   });
 
-  it('what the caller asked for beside the message comes with the stop and with the usage', () => {
+  it('has additional response fields with the finish reason, and trace and performance settings with the usage', () => {
     const events = eventsOf([
       started,
       stop('stop_sequence', { additionalModelResponseFields: { a: 1 } }),
@@ -276,7 +276,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('the tier that served the request comes with the usage', () => {
+  it('has the service tier with the usage', () => {
     const events = eventsOf([started, stop(), metadata({ serviceTier: { type: 'priority' } })]);
     expect(events.flatMap((event) => (event.kind === 'chunk' ? [event.chunk['service_tier']] : []))).toEqual([
       undefined,
@@ -285,7 +285,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
-  it('and keeps every digit', () => {
+  it('keeps every digit of additional response fields', () => {
     const exact = frame(
       [textHeader(':message-type', 'event'), textHeader(':event-type', 'messageStop')],
       Buffer.from('{"stopReason":"end_turn","additionalModelResponseFields":{"n":9007199254740993}}'),
@@ -293,7 +293,7 @@ describe('a converse stream as a chat stream', () => {
     expect(JSON.stringify(eventsOf([started, exact]))).toContain('{"n":9007199254740993}');
   });
 
-  it('events that nobody knows are passed over, whatever they hold', () => {
+  it('ignores unknown events, whatever they hold', () => {
     const unknown = frame(
       [textHeader(':message-type', 'event'), textHeader(':event-type', 'unheardOf')],
       Buffer.from('no JSON'),
@@ -301,7 +301,7 @@ describe('a converse stream as a chat stream', () => {
     expect(told([unknown, started, unknown, stop(), unknown])).toEqual([role, { finish: 'stop' }, 'done']);
   });
 
-  it('blocks that chat has no word for are kept as they came', () => {
+  it('keeps blocks for which chat has no field unchanged in the metadata', () => {
     expect(
       told([started, start(1, { image: {} }), delta(1, { hologram: {} }), delta(1, {}), stop()]),
     ).toEqual([
@@ -318,7 +318,7 @@ describe('a converse stream as a chat stream', () => {
   });
 
   it.each([[{}], [{ reasoningContent: {} }], [{ reasoningContent: null }]])(
-    'a block that begins with nothing is what its deltas are: %j',
+    'takes the kind of a block from its deltas where it starts empty: %j',
     (block) => {
       const frames = [
         text('a'),
@@ -332,7 +332,7 @@ describe('a converse stream as a chat stream', () => {
     },
   );
 
-  it('what the stop repeats after itself changes nothing', () => {
+  it('ignores block stops and stops after the stop', () => {
     expect(told([started, stop(), stopped(0), stop('max_tokens')])).toEqual([
       role,
       { finish: 'stop' },

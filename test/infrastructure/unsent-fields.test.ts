@@ -17,7 +17,7 @@ const fates = paths.map((each) => ({
   })),
 }));
 
-describe('every known field is sent, or refused by name, or on the list of fields that change no answer', () => {
+describe('every known field is sent, rejected by name, or on the list of fields that change no answer', () => {
   it.each(fates.map((each) => [each.family, each.route.name, each] as const))('%s on %s', (_, __, each) => {
     const listed = new Set(unsentIn(each.body, each.family));
     const silent = each.fates.flatMap(({ name, fate }) =>
@@ -28,14 +28,14 @@ describe('every known field is sent, or refused by name, or on the list of field
   });
 });
 
-/** Members of the body, each in the same body without it. */
+/** The top-level members that have the same body without them. */
 const membersOf = (family: FieldFamily): readonly KnownField[] => {
   const [first] = knownFields[family];
   const bare = JSON.stringify(first?.bare);
   return knownFields[family].filter((each) => JSON.stringify(each.bare) === bare && !/[.[]/.test(each.path));
 };
 
-describe('what is sent alone is sent in company, or one of the company is refused by name', () => {
+describe('a field that is sent alone is also sent with others, or one of these is rejected by name', () => {
   it.each(fates.map((each) => [each.family, each.route.name, each] as const))('%s on %s', (_, __, each) => {
     const alone = new Set(each.fates.flatMap(({ name, fate }) => (fate === 'sent' ? [name] : [])));
     const fields = membersOf(each.family).filter(({ name }) => alone.has(name));
@@ -60,8 +60,8 @@ describe('what is sent alone is sent in company, or one of the company is refuse
 
 const member = ({ path, value }: KnownField): JsonObject => ({ [path]: value });
 
-describe('the list holds nothing that is sent or refused everywhere', () => {
-  it.each(upstreamBodies)('%s', (body) => {
+describe('the list of unsent fields', () => {
+  it.each(upstreamBodies)('has only fields that some route with this body drops: %s', (body) => {
     const needless = unsentFields
       .filter((each) => each.in.includes(body))
       .flatMap(({ family, fields }) => fields.filter((field) => !isUnsent(family, body, field)));
@@ -77,11 +77,11 @@ const isUnsent = (family: UnsentFields['family'], body: string, field: string): 
 describe('docs/fields.md', () => {
   const docs = readFileSync(fieldsFile, 'utf8');
 
-  it('prints the list, line for line (else: npm run fields)', () => {
+  it('is the generated page (else: npm run fields)', () => {
     expect(docs).toBe(fieldsPage());
   });
 
-  it('says what each body is', () => {
+  it('describes each upstream body', () => {
     const told = docs
       .split('\n')
       .filter((row) => row.startsWith('- `'))

@@ -14,12 +14,12 @@ afterAll(() => rm(folder, { recursive: true }));
 const lines = (count: number): string =>
   Array.from({ length: count }, (_, n) => journalLine(`{"n":${n}}`)).join('');
 
-describe('the records that wait in a journal folder', () => {
+describe('the records in a journal folder', () => {
   it('are none where there is no folder', async () => {
     expect(await waitingRecords(path.join(folder, 'none'))).toEqual({ files: [], isLowerBound: false });
   });
 
-  it('are the whole lines of every process’s files, and of those that the database refused', async () => {
+  it('are the complete lines of all processes’ files, also of those that the database refused', async () => {
     const directory = path.join(folder, 'some');
     await mkdir(directory);
     await writeFile(path.join(directory, '1-a.000001.journal'), `${lines(3)}cut short`);

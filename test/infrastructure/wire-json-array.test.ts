@@ -27,38 +27,38 @@ const read = (...pieces: readonly (string | Buffer)[]) =>
     pieces.map((piece) => Buffer.from(piece as string)),
   ).map((frame: TextFrame) => (frame.kind === 'frame' ? frame.data : frame.kind));
 
-describe('a JSON array in bytes', () => {
+describe('reading a JSON array', () => {
   it.each([
     ['pretty-printed', '[{\n  "a": 1\n}\n,\r\n{\n  "a": 2\n}\n]\n', ['{\n  "a": 1\n}', '{\n  "a": 2\n}']],
     ['on one line', '[{"a":1},{"a":2}]', ['{"a":1}', '{"a":2}']],
-    ['brackets in texts', '[{"a":"]}\\"}","b":[{}]}]', ['{"a":"]}\\"}","b":[{}]}']],
-    ['a backslash at the end of a text', '[{"a":"\\\\"},{}]', ['{"a":"\\\\"}', '{}']],
-    ['an object that stands alone', ' {"error":{}} ', ['{"error":{}}']],
-    ['nothing', '[]', []],
+    ['brackets in strings', '[{"a":"]}\\"}","b":[{}]}]', ['{"a":"]}\\"}","b":[{}]}']],
+    ['a backslash at the end of a string', '[{"a":"\\\\"},{}]', ['{"a":"\\\\"}', '{}']],
+    ['an object without an array', ' {"error":{}} ', ['{"error":{}}']],
+    ['an empty array', '[]', []],
     ['no bytes', '', []],
-    ['what comes after the end', '[{}]{"a":1}', ['{}']],
-  ])('%s', (_case, text, frames) => {
+    ['bytes after the end', '[{}]{"a":1}', ['{}']],
+  ])('returns the objects of %s', (_case, text, frames) => {
     expect(read(text)).toEqual(frames);
   });
 
   it.each([
-    ['another element', '[{},7,{}]', ['{}', '7']],
+    ['an element that is a number', '[{},7,{}]', ['{}', '7']],
     ['no array', '<html>{}', ['<']],
-    ['a text', '"[{}]', ['"']],
+    ['a string', '"[{}]', ['"']],
     ['the end of an array', ']{}', [']']],
     ['garbage between the elements', '[{}x{}]', ['{}', 'x']],
-  ])('%s is a frame that is no object, and the last one', (_case, text, frames) => {
+  ])('returns the start of invalid input as the last frame: %s', (_case, text, frames) => {
     expect(read(text)).toEqual(frames);
   });
 
   it.each([['[{"a":1},{"a":2'], ['[{"a":1},{"a":"}'], ['[{"a":1}, {"a":[}']])(
-    'an element that the end cuts is none: %s',
+    'ignores an element that is cut at the end: %s',
     (text) => {
       expect(read(text)).toEqual(['{"a":1}']);
     },
   );
 
-  it('elements come out as they are, whatever is in them and however they are cut', () => {
+  it('returns elements unchanged, whatever they contain and however the bytes are split', () => {
     const elements = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), { maxLength: 6 });
     const cut = elements.chain((objects) => {
       const text = JSON.stringify(objects, undefined, 1);
@@ -74,7 +74,7 @@ describe('a JSON array in bytes', () => {
     );
   });
 
-  it('an element may be as large as an event, and no larger', () => {
+  it('accepts an element of the maximum size of an event, and no larger one', () => {
     const element = (bytes: number) =>
       Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(bytes - 8, 'x'), Buffer.from('"}')]);
     const most = element(maxStreamEventBytes);
@@ -82,12 +82,12 @@ describe('a JSON array in bytes', () => {
     expect(read('[', element(maxStreamEventBytes + 1), ',{}]')).toEqual(['oversize']);
   });
 
-  it('an element of too many values ends the stream', () => {
+  it('ends the stream at an element with too many values', () => {
     const many = `{"a":[${'0,'.repeat(maxStreamEventValues)}0]}`;
     expect(read(`[{"a":1},${many},{"a":2}]`)).toEqual(['{"a":1}', 'oversize']);
   });
 
-  it('bytes that come one by one cost no more than bytes', () => {
+  it('takes less than 5 seconds of CPU for 200,000 bytes that arrive one by one', () => {
     const text = Buffer.from(`[{"a":"${'x'.repeat(200_000)}"}]`);
     const pieces = byteByByte(text);
     const work = (): void => {

@@ -34,7 +34,7 @@ describeMachineLaws('sseFrames', {
   },
 });
 
-/** Event streams, and words beside their events. */
+/** Event streams, with error text outside their events. */
 const toldSoup = fc
   .array(
     fc.oneof(
@@ -66,14 +66,14 @@ describeMachineLaws('reportingSseFrames', {
 
 const framesOf = (text: string | Buffer): readonly TextFrame[] => outputsOf(sseFrames, [Buffer.from(text)]);
 
-/** Frames without their bytes. */
+/** The event and data of each frame, without its bytes. */
 const read = (text: string | Buffer) =>
   framesOf(text).map((frame) => (frame.kind === 'frame' ? [frame.event, frame.data] : frame.kind));
 
 const wireOf = (frames: readonly TextFrame[]): Buffer =>
   Buffer.concat(frames.map((frame) => (frame.kind === 'frame' ? frame.wire : Buffer.alloc(0))));
 
-describe('an event stream in bytes', () => {
+describe('reading an event stream', () => {
   it.each([
     ['LF', 'data: a\n\ndata: b\n\n'],
     ['CRLF', 'data: a\r\n\r\ndata: b\r\n\r\n'],
@@ -83,12 +83,12 @@ describe('an event stream in bytes', () => {
     ['CR, then CRLF', 'data: a\r\r\ndata: b\r\r\n'],
     ['LF, then CR', 'data: a\n\rdata: b\n\r'],
     ['no space after the colon', 'data:a\n\ndata:b\n\n'],
-    ['blank lines in front and between', '\n\n\r\n\rdata: a\n\n\n\n\r\n\r\rdata: b\n\n\n'],
-    ['a byte order mark in front', '\uFEFFdata: a\n\ndata: b\n\n'],
+    ['blank lines before, between and after', '\n\n\r\n\rdata: a\n\n\n\n\r\n\r\rdata: b\n\n\n'],
+    ['a byte order mark at the start', '\uFEFFdata: a\n\ndata: b\n\n'],
     ['comments between the events', ': hello\n\ndata: a\n\n: ping\n\n:\n\ndata: b\n\n: bye\n\n'],
     ['comments inside the events', ': one\ndata: a\n\n:\ndata: b\n: two\n\n'],
-    ['fields that nobody asked for', 'id: 1\ndata: a\nretry: 5\n\ndata: b\nunknown\nid\n\n'],
-  ])('reads the same events with %s', (_, text) => {
+    ['unused and unknown fields', 'id: 1\ndata: a\nretry: 5\n\ndata: b\nunknown\nid\n\n'],
+  ])('returns the same events with %s', (_, text) => {
     expect(read(text)).toEqual([
       [undefined, 'a'],
       [undefined, 'b'],
@@ -101,7 +101,7 @@ describe('an event stream in bytes', () => {
     ['the name between two lines of data', 'data: d\nevent: e\ndata: f\n\n', ['e', 'd\nf']],
     ['two names', 'event: e\nevent: f\ndata: d\n\n', ['f', 'd']],
     ['no value', 'event\ndata: d\n\n', ['', 'd']],
-  ])('takes name and data in any order: %s', (_, text, frame) => {
+  ])('accepts name and data in any order: %s', (_, text, frame) => {
     expect(read(text)).toEqual([frame]);
   });
 
@@ -131,7 +131,7 @@ describe('an event stream in bytes', () => {
     ['data:{"a":"\\n"}\n\n', '{"a":"\\n"}'],
     ['data: \u2028 is no line break\n\n', '\u2028 is no line break'],
     ['data: \uFEFF\n\n', '\uFEFF'],
-  ])('takes away one space after the colon and nothing else: %j', (text, data) => {
+  ])('removes one space after the colon and nothing else: %j', (text, data) => {
     expect(read(text)).toEqual([[undefined, data]]);
   });
 
@@ -140,22 +140,22 @@ describe('an event stream in bytes', () => {
     ['comments only', ': a\n\n: b\n\n'],
     ['a name without data', 'event: e\n\n'],
     ['an id without data', 'id: 1\n\n'],
-    ['a field that only begins like data', 'dataset: 1\n\n'],
+    ['a field that only starts with data', 'dataset: 1\n\n'],
     ['a field in capitals', 'DATA: 1\n\n'],
-    ['a field behind a space', ' data: 1\n\n'],
+    ['a field after a space', ' data: 1\n\n'],
     ['a byte order mark only', '\uFEFF\n\n'],
-  ])('has no event in %s', (_, text) => {
+  ])('returns no event for %s', (_, text) => {
     expect(read(text)).toEqual([]);
   });
 
   it.each(['meta', 'dota', 'daba', 'date', 'datas', 'dat', 'Data'])(
-    'takes no field for data: %s',
+    'does not take the field %s for data',
     (field) => {
       expect(framesOf(`${field}: {}\n\n`)).toEqual([]);
     },
   );
 
-  it('strips a byte order mark only at the very start, from the bytes too', () => {
+  it('removes a byte order mark only at the very start, from the bytes too', () => {
     const text = 'event: e\ndata: a\n\n';
     for (const pieces of [[Buffer.from(`\uFEFF${text}`)], byteByByte(Buffer.from(`\uFEFF${text}`))])
       expect(wireOf(outputsOf(sseFrames, pieces)).toString()).toBe(text);
@@ -172,29 +172,29 @@ describe('an event stream in bytes', () => {
     ['data: b\r'],
     ['data: b\nevent: e\n'],
     ['event: e'],
-  ])('an event that the end cuts is none: %j', (rest) => {
+  ])('ignores an event that is cut at the end: %j', (rest) => {
     expect(read(`data: a\n\n${rest}`)).toEqual([[undefined, 'a']]);
   });
 
-  it('completes at the end an event whose blank line is a lone CR', () => {
+  it('returns an event whose blank line is a lone CR at the end of the stream', () => {
     const run = sseFrames.begin();
     expect(run.push(Buffer.from('data: a\r\r'))).toEqual([]);
     expect(run.end({ kind: 'eof' })).toMatchObject([{ data: 'a' }]);
   });
 
-  it('gives an event at its blank line, not later', () => {
+  it('returns an event at its blank line, not later', () => {
     const run = sseFrames.begin();
     expect(run.push(Buffer.from('data: a\n\ndata: b'))).toMatchObject([{ data: 'a' }]);
     expect(run.push(Buffer.from('\n'))).toEqual([]);
     expect(run.push(Buffer.from('\n'))).toMatchObject([{ data: 'b' }]);
   });
 
-  it('reads characters whole although the bytes come one by one', () => {
+  it('decodes characters correctly where their bytes arrive one by one', () => {
     const bytes = Buffer.from('event: é\ndata: 😀 ümläut 漢字\n\n');
     expect(outputsOf(sseFrames, byteByByte(bytes))).toMatchObject([{ event: 'é', data: '😀 ümläut 漢字' }]);
   });
 
-  it('reads bytes that are no UTF-8 as U+FFFD, and keeps them as they came', () => {
+  it('decodes invalid UTF-8 as U+FFFD, and keeps the bytes unchanged', () => {
     const bytes = Buffer.concat([
       Buffer.from('data: '),
       Buffer.from([0xc3, 0x28, 0xff]),
@@ -206,10 +206,10 @@ describe('an event stream in bytes', () => {
   });
 });
 
-describe('what stands beside the events of a stream', () => {
+describe('text outside the events of a stream', () => {
   const sanitise = (words: string): string => words.replaceAll('hunter2', '***');
   const told = reportingSseFrames(sanitise);
-  /** The frames, and what the ending becomes. */
+  /** The frames, and the ending that results. */
   const readTold = (pieces: readonly Buffer[], ending: Ending = { kind: 'eof' }) => {
     const run = told.begin();
     const frames = [...pieces.flatMap((piece) => run.push(piece)), ...run.end(ending)];
@@ -234,12 +234,12 @@ describe('what stands beside the events of a stream', () => {
       `id: 1\r\nerror:${json}\r\nnote\r\n\r\ndata: a\r\n\r\n`,
       [['error', `{"error":${json}}`], data],
     ],
-    ['a field that the end cuts', `data: a\n\nerror: ${json}`, [data, ['error', `{"error":${json}}`]]],
+    ['a field that is cut at the end', `data: a\n\nerror: ${json}`, [data, ['error', `{"error":${json}}`]]],
     ['a field that is text', 'error: out of memory\n\n', [['error', '{"error":"out of memory"}']]],
     ['a field that is text in JSON', 'error: "out of memory"\n\n', [['error', '{"error":"out of memory"}']]],
     ['a field with a line separator', 'error: {"a":"\u2028"}\n\n', [['error', '{"error":{"a":"\u2028"}}']]],
     ['JSON', `data: a\n\n${json}\n\ndata: a\n\n`, [data, error, data]],
-    ['JSON that the end cuts', `data: a\n\n${json}`, [data, error]],
+    ['JSON that is cut at the end', `data: a\n\n${json}`, [data, error]],
     [
       'JSON over lines',
       'data: a\n\n{\n  "error": {\n    "message": "No.",\n    "code": "no_memory"\n  }\n}\n',
@@ -248,18 +248,18 @@ describe('what stands beside the events of a stream', () => {
     ['JSON and nothing else', json, [error]],
     ['JSON in a list', `[${json}]\n\n`, [error]],
     ['JSON under a name', `event: error\n${json}\n\n`, [error]],
-    ['JSON without words', '{"error":{"code":7}}\n\n', [['error', '{"error":{"code":7}}']]],
-  ])('is an event named error, where it tells of one, however the bytes come: %s', (_, text, frames) => {
+    ['JSON without a message', '{"error":{"code":7}}\n\n', [['error', '{"error":{"code":7}}']]],
+  ])('is an event named error where it reports one, however the bytes are split: %s', (_, text, frames) => {
     expect(readTold([Buffer.from(text)])).toEqual([frames, { kind: 'eof' }]);
     expect(readTold(byteByByte(Buffer.from(text)))).toEqual([frames, { kind: 'eof' }]);
     expect(read(text)).toEqual(frames.filter((frame) => frame === data));
   });
 
-  it.each([large, nested(maxJsonDepth)])('is an error as large and as deep as what is read: %#', (text) => {
+  it.each([large, nested(maxJsonDepth)])('is an error up to the limits of size and depth: %#', (text) => {
     expect(framesIn(text)).toEqual([['error', text]]);
   });
 
-  it('has the bytes of an event then', () => {
+  it('has the bytes of an event where it is an error', () => {
     const wire = `event: error\ndata: ${json}\n\n`;
     const frames = outputsOf(told, [Buffer.from(`${json}\n\n`)]);
     expect(wireOf(frames).toString()).toBe(wire);
@@ -268,37 +268,37 @@ describe('what stands beside the events of a stream', () => {
 
   it.each([
     ['JSON', `data: a\n\n${words}\n\n`],
-    ['JSON that the end cuts', `data: a\n\n${words}`],
-    ['JSON behind other words', `{"message":"Hold on."}\n\ndata: a\n\n${words}\n\n`],
+    ['JSON that is cut at the end', `data: a\n\n${words}`],
+    ['JSON after another message', `{"message":"Hold on."}\n\ndata: a\n\n${words}\n\n`],
     ['JSON before comments, fields and events', `${words}\n\n: ping\n\nid: 1\nretry: 5\n\ndata: a\n\n`],
-  ])('tells why it ended, where it is words alone, however the bytes come: %s', (_, text) => {
+  ])('is the reason of the end where it is only a message, however the bytes are split: %s', (_, text) => {
     expect(readTold([Buffer.from(text)])).toEqual([[data], why]);
     expect(readTold(byteByByte(Buffer.from(text)))).toEqual([[data], why]);
   });
 
-  it('tells it where the connection broke, too, and leaves what else is known of that', () => {
+  it('is the reason of a broken connection, too, whose other details are kept', () => {
     const broken = { kind: 'fault', reason: 'It broke.', status: 502, faultCode: 'ECONNRESET' } as const;
     expect(endingOf(words, broken)).toEqual({ ...broken, ...why });
     expect(endingOf('data: a\n\n', broken)).toEqual(broken);
   });
 
   it.each([
-    ['nothing', ''],
+    ['no bytes', ''],
     ['comments', ': {"error":"m"}\n\n'],
-    ['an event that is cut', 'data: {"error":"m"}'],
-    ['no JSON', '<html>\n\n'],
-    ['JSON without words', '{"code":7}\n\n'],
-    ['an error that is none', 'error: null\n\n'],
-    ['more than is read', `${large} `],
-    ['more than is read, in whole', `${large}\n\n`],
-    ['what is nested too deeply', nested(maxJsonDepth + 1)],
-    ['what is nested without a bound', `${nested(30_000)}\n\n`],
-  ])('says nothing: %s', (_, text) => {
+    ['an event that is cut at the end', 'data: {"error":"m"}'],
+    ['HTML', '<html>\n\n'],
+    ['JSON without a message', '{"code":7}\n\n'],
+    ['an error that is null', 'error: null\n\n'],
+    ['more than the limit, cut at the end', `${large} `],
+    ['more than the limit', `${large}\n\n`],
+    ['JSON nested just too deep', nested(maxJsonDepth + 1)],
+    ['JSON nested 30,000 levels deep', `${nested(30_000)}\n\n`],
+  ])('is ignored: %s', (_, text) => {
     expect(framesIn(`data: a\n\n${text}`)).toEqual([data]);
     expect(endingOf(text)).toEqual({ kind: 'eof' });
   });
 
-  it('is read a thousand times at most, and no more once it is an error', () => {
+  it('is read for at most a thousand blocks, and not after an error', () => {
     const blocks = (count: number): string => 'note\n\n'.repeat(count);
     expect(framesIn(`${blocks(999)}${json}\n\n${json}\n\n`)).toEqual([error]);
     expect(framesIn(`${blocks(1000)}${json}\n\ndata: a\n\n${json}`)).toEqual([data]);
@@ -306,7 +306,7 @@ describe('what stands beside the events of a stream', () => {
     expect(costWithin(200, () => told.begin().push(many))).toBeLessThan(200);
   });
 
-  it('changes no event', () => {
+  it('does not change the events', () => {
     fc.assert(
       fc.property(eventStreamSoup, (bytes) =>
         isDeepStrictEqual(outputsOf(told, [bytes]), outputsOf(sseFrames, [bytes])),
@@ -316,7 +316,7 @@ describe('what stands beside the events of a stream', () => {
 });
 
 describe('the bytes of an event', () => {
-  it('are the complete events of the input, byte for byte', () => {
+  it('are those of the complete events in the input, unchanged', () => {
     const streams = fc.record({
       events: fc.array(aWrittenEvent, { maxLength: 6 }),
       eol: aLineEnding,
@@ -336,7 +336,7 @@ describe('the bytes of an event', () => {
     );
   });
 
-  it('of any input at all are found in it, in order', () => {
+  it('are found in the input, in order, for any input', () => {
     fc.assert(
       fc.property(eventStreamSoup, (bytes) => {
         let from = 0;
@@ -352,7 +352,7 @@ describe('the bytes of an event', () => {
   });
 });
 
-/** The reading rules once more, slowly and on the whole text: lines, then blocks of lines, then fields. */
+/** A second, slow implementation of the reading rules on the whole text: lines, then blocks of lines, then fields. */
 function slowFrames(bytes: Buffer): readonly TextFrame[] {
   const frames: TextFrame[] = [];
   let block: string[] = [];
@@ -385,8 +385,8 @@ function slowFrame(block: readonly string[], wire: Buffer, first: boolean): Text
   return data.length === 0 ? undefined : { kind: 'frame', event, data: data.join('\n'), wire };
 }
 
-describe('the reading rules, written once more and slowly', () => {
-  it('find the same events in anything', () => {
+describe('a second, slow implementation of the reading rules', () => {
+  it('finds the same events in any input', () => {
     fc.assert(
       fc.property(eventStreamSoup, (bytes) => isDeepStrictEqual(framesOf(bytes), slowFrames(bytes))),
       { numRuns: 1000 },
@@ -394,23 +394,23 @@ describe('the reading rules, written once more and slowly', () => {
   });
 });
 
-describe('an event over the bound', () => {
-  /** An event of exactly this many bytes, blank line and all. */
+describe('the limits of an event', () => {
+  /** An event of exactly this many bytes, blank line included. */
   const eventOf = (size: number): Buffer =>
     Buffer.concat([Buffer.from('data: '), Buffer.alloc(size - 8, 'a'), Buffer.from('\n\n')]);
   const cuts: readonly (readonly [string, (bytes: Buffer) => readonly Buffer[]])[] = [
     ['at once', (bytes) => [bytes]],
     ['in two halves', (bytes) => cutAt(bytes, [bytes.length / 2])],
-    ['but for its last byte', (bytes) => cutAt(bytes, [bytes.length - 1])],
-    ['but for its blank line', (bytes) => cutAt(bytes, [bytes.length - 2])],
+    ['with its last byte apart', (bytes) => cutAt(bytes, [bytes.length - 1])],
+    ['with its blank line apart', (bytes) => cutAt(bytes, [bytes.length - 2])],
   ];
 
-  it.each(cuts)('is none of it when it is as large as the bound and comes %s', (_, cut) => {
+  it.each(cuts)('allow an event of the maximum size that arrives %s', (_, cut) => {
     const frames = outputsOf(sseFrames, cut(eventOf(maxStreamEventBytes)));
     expect(frames.map((frame) => frame.kind)).toEqual(['frame']);
   });
 
-  it.each(cuts)('ends the stream when it is one byte larger and comes %s', (_, cut) => {
+  it.each(cuts)('end the stream at an event that is one byte larger and arrives %s', (_, cut) => {
     const bytes = Buffer.concat([
       Buffer.from('data: before\n\n'),
       eventOf(maxStreamEventBytes + 1),
@@ -425,27 +425,27 @@ describe('an event over the bound', () => {
     ['lines', 'data: a\n'.repeat(maxStreamEventLines + 1)],
     ['values', `data: [${'0,'.repeat(maxStreamEventValues - 1)}0]\n`],
     ['members', `data: ${tooManyMembers}\n`],
-    ['members behind a repeated key', `data: {"a":1,"a":2,"b":${tooManyMembers}}\n`],
-    ['members behind a key that is none', `data: {"__proto__":1,"b":${tooManyMembers}}\n`],
-    ['members behind a fault', `data: {"a":,"b":${tooManyMembers}}\n`],
-    ['members behind another value', `data: {},${tooManyMembers}\n`],
+    ['members after a repeated key', `data: {"a":1,"a":2,"b":${tooManyMembers}}\n`],
+    ['members after the key __proto__', `data: {"__proto__":1,"b":${tooManyMembers}}\n`],
+    ['members after a syntax error', `data: {"a":,"b":${tooManyMembers}}\n`],
+    ['members after another value', `data: {},${tooManyMembers}\n`],
     ['members in an array', `data: [${tooManyMembers}]\n`],
     [
-      'members behind what is deep',
+      'members after deep nesting',
       `data: {"a":${'['.repeat(300)}${']'.repeat(300)},"b":${tooManyMembers}}\n`,
     ],
-    ['keys that are spelled with an escape', `data: ${escapedKeys(maxEscapedKeys + 1)}\n`],
-    ['keys that are an escape each', `data: {${String.raw`"\n":1,`.repeat(maxEscapedKeys)}"\\n":1}\n`],
+    ['keys that contain an escape', `data: ${escapedKeys(maxEscapedKeys + 1)}\n`],
+    ['keys that are only an escape', `data: {${String.raw`"\n":1,`.repeat(maxEscapedKeys)}"\\n":1}\n`],
     [
-      'values in lines',
+      'values over several lines',
       `data: {"a":[\n${`data: ${'{},'.repeat(1000)}\n`.repeat(maxStreamEventValues / 1000 + 1)}data: {}]}\n`,
     ],
-  ])('ends the stream when it has too many %s', (_, event) => {
+  ])('end the stream at an event with too many %s', (_, event) => {
     const frames = framesOf(`data: {}\n\n${event}\ndata: {}\n\n`);
     expect(frames.map(({ kind }) => kind)).toEqual(['frame', 'oversize']);
   });
 
-  it('is given up at the first byte over the bound', () => {
+  it('end the stream at the first byte over the maximum size', () => {
     const run = sseFrames.begin();
     const bytes = eventOf(maxStreamEventBytes + 2);
     expect(run.push(bytes.subarray(0, maxStreamEventBytes / 2))).toEqual([]);
@@ -453,32 +453,32 @@ describe('an event over the bound', () => {
     expect(run.push(bytes.subarray(maxStreamEventBytes, -1))).toEqual([{ kind: 'oversize' }]);
   });
 
-  it.each(['data: a\n\n', '\r\r'])('may have as many lines behind %j', (before) => {
+  it.each(['data: a\n\n', '\r\r'])('allow the maximum number of lines after %j', (before) => {
     const frames = framesOf(`${before}${'data: a\n'.repeat(maxStreamEventLines)}\n`);
     expect(frames.map(({ kind }) => kind)).toEqual(before === '\r\r' ? ['frame'] : ['frame', 'frame']);
   });
 
-  it('may have as many keys that are spelled with an escape, and long texts with more of them', () => {
+  it('allow the maximum number of keys with an escape, and more escapes in long strings', () => {
     const text = `{"a":"${String.raw`\n:,`.repeat(200_000)}","b":${escapedKeys(maxEscapedKeys)}}`;
     expect(framesOf(Buffer.from(`data: ${text}\n\n`)).map(({ kind }) => kind)).toEqual(['frame']);
   });
 
-  it('may have as many values', () => {
+  it('allow the maximum number of values', () => {
     const text = `[${'10,'.repeat(maxStreamEventValues - 2)}10]`;
     expect(framesOf(`data: ${text}\n\n`)).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
-  it('may have as many members as a response that tells twenty alternatives for each token', () => {
+  it('allow the maximum number of members', () => {
     const text = objectOf(maxStreamEventMembers);
     expect(framesOf(`data: ${text}\n\n`)).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
-  it('may be one long text of whatever', () => {
+  it('allow one long string of any characters', () => {
     const text = JSON.stringify({ text: '{},["\\'.repeat(maxStreamEventValues) });
     expect(framesOf(Buffer.from(`data: ${text}\n\n`))).toMatchObject([{ kind: 'frame', data: text }]);
   });
 
-  it('counts comments too: they are kept until their event is complete', () => {
+  it('count comments too, because they are kept until their event is complete', () => {
     const comment = Buffer.concat([
       Buffer.from(':'),
       Buffer.alloc(maxStreamEventBytes, 'a'),
@@ -488,12 +488,12 @@ describe('an event over the bound', () => {
   });
 });
 
-/** An object of so many members, each with a name of its own. */
+/** An object with this many members, each with a name of its own. */
 function objectOf(members: number): string {
   return JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, index) => [`k${index}`, 1])));
 }
 
-/** The same, and each name has an escape. */
+/** The same, with an escape in each name. */
 function escapedKeys(members: number): string {
   return `{${Array.from({ length: members }, (_, index) => `"\\n${index}":0`).join(',')}}`;
 }

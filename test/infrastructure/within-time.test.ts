@@ -3,7 +3,7 @@ import type { DatabasePool } from 'slonik';
 import { AnswerTimeout } from '../../infrastructure/postgres/database-fault.ts';
 import { withinTime } from '../../infrastructure/postgres/within-time.ts';
 
-describe('a statement', () => {
+describe('a database statement', () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -11,7 +11,7 @@ describe('a statement', () => {
     jest.useRealTimers();
   });
 
-  it('has 12 seconds for its answer, the wait for a connection included', async () => {
+  it('fails after 12 seconds without an answer, including the wait for a connection', async () => {
     const silent = { connect: () => new Promise(() => undefined) } as unknown as DatabasePool;
     let fault: unknown;
     const ended = withinTime(silent, async () => undefined).catch((error: unknown) => (fault = error));

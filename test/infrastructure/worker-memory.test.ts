@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { workerFlags, workerVariables } from '../../composition/worker-memory.ts';
 
-describe('how the processes that serve hold memory', () => {
+describe('the environment of worker processes', () => {
   const before = process.env['MALLOC_ARENA_MAX'];
   afterEach(() => {
     if (before === undefined) delete process.env['MALLOC_ARENA_MAX'];
     else process.env['MALLOC_ARENA_MAX'] = before;
   });
 
-  it('gives back what large bodies took, by one heap whose thresholds stay as they are', () => {
+  it('makes malloc return the memory of large bodies, with one arena and fixed thresholds', () => {
     delete process.env['MALLOC_ARENA_MAX'];
     expect(workerVariables()).toMatchObject({
       MALLOC_ARENA_MAX: '1',
@@ -18,14 +18,14 @@ describe('how the processes that serve hold memory', () => {
     });
   });
 
-  it('have threads enough that names which resolve slowly leave some to others', () => {
+  it('has a pool of 16 threads, so that slow name lookups leave some for other work', () => {
     expect(workerVariables()).toMatchObject({ UV_THREADPOOL_SIZE: '16' });
   });
 
-  it('leaves it to an operator who says it otherwise', () => {
+  it('does not override the settings of the operator', () => {
     process.env['MALLOC_ARENA_MAX'] = '4';
     expect(workerVariables()['MALLOC_ARENA_MAX']).toBe('4');
-    // Of a flag that is given twice the last one counts.
+    // The last value of a repeated flag is used.
     expect(workerFlags(['--max-semi-space-size=8'])).toEqual([
       '--max-semi-space-size=32',
       '--max-semi-space-size=8',

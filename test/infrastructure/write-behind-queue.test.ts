@@ -6,7 +6,7 @@ interface Item {
   readonly value: number;
 }
 
-/** A queue whose statements are told, and fail where the test says so. */
+/** A queue that records its statements, which fail where the test makes them. */
 function aQueue(writeAll: (items: readonly Item[]) => Promise<void> = async () => undefined) {
   const written: (readonly Item[])[] = [];
   const faults: unknown[] = [];
@@ -21,8 +21,8 @@ function aQueue(writeAll: (items: readonly Item[]) => Promise<void> = async () =
   return { queue, written, faults };
 }
 
-describe('what is written behind the answers', () => {
-  it('shares a statement, and of those with the same key the last one is written', async () => {
+describe('the write-behind queue', () => {
+  it('writes items together in one statement, and of items with the same key only the last one', async () => {
     const { queue, written } = aQueue();
     for (const [key, value] of [
       ['a', 1],
@@ -39,14 +39,14 @@ describe('what is written behind the answers', () => {
     ]);
   });
 
-  it('is left out where 10,000 wait already', async () => {
+  it('drops a new item where 10,000 are waiting', async () => {
     const { queue, written } = aQueue();
     for (let value = 0; value < 10_001; value += 1) queue.put({ key: String(value), value });
     await queue.close(5000);
     expect(written.map((items) => [items.length, items.at(-1)?.value])).toEqual([[10_000, 9_999]]);
   });
 
-  it('takes the place of what waits with the same key also where no more may wait', async () => {
+  it('replaces a waiting item with the same key also where it is full', async () => {
     const { queue, written } = aQueue();
     for (let value = 0; value < 10_000; value += 1) queue.put({ key: String(value), value });
     queue.put({ key: '0', value: -1 });
@@ -54,7 +54,7 @@ describe('what is written behind the answers', () => {
     expect(written.map((items) => [items.length, items[0]?.value])).toEqual([[10_000, -1]]);
   });
 
-  it('is lost with its own statement alone: what came meanwhile goes with the next', async () => {
+  it('loses only the items of a failed statement, and writes later ones with the next', async () => {
     const { queue, written, faults } = aQueue(async ([first]) => {
       if (first?.key !== 'bad') return;
       queue.put({ key: 'good', value: 2 });

@@ -96,7 +96,7 @@ export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): Expe
   return Object.fromEntries(Object.entries(labels).filter(([, label]) => label !== undefined));
 }
 
-/** The caller's status for an upstream status (rules 35.1 to 35.5), independent of the product's code. */
+/** The caller's status for an upstream status (rules 35.1, 35.2, 35.3, 35.4, 35.5), independent of the product's code. */
 function callerStatus(status: number): number {
   if ([400, 404, 408, 413, 422, 429].includes(status)) return status;
   return status === 503 || status === 529 ? 503 : 502;
