@@ -125,8 +125,8 @@ describe('the embeddings response', () => {
   });
 });
 
-describe('usage of embeddings, only where the provider returns real token counts,', () => {
-  it('is for predict models the sum of the token counts in the statistics of the predictions', () => {
+describe('the usage of the embeddings response', () => {
+  it('is the sum of the token counts in the statistics of the predictions for predict models', () => {
     const bodies = [
       predicted([
         ['1', '3'],
@@ -145,7 +145,7 @@ describe('usage of embeddings, only where the provider returns real token counts
     });
   });
 
-  it('is for gemini-embedding-2 the sum of the prompt token counts in the usage metadata', () => {
+  it('is the sum of the prompt token counts in the usage metadata for gemini-embedding-2', () => {
     const usage =
       '{"promptTokenCount":4,"totalTokenCount":4,"promptTokensDetails":[{"modality":"TEXT","tokenCount":4}]}';
     const { value } = decoded(two, ['a', 'b'], [embedded('1', usage), embedded('1', usage)]);
@@ -198,7 +198,7 @@ describe('usage of embeddings, only where the provider returns real token counts
     ['none', two, [embedded('1'), embedded('1')]],
     ['some', two, [embedded('1', '{"promptTokenCount":4}'), embedded('1', '{}')]],
     ['characters only', two, [embedded('1', '{"billableCharacterCount":4}'), embedded('1', 'null')]],
-  ])('is absent and never inferred where the token counts are: %s, from %s', (_, model, bodies) => {
+  ])('is absent, and never inferred, where token counts are: %s, from %s', (_, model, bodies) => {
     const { value, text } = decoded(model, ['a', 'b'], bodies);
     expect([Object.keys(value), text]).toEqual([
       ['object', 'data', 'model'],
@@ -215,7 +215,7 @@ describe('an invalid embeddings answer', () => {
     ['no JSON', '<html>', /not a JSON object/],
     ['fewer embeddings than texts', predicted([['1', '1']]), /one embedding for each of 2 texts/],
     [
-      'more embeddings than texts',
+      'more',
       predicted([
         ['1', '1'],
         ['1', '1'],

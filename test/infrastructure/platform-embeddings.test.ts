@@ -107,7 +107,7 @@ describe('embeddings calls to platform A', () => {
   });
 });
 
-describe('validation of embeddings requests, with `invalid_request` before anything is sent,', () => {
+describe('validation of embeddings requests, with `invalid_request` before anything is sent', () => {
   it.each<[string, unknown, RegExp]>([
     ['token arrays', [1, 2, 3], /^`input\[0\]` must be a string/],
     ['arrays of token arrays', [[1], [2]], /^`input\[0\]` must be a string/],

@@ -15,8 +15,8 @@ function lookups() {
 
 const found: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 
-describe('the lookup of a host name that several connections need', () => {
-  it('is done once for all connections that wait for it, and again for later ones', async () => {
+describe('a host name that several connections need', () => {
+  it('is looked up once for all connections that wait for it, and again for later ones', async () => {
     const { asked, find, names } = lookups();
     const waiting = Array.from({ length: 20 }, () => find('slow.example'));
     expect(names()).toEqual(['slow.example']);

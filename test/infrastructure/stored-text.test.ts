@@ -79,7 +79,7 @@ describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored r
     );
   });
 
-  it('without any character or escape left that PostgreSQL rejects', () => {
+  it('leaves no character or escape that PostgreSQL rejects', () => {
     fc.assert(
       fc.property(fc.dictionary(awkward, awkward), (object) => {
         const json = storedJson(object);

@@ -53,7 +53,7 @@ describe('a changed pair of certificate and key', () => {
     expect(shown).toEqual([`TLSv1.2 ${renewed.cert}`]);
   });
 
-  it('that does not match yet at one check is loaded at the next, and no fault is logged', async () => {
+  it('is loaded at the next check where it does not match yet at one, and no fault is logged', async () => {
     await write(second.cert, first.key);
     await certificate.look();
     await write(second.cert, second.key);
@@ -62,7 +62,7 @@ describe('a changed pair of certificate and key', () => {
     expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
-  it('that is unusable at two checks with a usable one in between is not logged as a fault', async () => {
+  it('is not logged as a fault where it is unusable at two checks with a usable one in between', async () => {
     for (const key of [third.key, second.key, third.key]) {
       await write(second.cert, key);
       await certificate.look();
@@ -70,7 +70,7 @@ describe('a changed pair of certificate and key', () => {
     expect(told()).toEqual([['info', 'the certificate was reloaded', undefined]]);
   });
 
-  it('that is unusable is logged once, at the second check, and again for another fault', async () => {
+  it('is logged once where it is unusable, at the second check, and again for another fault', async () => {
     await write(second.cert, third.key);
     for (let look = 0; look < 4; look += 1) await certificate.look();
     await write('', third.key);
@@ -82,7 +82,7 @@ describe('a changed pair of certificate and key', () => {
     expect([shown, certificate.files().cert]).toEqual([[], first.cert]);
   });
 
-  it('that has the same fault again after it was usable is logged again', async () => {
+  it('is logged again where it has the same fault again after it was usable', async () => {
     for (const key of [third.key, third.key, second.key, third.key, third.key]) {
       await write(second.cert, key);
       await certificate.look();
@@ -93,13 +93,13 @@ describe('a changed pair of certificate and key', () => {
 });
 
 describe('the settings of a certificate', () => {
-  it('that name another TLS version are applied at the next check', async () => {
+  it('apply another TLS version at the next check', async () => {
     settings = { ...files, minVersion: 'TLSv1.3' };
     await certificate.look();
     expect(shown).toEqual([`TLSv1.3 ${first.cert}`]);
   });
 
-  it('that are removed do not end the reload of the files that they named', async () => {
+  it('do not end the reload of the files that they named when they are removed', async () => {
     settings = undefined;
     await write(second.cert, second.key);
     await certificate.look();

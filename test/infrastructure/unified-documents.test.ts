@@ -25,11 +25,11 @@ describe('document names lose extensions and are normalised', () => {
     ['报告.pdf', 'document'],
     ['', 'document'],
     [`${'a'.repeat(300)}.pdf`, 'a'.repeat(200)],
-  ])('in the file name %j', (file, name) => {
+  ])('for the file %j', (file, name) => {
     expect(namesOf(file)).toEqual([name]);
   });
 
-  it('and repeated names are numbered, skipping numbers that are taken', () => {
+  it('repeated names are numbered, skipping numbers that are taken', () => {
     expect(namesOf('a.pdf', 'a (2).pdf', 'a.csv', 'a.md', 'b.pdf')).toEqual([
       'a',
       'a (2)',
@@ -41,7 +41,7 @@ describe('document names lose extensions and are normalised', () => {
     expect(namesOf(long, long)[1]).toMatch(/^a{190} \(2\)$/);
   });
 
-  it('and always become names that the platform accepts, all different, and the same every time', () => {
+  it('any names become names that the platform accepts, all different, and the same every time', () => {
     const aName = fc.oneof(
       anyText,
       fc.string({ unit: fc.constantFrom('a', 'b', ' ', '.', '(', '2', ')', '_', '-', '\n'), maxLength: 6 }),
@@ -62,7 +62,7 @@ describe('document names lose extensions and are normalised', () => {
     );
   });
 
-  it('and 50,000 files with few different names take less than 3 seconds', () => {
+  it('50,000 files with few different names take less than 3 seconds', () => {
     const files = Array.from({ length: 50_000 }, (_, index) => `${'x'.repeat(197)}${index % 500}.pdf`);
     const work = (): void => expect(new Set(namesOf(...files)).size).toBe(50_000);
     expect(costWithin(3000, work)).toBeLessThan(3000);

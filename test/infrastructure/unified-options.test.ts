@@ -237,7 +237,7 @@ describe('the platform’s own request fields', () => {
     expect(rejected(body as JsonObject).param).toBe(param);
   });
 
-  it('include `streamProcessingMode`, which is accepted for streams only', () => {
+  it('`streamProcessingMode` is accepted for streams only', () => {
     for (const mode of ['sync', 'async']) {
       const body = { guardrailConfig: guardrail({ streamProcessingMode: mode }) };
       expect(accepted(body, true)).toMatchObject(body);
@@ -251,7 +251,7 @@ describe('the platform’s own request fields', () => {
     );
   });
 
-  it('may hold any RFC 6901 path, which is sent unchanged', () => {
+  it('any RFC 6901 path is accepted and sent unchanged', () => {
     const token = fc
       .string({ unit: 'grapheme', maxLength: 8 })
       .map((text) => text.replaceAll('~', '~0').replaceAll('/', '~1'));

@@ -178,7 +178,7 @@ describe('thinking controls', () => {
   });
 });
 
-describe('the field of an effort', () => {
+describe('the field that an effort is written to', () => {
   const model = 'us.anthropic.claude-opus-4-7-v1:0';
   it.each([
     [undefined, { thinking: { type: 'adaptive', effort: 'high' } }],
@@ -193,7 +193,7 @@ describe('the field of an effort', () => {
     expect(sent(native, { model, cloudB })['additionalModelRequestFields']).toEqual(expected);
   });
 
-  it('and other controls of an opaque profile follow its `model_tier`', () => {
+  it('`model_tier` sets what an opaque profile accepts', () => {
     const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6';
     expect(rejected({ reasoning_effort: 'low' }, { model: profile })).toBe('reasoning_effort');
     const latest = { model: profile, cloudB: { model_tier: 'latest' } };

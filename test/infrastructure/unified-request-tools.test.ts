@@ -381,7 +381,7 @@ describe('function tools', () => {
       true,
       undefined,
     ],
-  ])('have an explicit `strict` where the model supports it: %s', (_, model, supports, strict, expected) => {
+  ])('an explicit `strict` is sent only where supported: %s', (_, model, supports, strict, expected) => {
     const cloudB = supports === undefined ? {} : { supports_strict_tools: supports };
     expect(specs([tool('f', { strict })], { model, cloudB })).toEqual([
       {

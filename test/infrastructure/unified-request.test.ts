@@ -50,7 +50,7 @@ describe('a chat request as a converse request', () => {
     ).toEqual([{ role: 'user', content: [{ toolResult: { toolUseId: '1', content: [] } }, { text: 'a' }] }]);
   });
 
-  it('ends without white space where it ends with text of the assistant for the model to continue', () => {
+  it('ends without trailing white space where the last message is text of the assistant', () => {
     expect(
       turns([
         user(text('a ')),
@@ -218,7 +218,7 @@ describe('inference controls', () => {
   });
 
   it.each(['amazon.nova-pro-v1:0', 'us.amazon.nova-2-lite-v1:0'])(
-    'include `top_k`, which is `topK` of an `inferenceConfig` for Nova models: %s',
+    '`top_k` is sent to Nova models as `topK` of an `inferenceConfig`: %s',
     (model) => {
       const of = (additionalModelRequestFields: JsonObject) => ({ additionalModelRequestFields });
       const own = of({ inferenceConfig: { topK: 5 } });

@@ -184,7 +184,7 @@ describe('a converse answer as a chat completion', () => {
     ['content_filtered', 'content_filter'],
     ['refusal', 'content_filter'],
     ['something_new', 'stop'],
-  ])('has for the stop reason %s the finish reason %s', (stopReason, reason) => {
+  ])('maps the stop reason %s to the finish reason %s', (stopReason, reason) => {
     expect(choiceOf(answer([{ text: 'a' }], { stopReason })).finish_reason).toBe(reason);
   });
 

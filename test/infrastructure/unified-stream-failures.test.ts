@@ -184,7 +184,7 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     }
   });
 
-  it('a broken connection fails the stream, also inside a frame after the stop, but not between two frames', () => {
+  it('a broken connection fails the stream, also inside a frame after the stop, but not between frames after it', () => {
     const broken: Ending = { kind: 'fault', reason: 'It broke.', status: 504 };
     const cut = metadata().subarray(0, 20);
     expect(told([started, cut], broken)).toEqual([role, { failed: 'It broke.' }]);

@@ -19,7 +19,7 @@ describe('the records in a journal folder', () => {
     expect(await waitingRecords(path.join(folder, 'none'))).toEqual({ files: [], isLowerBound: false });
   });
 
-  it('are the complete lines of all processes’ files, also of those that the database refused', async () => {
+  it('are the complete lines of all processes’ files, including lines that the database refused', async () => {
     const directory = path.join(folder, 'some');
     await mkdir(directory);
     await writeFile(path.join(directory, '1-a.000001.journal'), `${lines(3)}cut short`);
