@@ -28,8 +28,8 @@ const call = (id: Json | undefined, name: string, args: Json) => ({
   function: { name, arguments: args },
 });
 
-describe('the message', () => {
-  it('is whole, and carries the id and the model that the caller knows', () => {
+describe('the translated message', () => {
+  it('is complete, and has the id and the model name that the caller sees', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } };
     expect(messageOf({ ...completionOf({ content: 'Hello' }), usage })).toEqual({
       id: 'msg_1',
@@ -52,34 +52,34 @@ describe('the message', () => {
   it.each<[string, JsonObject, readonly [input: number, cached: number, output: number]]>([
     ['none', {}, [0, 0, 0]],
     ['null', { usage: null }, [0, 0, 0]],
-    ['no object', { usage: 7 }, [0, 0, 0]],
+    ['not an object', { usage: 7 }, [0, 0, 0]],
     ['nothing cached', { usage: { prompt_tokens: 3, completion_tokens: 5 } }, [3, 0, 5]],
     [
-      'details of null',
+      'null details',
       { usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: null } },
       [3, 0, 5],
     ],
     [
-      'more cached than there is',
+      'more cached tokens than prompt tokens',
       { usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } } },
       [0, 4, 5],
     ],
     ['no output', { usage: { prompt_tokens: 3 } }, [3, 0, 0]],
     ['no prompt', { usage: { completion_tokens: 5 } }, [0, 0, 5]],
-    ['counts that are none', { usage: { prompt_tokens: -3, completion_tokens: 1.5 } }, [0, 0, 0]],
+    ['invalid counts', { usage: { prompt_tokens: -3, completion_tokens: 1.5 } }, [0, 0, 0]],
     [
-      'counts spelled as 12.0',
+      'counts written as 12.0',
       { usage: parseExact('{"prompt_tokens":12.0,"completion_tokens":1e1}') },
       [12, 0, 10],
     ],
-    ['in x_groq alone', { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } }, [3, 0, 5]],
+    ['only in x_groq', { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } }, [3, 0, 5]],
     [
-      'output in the total alone, as it is billed',
+      'output tokens only in the total, which is billed',
       { usage: { prompt_tokens: 12, completion_tokens: 2, total_tokens: 354 } },
       [12, 0, 342],
     ],
     [
-      'a total that is less than its parts',
+      'a total smaller than the sum of its parts',
       { usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 4 } },
       [3, 0, 5],
     ],
@@ -97,7 +97,7 @@ describe('the message', () => {
       ],
     ),
     [
-      'cached tokens that are told twice',
+      'cached tokens reported twice',
       {
         usage: {
           prompt_tokens: 9,
@@ -123,7 +123,7 @@ describe('the message', () => {
     ['cache_creation_tokens', { prompt_tokens_details: { cache_creation_tokens: 2 } }],
     ['cached_creation_tokens', { prompt_tokens_details: { cached_creation_tokens: 2 } }],
     ['cache_creation_input_tokens at the top', { cache_creation_input_tokens: 2 }],
-  ])('does not say for how long a cache was written, which is not known: %s', (_, written) => {
+  ])('has a null `cache_creation`, since the lifetime of the cache entry is unknown: %s', (_, written) => {
     const usage = { prompt_tokens: 3, completion_tokens: 5, ...written };
     expect(messageOf({ ...completionOf({}), usage })['usage']).toMatchObject({
       input_tokens: 1,
@@ -132,7 +132,7 @@ describe('the message', () => {
     });
   });
 
-  it('tells how much of the output was thought, where the upstream does', () => {
+  it('reports thinking tokens if the upstream reports reasoning tokens in its completion details', () => {
     const usageWith = (details: JsonObject) =>
       messageOf({
         ...completionOf({}),
@@ -146,7 +146,7 @@ describe('the message', () => {
     expect(usageWith({ reasoning_tokens: null })).not.toHaveProperty('output_tokens_details');
   });
 
-  it('tells what was thought where the count stands beside the output, and is among it', () => {
+  it('reports thinking tokens from a top-level `reasoning_tokens` that does not exceed the output', () => {
     const usageWith = (reasoning_tokens: number) =>
       messageOf({
         ...completionOf({}),
@@ -157,7 +157,7 @@ describe('the message', () => {
     expect(usageWith(6)).not.toHaveProperty('output_tokens_details');
   });
 
-  it('tells choice 0 alone', () => {
+  it('contains choice 0 only; a choice without an index counts as choice 0', () => {
     const other = { message: { content: 'other' }, finish_reason: 'length' };
     const choices = [
       { ...other, index: 1 },
@@ -171,7 +171,7 @@ describe('the message', () => {
   });
 });
 
-describe('what the model says', () => {
+describe('content blocks of an answer with', () => {
   const ofConverse = { reasoningContent: { reasoningText: { text: 'hm', signature: 's' } } };
   const thinking = (words: string) => ({ type: 'thinking', thinking: words, signature: '' });
 
@@ -179,15 +179,19 @@ describe('what the model says', () => {
     ['a text', { content: 'a' }, [text('a')]],
     ['an empty text', { content: '' }, []],
     ['null', { content: null, refusal: null, tool_calls: null, function_call: null }, []],
-    ['parts of text', { content: [text('a'), { type: 'image_url' }, null, text('b')] }, [text('ab')]],
+    ['text parts', { content: [text('a'), { type: 'image_url' }, null, text('b')] }, [text('ab')]],
     ['a refusal', { content: null, refusal: 'No.' }, [text('No.')]],
     ['a text and a refusal', { content: 'Well.', refusal: 'No.' }, [text('Well.'), text('No.')]],
     ['reasoning', { content: 'a', reasoning: 'hm' }, [thinking('hm'), text('a')]],
     ['reasoning_content', { content: 'a', reasoning_content: 'hm' }, [thinking('hm'), text('a')]],
-    ['a block of converse', { content: 'a', reasoning_content: ofConverse }, [thinking('hm'), text('a')]],
+    [
+      'a reasoning block of the Converse API',
+      { content: 'a', reasoning_content: ofConverse },
+      [thinking('hm'), text('a')],
+    ],
     ['reasoning_text', { content: 'a', reasoning: null, reasoning_text: 'hm' }, [thinking('hm'), text('a')]],
     [
-      'thinking blocks of one provider',
+      'thinking blocks in provider metadata, as lists of texts',
       {
         provider_metadata: {
           compat: {
@@ -198,7 +202,7 @@ describe('what the model says', () => {
       [thinking('hm')],
     ],
     [
-      'summaries of reasoning',
+      'reasoning summaries in provider metadata',
       {
         provider_metadata: {
           compat: { reasoning: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] }] },
@@ -207,7 +211,7 @@ describe('what the model says', () => {
       [thinking('hm')],
     ],
     [
-      'thinking blocks of another',
+      'thinking blocks in provider metadata, as strings',
       {
         provider_metadata: {
           a: { reasoning: [{ type: 'thinking', thinking: 'hm', signature: 's' }] },
@@ -217,7 +221,7 @@ describe('what the model says', () => {
       [thinking('hm')],
     ],
     [
-      'reasoning in details alone, but for what is encrypted',
+      'reasoning only in reasoning_details, where encrypted entries are ignored',
       {
         content: 'a',
         reasoning: null,
@@ -230,34 +234,34 @@ describe('what the model says', () => {
       [thinking('hm'), text('a')],
     ],
     [
-      'details of reasoning without words',
+      'reasoning_details without text',
       { content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'AAAA' }, 7, { text: null }] },
       [text('a')],
     ],
     [
-      'reasoning that is told twice',
+      'reasoning that is repeated in reasoning_details',
       { reasoning: 'hm', reasoning_details: [{ text: 'hm' }] },
       [thinking('hm')],
     ],
     [
-      'what is spoken',
+      'an audio transcript',
       { content: null, audio: { id: 'a', data: 'AA==', transcript: 'Hello there' } },
       [text('Hello there')],
     ],
     [
-      'what is spoken and written',
+      'a text and an audio transcript, which is ignored',
       { content: 'Hello', audio: { transcript: 'Hello there' } },
       [text('Hello')],
     ],
+    ['a JSON object as content', { content: { town: 'Ulm', hills: 2 } }, [text('{"town":"Ulm","hills":2}')]],
     [
-      'the object that a schema asked for',
-      { content: { town: 'Ulm', hills: 2 } },
-      [text('{"town":"Ulm","hills":2}')],
+      'a text and an image, which is dropped',
+      { content: 'Here.', images: [{ type: 'image_url' }] },
+      [text('Here.')],
     ],
-    ['an image beside a text', { content: 'Here.', images: [{ type: 'image_url' }] }, [text('Here.')]],
-    ['no image and no sound', { content: '', images: [], audio: { data: '' } }, []],
+    ['empty images and audio', { content: '', images: [], audio: { data: '' } }, []],
     [
-      'thinking that holds a signature alone',
+      'thinking that has only a signature',
       { provider_metadata: { a: { reasoning: [{ signature: 's' }] } } },
       [],
     ],
@@ -271,18 +275,26 @@ describe('tool calls', () => {
 
   it.each<[string, JsonObject, readonly object[]]>([
     [
-      'several, with the ids that the upstream gave them',
+      'several calls, with the ids of the upstream',
       { content: null, tool_calls: [call('functions.f:0', 'f', '{"a":1}'), call('x|y', 'g', '{}')] },
       [use('functions.f:0', 'f', { a: 1 }), use('x|y', 'g', {})],
     ],
-    ['after the text', { content: 'a', tool_calls: [call('c', 'f', '{}')] }, [text('a'), use('c', 'f', {})]],
-    ['no arguments', { tool_calls: [call('c', 'f', '')] }, [use('c', 'f', {})]],
-    ['arguments of blanks', { tool_calls: [call('c', 'f', ' \n')] }, [use('c', 'f', {})]],
-    ['arguments of null', { tool_calls: [call('c', 'f', null)] }, [use('c', 'f', {})]],
-    ['arguments that say null', { tool_calls: [call('c', 'f', 'null')] }, [use('c', 'f', {})]],
-    ['arguments that are the object', { tool_calls: [call('c', 'f', { a: 1 })] }, [use('c', 'f', { a: 1 })]],
     [
-      'no id',
+      'a call after text',
+      { content: 'a', tool_calls: [call('c', 'f', '{}')] },
+      [text('a'), use('c', 'f', {})],
+    ],
+    ['empty arguments', { tool_calls: [call('c', 'f', '')] }, [use('c', 'f', {})]],
+    ['blank arguments', { tool_calls: [call('c', 'f', ' \n')] }, [use('c', 'f', {})]],
+    ['null arguments', { tool_calls: [call('c', 'f', null)] }, [use('c', 'f', {})]],
+    ['arguments with the text null', { tool_calls: [call('c', 'f', 'null')] }, [use('c', 'f', {})]],
+    [
+      'arguments that are an object already',
+      { tool_calls: [call('c', 'f', { a: 1 })] },
+      [use('c', 'f', { a: 1 })],
+    ],
+    [
+      'missing and empty ids, which are generated',
       { tool_calls: [call(undefined, 'f', '{}'), call('', 'g', '{}')] },
       [use('toolu_1_0', 'f', {}), use('toolu_1_1', 'g', {})],
     ],
@@ -291,10 +303,14 @@ describe('tool calls', () => {
       { function_call: { name: 'f', arguments: '{"a":1}' } },
       [use('toolu_1_0', 'f', { a: 1 })],
     ],
-    ['a legacy call that is none', { content: 'a', function_call: { name: '', arguments: '' } }, [text('a')]],
+    [
+      'an empty legacy call, which is ignored',
+      { content: 'a', function_call: { name: '', arguments: '' } },
+      [text('a')],
+    ],
     ['no calls', { content: 'a', tool_calls: [] }, [text('a')]],
     [
-      'calls of which nothing is said',
+      'empty calls, which are ignored',
       { content: 'a', tool_calls: [null, {}, { function: {} }] },
       [text('a')],
     ],
@@ -311,7 +327,7 @@ describe('tool calls', () => {
     );
   });
 
-  it('are read where the text of the object is a JSON string once more, with every digit', () => {
+  it('have their arguments parsed if these are JSON-encoded twice, with every digit', () => {
     const args = JSON.stringify('{\n  "n": 9007199254740993,\n  "a": "\\"b\\""\n}');
     const [use] = contentOf({ tool_calls: [call('c', 'f', args)] }) as readonly [JsonObject];
     expect(JSON.stringify(use['input'])).toBe('{"n":9007199254740993,"a":"\\"b\\""}');
@@ -328,11 +344,14 @@ describe('tool calls', () => {
     ['{}{}'],
     ['not json'],
     ['{"a":'.repeat(300) + '1' + '}'.repeat(300)],
-  ])('arguments that are no JSON object are kept as text, as what custom tools take is: %.20s', (args) => {
-    const custom = { id: 'c', custom: { name: 'f', input: args } };
-    for (const each of [call('c', 'f', args), custom])
-      expect(contentOf({ tool_calls: [each] })).toEqual([use('c', 'f', { _raw_arguments: args })]);
-  });
+  ])(
+    'have arguments that are not a JSON object, and custom tool input, as `_raw_arguments`: %.20s',
+    (args) => {
+      const custom = { id: 'c', custom: { name: 'f', input: args } };
+      for (const each of [call('c', 'f', args), custom])
+        expect(contentOf({ tool_calls: [each] })).toEqual([use('c', 'f', { _raw_arguments: args })]);
+    },
+  );
 });
 
 describe('stop_reason', () => {
@@ -366,11 +385,11 @@ describe('stop_reason', () => {
       'content_filter: RECITATION',
       'function_call_filter: MALFORMED_FUNCTION_CALL',
     ].map((finish): [Json, string, string] => [finish, 'refusal', 'refusal']),
-  ])('finish_reason %j is %s, and %s where there are calls', (finish, alone, withCalls) => {
+  ])('for finish_reason %j is %s, or %s if there are tool calls', (finish, alone, withCalls) => {
     expect([stopOf({ content: 'a' }, finish), stopOf(calls, finish)]).toEqual([alone, withCalls]);
   });
 
-  it.each(failedFinishes)('finish_reason %j is a failure, whatever there is of the answer', (finish) => {
+  it.each(failedFinishes)('finish_reason %j is a failure, whatever the answer contains', (finish) => {
     for (const message of [{ content: 'Half an ans' }, calls, { refusal: 'No.' }])
       expect(fromChatCompletion(completionOf(message, finish), about)).toEqual(
         E.left({ kind: 'protocol', message: `The upstream did not finish its answer (${finish}).` }),
@@ -391,7 +410,7 @@ describe('stop_reason', () => {
     ['anything', 'stop', 'end_turn', 'tool_use'],
     [7, 'stop', 'end_turn', 'tool_use'],
   ])(
-    'what a provider’s metadata keep of it says more: %j beside %s is %s, and %s where there are calls',
+    'for %j in provider metadata and finish_reason %s is %s, or %s if there are tool calls',
     (kept, finish, alone, withCalls) => {
       const provider_metadata = { a: { stop_reason: null }, b: { stop_reason: kept }, c: 'x' };
       const stopWith = (message: JsonObject) =>
@@ -401,18 +420,18 @@ describe('stop_reason', () => {
     },
   );
 
-  it('a refusal is one, whatever the finish reason says', () => {
+  it('is refusal for a non-empty refusal, even if the finish_reason is stop', () => {
     expect(stopOf({ refusal: 'No.' }, 'stop')).toBe('refusal');
     expect(stopOf({ refusal: '' }, 'stop')).toBe('end_turn');
   });
 });
 
-describe('whatever the upstream says', () => {
+describe('the translation of a chat answer', () => {
   const blocks: ReadonlySet<Json | undefined> = new Set(['text', 'thinking', 'tool_use']);
   const malformed = { kind: 'protocol', message: 'The upstream sent a malformed answer.' };
   const withoutMessage = { kind: 'protocol', message: 'The upstream answered without a message.' };
 
-  it('never throws on any JSON, and gives a message that can be printed, or a fault', () => {
+  it('returns a message that can be serialised, or a protocol fault, and never throws', () => {
     const anything = fc.oneof(
       fc.dictionary(fc.constantFrom('choices', 'usage', 'x_groq', 'message'), fc.jsonValue({ maxDepth: 5 })),
       aChunkSoup.map((chunks) => ({
@@ -442,7 +461,7 @@ describe('whatever the upstream says', () => {
     );
   });
 
-  it('goes no deeper than it must', () => {
+  it('ignores deeply nested reasoning metadata, and fails on deeply nested arguments', () => {
     const deep = `${'{"thinking":['.repeat(5000)}${']}'.repeat(5000)}`;
     const provider_metadata = { a: { reasoning: JSON.parse(deep) as Json } };
     expect(contentOf({ content: 'a', provider_metadata })).toEqual([text('a')]);
@@ -450,30 +469,30 @@ describe('whatever the upstream says', () => {
     expect(fromChatCompletion(completionOf({ tool_calls }), about)).toEqual(E.left(malformed));
   });
 
-  it('digits that come as a number are their text', () => {
+  it('reads a number in place of content or reasoning as its digits', () => {
     expect(contentOf({ content: parseExact('12.0') })).toEqual([text('12.0')]);
     expect(contentOf({ reasoning_content: 7, content: 0 })).toMatchObject([{ thinking: '7' }, text('0')]);
   });
 
-  it.each(malformedInChat)('a piece that would vanish is a fault: %s', (_, message) => {
+  it.each(malformedInChat)('fails on malformed content, which would otherwise be lost: %s', (_, message) => {
     expect(fromChatCompletion(completionOf(message), about)).toEqual(E.left(malformed));
   });
 
-  it.each(emptyInChat)('a piece that is empty is none: %s', (_, message) => {
+  it.each(emptyInChat)('ignores empty content: %s', (_, message) => {
     expect(contentOf(message)).toEqual([]);
   });
 
   it.each<[string, Json]>([
     ['no choice', []],
-    ['a choice of null', [null]],
+    ['a null choice', [null]],
     ['no choice with the index 0', [{ index: 1, message: { content: 'a' }, finish_reason: 'stop' }]],
     ['no message', [{ index: 0, finish_reason: 'stop' }]],
-    ['a message of null', [{ index: 0, message: null, finish_reason: 'tool_calls' }]],
-  ])('an answer in which nobody says anything is a fault: %s', (_, choices) => {
+    ['a null message', [{ index: 0, message: null, finish_reason: 'tool_calls' }]],
+  ])('fails on an answer without a message: %s', (_, choices) => {
     expect(fromChatCompletion({ choices }, about)).toEqual(E.left(withoutMessage));
   });
 
-  it('a message that was withheld needs none', () => {
+  it('returns an empty refusal for an answer without a message if the finish_reason is content_filter', () => {
     const choices = [{ index: 0, finish_reason: 'content_filter' }];
     expect(messageOf({ choices })).toMatchObject({ content: [], stop_reason: 'refusal' });
   });
@@ -488,7 +507,7 @@ describe('whatever the upstream says', () => {
     ['images', { reasoning: 'A cat it is.', images: [{ type: 'image_url' }] }],
     ['provider_metadata', { content: '', provider_metadata: { a: { parts: [{ inlineData: {} }] } } }],
     ['provider_metadata', { content: '', provider_metadata: { a: {}, b: { blocks: [{ video: {} }] } } }],
-  ])('an answer in %s alone is a fault that names it', (field, message) => {
+  ])('fails on an answer that has %s but no text, and names that field', (field, message) => {
     expect(fromChatCompletion(completionOf(message), about)).toEqual(
       E.left({
         kind: 'protocol',

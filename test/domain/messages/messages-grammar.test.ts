@@ -26,7 +26,7 @@ const told = { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_seq
 const stop = { type: 'message_stop' };
 const error = { type: 'error', error: { type: 'api_error', message: 'm' } };
 
-describe('the checker of the messages grammar', () => {
+describe('the grammar checker of messages streams', () => {
   it.each<[string, readonly unknown[]]>([
     ['an answer without content', [start, told, stop]],
     ['a block of text', [start, open, delta, delta, close, told, stop]],
@@ -35,14 +35,14 @@ describe('the checker of the messages grammar', () => {
     ['pings', [start, { type: 'ping' }, open, { type: 'ping' }, close, told, stop]],
     ['an error in a block', [start, open, delta, error]],
     ['an error alone', [error]],
-  ])('takes %s', (_, events) => {
+  ])('accepts %s', (_, events) => {
     expect(grammarFault(events)).toBeUndefined();
   });
 
   it.each<[string, readonly unknown[]]>([
     ['nothing', []],
-    ['an event that is no object', [null]],
-    ['a stream that is cut', [start, open, delta, close, told]],
+    ['an event that is not an object', [null]],
+    ['a stream that breaks off', [start, open, delta, close, told]],
     ['a block before message_start', [open, start]],
     ['two message_starts', [start, start]],
     ['a message_start without usage', [{ ...start, message: { ...message, usage: undefined } }, told, stop]],
@@ -62,7 +62,7 @@ describe('the checker of the messages grammar', () => {
     ],
     ['a delta without its text', [start, open, { ...delta, delta: { type: 'text_delta' } }]],
     ['two blocks that overlap', [start, open, { ...open, index: 1 }]],
-    ['an index that is left out', [start, open, close, { ...open, index: 2 }]],
+    ['a skipped index', [start, open, close, { ...open, index: 2 }]],
     ['a block of an unknown type', [start, { ...open, content_block: { type: 'toString' } }]],
     ['a block that begins with text', [start, { ...open, content_block: { type: 'text', text: 'a' } }]],
     ['a call without an id', [start, { ...open, content_block: { ...tool, id: '' } }]],
@@ -83,9 +83,9 @@ describe('the checker of the messages grammar', () => {
     ['two message_deltas', [start, told, told, stop]],
     ['an event after message_stop', [start, told, stop, stop]],
     ['an event after an error', [start, error, stop]],
-    ['an error without words', [start, { type: 'error' }]],
-    ['an event that nobody knows', [start, { type: 'content_block' }]],
-  ])('refuses %s', (_, events) => {
+    ['an error event without an error', [start, { type: 'error' }]],
+    ['an event of an unknown type', [start, { type: 'content_block' }]],
+  ])('rejects %s', (_, events) => {
     expect(grammarFault(events)).toEqual(expect.any(String));
   });
 });

@@ -27,16 +27,16 @@ const paramAtFault = (over: object): string | undefined => {
 };
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 
-describe('what the gateway reasons about is checked, and named by its path', () => {
+describe('reading a messages request', () => {
   it.each<[string, object, string]>([
     ['no model', { model: undefined }, 'model'],
     ['an empty model', { model: '' }, 'model'],
     ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
-    ['max_tokens of null', { max_tokens: null }, 'max_tokens'],
+    ['null max_tokens', { max_tokens: null }, 'max_tokens'],
     ['max_tokens of 0', { max_tokens: 0 }, 'max_tokens'],
     ['negative max_tokens', { max_tokens: -1 }, 'max_tokens'],
-    ['half a token', { max_tokens: 1.5 }, 'max_tokens'],
-    ['more tokens than can be counted', { max_tokens: 2 ** 53 }, 'max_tokens'],
+    ['fractional max_tokens', { max_tokens: 1.5 }, 'max_tokens'],
+    ['max_tokens over the safe integer limit', { max_tokens: 2 ** 53 }, 'max_tokens'],
     ['max_tokens as text', { max_tokens: '100' }, 'max_tokens'],
     ['no messages', { messages: undefined }, 'messages'],
     ['empty messages', { messages: [] }, 'messages'],
@@ -45,7 +45,7 @@ describe('what the gateway reasons about is checked, and named by its path', () 
     ['a message without a role', { messages: [{ content: 'x' }] }, 'messages[0].role'],
     ['a role of chat completions', { messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role'],
     ['a message without content', { messages: [{ role: 'user' }] }, 'messages[0].content'],
-    ['content of null', user(null), 'messages[0].content'],
+    ['null content', user(null), 'messages[0].content'],
     ['content that is an object', user({ type: 'text', text: 'x' }), 'messages[0].content'],
     ['a block that is a string', user([{ type: 'text', text: 'x' }, 'x']), 'messages[0].content[1]'],
     ['a block that is a number', user([12]), 'messages[0].content[0]'],
@@ -61,14 +61,14 @@ describe('what the gateway reasons about is checked, and named by its path', () 
     ['thinking that is a boolean', { thinking: true }, 'thinking'],
     ['an output_config that is text', { output_config: 'high' }, 'output_config'],
     ['an output_format that is text', { output_format: 'json' }, 'output_format'],
-  ])('%s', (_, over, param) => {
+  ])('names the field at fault: %s', (_, over, param) => {
     expect(paramAtFault(over)).toBe(param);
     expect(read(over)).toEqual(
       E.left({ code: 'invalid_request', message: expect.stringContaining(`\`${param}\``), param }),
     );
   });
 
-  it('max_tokens is what the number means, however it is spelled', () => {
+  it('reads max_tokens by its numeric value, however the number is written', () => {
     const spelled = (digits: string) =>
       readText(`{"model":"fast","max_tokens":${digits},"messages":[{"role":"user","content":"x"}]}`);
     expect(['1e3', '12.0', '1'].map((digits) => E.isRight(spelled(digits)))).toEqual([true, true, true]);
@@ -89,28 +89,25 @@ describe('what the gateway reasons about is checked, and named by its path', () 
     ['thinking'],
     ['output_config'],
     ['output_format'],
-  ])('a null `%s` counts as absent', (field) => {
+  ])('treats a null `%s` as absent', (field) => {
     expect(paramAtFault({ [field]: null })).toBeUndefined();
   });
 
   it.each([
     [{ type: 'create' }, messages],
     [{ type: 'continue', previous_message_id: 'msg_1' }, []],
-  ])(
-    'a conversation that the server is to hold is refused by the code that clients know: %j',
-    (thread, said) => {
-      expect(read({ thread, messages: said })).toEqual(
-        E.left({
-          code: 'thread_unsupported_request',
-          message: '`thread` is not available: send the whole conversation in `messages`.',
-          param: 'thread',
-        }),
-      );
-      expect(paramAtFault({ thread: null })).toBeUndefined();
-    },
-  );
+  ])('rejects a conversation kept by the server with thread_unsupported_request: %j', (thread, said) => {
+    expect(read({ thread, messages: said })).toEqual(
+      E.left({
+        code: 'thread_unsupported_request',
+        message: '`thread` is not available: send the whole conversation in `messages`.',
+        param: 'thread',
+      }),
+    );
+    expect(paramAtFault({ thread: null })).toBeUndefined();
+  });
 
-  it('fields and blocks that nobody knows are not its business', () => {
+  it('keeps unknown fields and content blocks', () => {
     const over = {
       x_unknown: 1,
       context_management: { edits: [] },
@@ -120,7 +117,7 @@ describe('what the gateway reasons about is checked, and named by its path', () 
   });
 });
 
-describe('what a messages request needs of a route', () => {
+describe('the capabilities that a messages request needs', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
   const result = { type: 'tool_result', tool_use_id: 'a', content: [image] };
   const schema = { type: 'json_schema', schema: { type: 'object' } };
@@ -140,10 +137,10 @@ describe('what a messages request needs of a route', () => {
       ['vision'],
     ],
     ['a document', user([{ type: 'document', source: { type: 'base64', data: 'AAAA' } }]), ['vision']],
-    ['a document of text', user([{ type: 'document', source: { type: 'text', data: 'x' } }]), ['vision']],
+    ['a text document', user([{ type: 'document', source: { type: 'text', data: 'x' } }]), ['vision']],
     ['a document in a tool result', user([{ ...result, content: [{ type: 'document' }] }]), ['vision']],
     [
-      'a document that a hosted tool gave back',
+      'a document returned by a hosted tool',
       user([
         {
           type: 'web_fetch_tool_result',
@@ -152,13 +149,13 @@ describe('what a messages request needs of a route', () => {
       ]),
       ['vision'],
     ],
-    ['a text that speaks of one', user([{ type: 'text', text: 'document' }]), []],
+    ['a text that says document', user([{ type: 'text', text: 'document' }]), []],
     ['a search result', user([{ type: 'search_result', content: [{ type: 'text', text: 'x' }] }]), []],
     ['a schema', { output_config: { format: schema } }, ['json_schema']],
-    ['a schema in the older place', { output_format: schema }, ['json_schema']],
+    ['a schema in output_format', { output_format: schema }, ['json_schema']],
     ['an effort', { output_config: { effort: 'high' } }, []],
     [
-      'all of it',
+      'all of them',
       { stream: true, tools: [{}], ...user([image]), output_config: { format: schema } },
       ['stream', 'tools', 'vision', 'json_schema'],
     ],
@@ -177,11 +174,11 @@ describe('what a messages request needs of a route', () => {
       user([{ type: 'web_fetch_tool_result', content: { content: { type: 'document' } } }]),
       'messages[0].content[0].content.content',
     ],
-  ])('and the first image or document of %j is named', (over, field) => {
+  ])('are reported with the path of the first image or document: %j', (over, field) => {
     expect(requestOf(over).fields.vision).toBe(field);
   });
 
-  it('a format is named where the caller wrote it', () => {
+  it('are reported with the path at which the caller wrote the format', () => {
     const format = { type: 'json_schema', schema: {} };
     expect(requestOf({ output_config: { format } }).fields.json_schema).toBe('output_config.format');
     expect(requestOf({ output_format: format }).fields.json_schema).toBe('output_format');
@@ -198,7 +195,7 @@ describe('exposed_tool_count is a shallow count of request tools', () => {
   });
 });
 
-describe('a messages body that repeats a key at a level that the gateway reads or edits', () => {
+describe('a repeated key in a messages body', () => {
   const twice = '{"x":1,"\\u0078":2}';
   const faultPath = (text: string): string | undefined => {
     const parsed = parseDocument(text, messagesWatched, parseExact);
@@ -220,12 +217,12 @@ describe('a messages body that repeats a key at a level that the gateway reads o
     [`{"output_config":${twice}}`, 'output_config.x'],
     [`{"output_config":{"format":${twice}}}`, 'output_config.format.x'],
     [`{"output_format":${twice}}`, 'output_format.x'],
-  ])('is a fault that names the place: %s', (text, path) => {
+  ])('is rejected by its path at a level that the gateway reads or edits: %s', (text, path) => {
     expect(faultPath(text)).toBe(path);
   });
 
   it.each([[`{"metadata":${twice}}`], [`{"tools":[{"input_schema":${twice}}]}`]])(
-    'passes where the gateway does not look: %s',
+    'passes at a level that the gateway neither reads nor edits: %s',
     (text) => {
       expect(faultPath(text)).toBeUndefined();
     },

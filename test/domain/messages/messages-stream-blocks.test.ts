@@ -19,7 +19,7 @@ import {
   toldOf,
 } from './messages-stream-told.ts';
 
-/** The blocks of an answer, each as its type and what it says, with the pieces that it came in. */
+/** The content blocks of an answer, each as its type, its deltas and a dot. */
 const blocksOf = (...inputs: readonly ChatEvent[]): readonly string[] =>
   told(...inputs, done).flatMap((event) => {
     const { type, content_block: block, delta } = event as unknown as BlockEvent;
@@ -28,17 +28,21 @@ const blocksOf = (...inputs: readonly ChatEvent[]): readonly string[] =>
     return type === 'content_block_stop' ? ['.'] : [];
   });
 
-describe('blocks come one after the other', () => {
+describe('streamed content blocks are sent one after the other', () => {
   const f = { id: 'a' };
   const g = { id: 'b' };
 
   it.each<[string, readonly ChatEvent[], readonly string[]]>([
     [
-      'empty deltas open nothing',
+      'empty deltas open no block',
       [says({ content: '' }), says({ reasoning: '' }), says({}), says({ content: null })],
       [],
     ],
-    ['`tool_calls: []` beside text is text', [says({ content: 'a', tool_calls: [] })], ['text', 'a', '.']],
+    [
+      '`tool_calls: []` beside text opens no block',
+      [says({ content: 'a', tool_calls: [] })],
+      ['text', 'a', '.'],
+    ],
     [
       'text after thinking',
       [says({ reasoning: 'r', content: 'a' })],
@@ -50,7 +54,7 @@ describe('blocks come one after the other', () => {
       ['text', 'a', '.', 'thinking', 'r', '.', 'text', 'b', '.'],
     ],
     [
-      'reasoning in details alone',
+      'reasoning only in reasoning_details',
       [
         says({ reasoning_details: [{ type: 'reasoning.text', text: 'h', index: 0 }] }),
         says({ reasoning: '', reasoning_details: [{ type: 'reasoning.summary', summary: 'm', index: 0 }] }),
@@ -60,7 +64,7 @@ describe('blocks come one after the other', () => {
       ['thinking', 'h', 'm', '.', 'text', 'a', '.'],
     ],
     [
-      'reasoning that comes as blocks',
+      'reasoning_content in blocks',
       [
         says({ reasoning_content: { text: 'h' } }),
         says({ reasoning_content: { text: 'm' } }),
@@ -70,7 +74,7 @@ describe('blocks come one after the other', () => {
       ['thinking', 'h', 'm', '.', 'text', 'a', '.'],
     ],
     [
-      'digits that come as numbers are pieces like others',
+      'numbers in place of text are read as their digits',
       [
         says({ reasoning_content: 4 }),
         says({ content: 'a' }),
@@ -88,12 +92,12 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.', 'text', 'a', 'b', '.'],
     ],
     [
-      'text amid a call waits for its end',
+      'text within a call is held back until the call ends',
       [called(piece(0, '{', f, 'f')), says({ content: 'a' }), says({ content: 'b' }), called(piece(0, '}'))],
       ['tool_use f', '{', '}', '.', 'text', 'ab', '.'],
     ],
     [
-      'text behind a call that has no name yet',
+      'text after a call without a name is held back until the call ends',
       [says({ content: 'a' }), called(piece(0, '{}')), says({ content: 'b' }), called(piece(0, '', f, 'f'))],
       ['text', 'a', '.', 'tool_use f', '{}', '.', 'text', 'b', '.'],
     ],
@@ -125,17 +129,17 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{"a":', '"}"', '}', '.', 'tool_use g', '{"b":2', '}', '.'],
     ],
     [
-      'brackets inside of strings end no call',
+      'brackets inside strings do not end a call',
       [called(piece(0, '{"a":"}\\"}', f, 'f')), called(piece(1, '{}', g, 'g')), called(piece(0, '"}'))],
       ['tool_use f', '{"a":"}\\"}', '"}', '.', 'tool_use g', '{}', '.'],
     ],
     [
-      'a call that never gets whole ends with the answer',
+      'an incomplete call ends with the answer',
       [called(piece(0, '{', f, 'f')), called(piece(1, '{}', g, 'g'))],
       ['tool_use f', '{', '.', 'tool_use g', '{}', '.'],
     ],
     [
-      'arguments that are no object are told at the end of the call, as in a whole answer',
+      'arguments that are not a JSON object are sent as `_raw_arguments` when the call ends',
       [
         called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1"')),
         says({ content: 'a' }),
@@ -154,7 +158,7 @@ describe('blocks come one after the other', () => {
       ],
     ],
     [
-      'a custom tool is called with text',
+      'the text for a custom tool is sent as `_raw_arguments`',
       [
         called({ index: 0, id: 'a', custom: { name: 'f', input: '' } }),
         called({ index: 0, custom: { input: '4 +' } }),
@@ -163,18 +167,18 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{"_raw_arguments":"4 + 4"}', '.'],
     ],
     [
-      'an object whose text is a JSON string once more is told as the object',
+      'arguments that are JSON-encoded twice are decoded',
       [called(piece(0, '"{\\"a\\"', f, 'f'), piece(0, ':1}"'))],
       ['tool_use f', '{"a":1}', '.'],
     ],
     [
-      'arguments that say null in pieces',
+      'arguments with the text null, in pieces',
       [called(piece(0, 'nu', f, 'f'), piece(0, 'll'))],
       ['tool_use f', '{}', '.'],
     ],
     ['a call without arguments', [called(piece(0, '', f, 'f'))], ['tool_use f', '.']],
     [
-      'arguments of null',
+      'null arguments',
       [
         called({ index: 0, id: 'a', function: { name: 'f', arguments: null } }),
         called(piece(0, '{}')),
@@ -183,7 +187,7 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.'],
     ],
     [
-      'a call that is named at the index of the one before',
+      'a new call at the index of the previous one',
       [
         called(piece(0, '{"a":1}', f, 'f')),
         called(piece(0, '', g, 'g')),
@@ -193,7 +197,7 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{"a":1}', '.', 'tool_use g', '{"b":', '2}', '.'],
     ],
     [
-      'arguments that are told once more as a whole',
+      'complete arguments that are repeated',
       [
         called(piece(0, '', f, 'f')),
         called(piece(0, '{"a":')),
@@ -210,33 +214,33 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
     ],
     [
-      'the same arguments for a call without an id that is named again',
+      'the same arguments for another call without an id at the same index',
       [called(piece(0, '{}', {}, 'f')), called(piece(0, '{}', {}, 'f'))],
       ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
     ],
     [
-      'arguments at an index of their own, behind a call that has its own',
+      'arguments without a name at a new index',
       [called(piece(0, '{"a":1}', f, 'f')), called(piece(0, '{"b":2}', g, 'g')), called(piece(1, '{}'))],
       ['tool_use f', '{"a":1}', '.', 'tool_use g', '{"b":2}', '.', 'tool_use', '{}', '.'],
     ],
     [
-      'a whole message behind a call that has no name yet',
+      'a whole message after a call without a name',
       [called(piece(0, '{}', f)), chunkEvent({ choices: [{ index: 0, message: { content: 'a' } }] })],
       ['tool_use', '{}', '.'],
     ],
-    ['arguments that say null', [called(piece(0, 'null', f, 'f'))], ['tool_use f', '.']],
+    ['arguments with the text null', [called(piece(0, 'null', f, 'f'))], ['tool_use f', '.']],
     [
-      'a null among the arguments',
+      'a null inside the arguments',
       [called(piece(0, '{"a":', f, 'f')), called(piece(0, 'null')), called(piece(0, '}'))],
       ['tool_use f', '{"a":', 'null', '}', '.'],
     ],
     [
-      'blanks after a call that is complete',
+      'blanks after a complete call are dropped',
       [called(piece(0, '{}', f, 'f')), says({ content: 'a' }), called(piece(0, '\n'))],
       ['tool_use f', '{}', '.', 'text', 'a', '.'],
     ],
     [
-      'calls without an index are whole',
+      'calls without an index',
       [
         called(
           { id: 'a', function: { name: 'f', arguments: '{}' } },
@@ -254,7 +258,7 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
     ],
     [
-      'more of a call without an index',
+      'a call without an index, in pieces',
       [
         called({ id: 'a', function: { name: 'f', arguments: '{' } }),
         called({ function: { arguments: '"a":' } }),
@@ -278,22 +282,26 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{"a":1}', '.', 'tool_use f', '{"a":2}', '.', 'tool_use g', '{"a":3}', '.'],
     ],
     [
-      'a name in every piece, and in blanks behind the arguments',
+      'a name in every piece, also in blanks after the arguments',
       [called(piece(0, '{"a":', {}, 'f')), called(piece(0, '1}', {}, 'f')), called(piece(0, ' ', {}, 'f'))],
       ['tool_use f', '{"a":1} ', '.'],
     ],
     [
-      'an id that is new in every piece',
+      'a new id in every piece',
       [called(piece(0, '{', { id: 'a1' }, 'f')), called(piece(0, '}', { id: 'a2' }))],
       ['tool_use f', '{', '}', '.'],
     ],
     ['a refusal', [says({ refusal: 'N' }), says({ refusal: 'o.' })], ['text', 'N', 'o.', '.']],
     [
-      'what is spoken',
+      'an audio transcript',
       [says({ audio: { id: 'a' } }), says({ audio: { data: 'AA' } }), says({ audio: { transcript: 'a' } })],
       ['text', 'a', '.'],
     ],
-    ['an image beside a text', [says({ content: 'a', images: [{ type: 'image_url' }] })], ['text', 'a', '.']],
+    [
+      'an image beside a text is dropped',
+      [says({ content: 'a', images: [{ type: 'image_url' }] })],
+      ['text', 'a', '.'],
+    ],
     ['content in parts', [says({ content: [{ type: 'text', text: 'a' }] })], ['text', 'a', '.']],
     [
       'the legacy single call',
@@ -301,13 +309,13 @@ describe('blocks come one after the other', () => {
       ['tool_use f', '{}', '.'],
     ],
     [
-      'a legacy call that is none',
+      'an empty legacy call',
       [says({ content: 'a', function_call: { name: '', arguments: '' } })],
       ['text', 'a', '.'],
     ],
-    ['a call of which nothing is said', [called({ index: 0 }), says({ content: 'a' })], ['text', 'a', '.']],
+    ['an empty call', [called({ index: 0 }), says({ content: 'a' })], ['text', 'a', '.']],
     [
-      'a call in the chunk that finishes',
+      'a call in the chunk with the finish_reason',
       [finishes('tool_calls', { tool_calls: [piece(0, '{}', f, 'f')] })],
       ['tool_use f', '{}', '.'],
     ],
@@ -334,7 +342,7 @@ describe('blocks come one after the other', () => {
       ['thinking', 'r', '.', 'text', 'a', '.', 'tool_use f', '{}', '.'],
     ],
     [
-      'a whole message behind its deltas',
+      'a whole message after its deltas is ignored',
       [
         says({ content: 'a' }),
         chunkEvent({ choices: [{ index: 0, message: { content: 'a' }, finish_reason: 'stop' }] }),
@@ -342,7 +350,7 @@ describe('blocks come one after the other', () => {
       ['text', 'a', '.'],
     ],
     [
-      'other choices are passed over',
+      'other choices are ignored',
       [
         chunkEvent({
           choices: [
@@ -358,7 +366,7 @@ describe('blocks come one after the other', () => {
     expect(blocksOf(...inputs)).toEqual(blocks);
   });
 
-  it('id and name may come late, and again: the first ones count', () => {
+  it('the id and name of a call may arrive late and be repeated', () => {
     expect(
       said(
         called(piece(0, '{')),
@@ -369,7 +377,7 @@ describe('blocks come one after the other', () => {
     ).toEqual([{ id: 'a', name: 'f', args: '{"a":1}' }]);
   });
 
-  it('a signature that comes before the name stays with its call', () => {
+  it('a thought signature that arrives before the name is kept on its call', () => {
     const signed = { extra_content: { google: { thought_signature: 's' } } };
     const events = told(called(piece(0, '', { ...f, ...signed })), called(piece(0, '{}', {}, 'f')), done);
     expect(events).toContainEqual({
@@ -381,18 +389,18 @@ describe('blocks come one after the other', () => {
 
   it.each<[string, string]>([
     ['a long id', 'x'.repeat(200)],
-    ['an id with characters that platforms refuse', 'functions.f:0|ü'],
-  ])('ids come back unchanged: %s', (_, id) => {
+    ['an id with characters that some platforms reject', 'functions.f:0|ü'],
+  ])('call ids are kept unchanged: %s', (_, id) => {
     expect(said(called(piece(0, '{}', { id }, 'f'))).calls).toEqual([{ id, name: 'f', args: '{}' }]);
   });
 
-  it('a call without an id gets one, the same whenever it is asked', () => {
+  it('a missing or empty call id is generated from the message id and the position of the call', () => {
     const once = said(called(piece(0, '{}', {}, 'f'), piece(1, '{}', { id: '' }, 'g')));
     expect(once.calls.map(({ id }) => id)).toEqual(['toolu_1_0', 'toolu_1_1']);
   });
 });
 
-describe('what waits is bounded', () => {
+describe('held-back output is limited', () => {
   const tooMuch = failure('The upstream sent too much of an answer out of order.');
   const million = 'x'.repeat(1024 * 1024);
   const pushes = maxHeldBackChars / million.length;
@@ -406,22 +414,22 @@ describe('what waits is bounded', () => {
       ],
     ],
     [
-      'arguments that are no object',
+      'arguments that are not an object',
       Array.from({ length: pushes }, () => called(piece(0, `7${million}`, { id: 'a' }, 'f'))),
     ],
     [
-      'arguments of a call that has no name yet',
+      'arguments of a call without a name',
       Array.from({ length: pushes }, () => called(piece(0, million, { id: 'a' }))),
     ],
     [
-      'text behind a call',
+      'text after an open call',
       [
         called(piece(0, '{', { id: 'a' }, 'f')),
         ...Array.from({ length: pushes }, () => says({ content: million })),
       ],
     ],
     [
-      'many small blocks behind a call',
+      'many small blocks after an open call',
       [
         called(piece(0, '{', { id: 'a' }, 'f')),
         ...Array.from({ length: maxHeldBackChars / 64 }, (_, at) =>
@@ -441,7 +449,7 @@ describe('what waits is bounded', () => {
     }
   });
 
-  it('what goes out at once does not count, nor does an id that is told again', () => {
+  it('output that is sent at once does not count, nor does a repeated id', () => {
     const inputs = [
       ...Array.from({ length: 2 * pushes }, () => says({ content: million })),
       called(piece(0, '{"a":"', { id: million }, 'f')),
@@ -456,7 +464,7 @@ describe('what waits is bounded', () => {
     ['text', { content: million.repeat(pushes + 1) }],
     ['reasoning', { reasoning: million.repeat(pushes + 1) }],
     ['a call', { tool_calls: [piece(0, `{"a":"${million.repeat(pushes + 1)}"}`, { id: 'a' }, 'f')] }],
-  ])('one piece over the bound that is in order goes out: %s', (_, delta) => {
+  ])('a single piece over the limit is sent if it is in order: %s', (_, delta) => {
     for (const before of [[], [says({ content: 'a' })], [says({ reasoning: 'a' })]]) {
       const events = eventsOf([...before, says(delta), done]);
       expect(events.at(-1)).toEqual(done);
@@ -465,7 +473,7 @@ describe('what waits is bounded', () => {
     }
   });
 
-  it('what waited and went out does not count any more', () => {
+  it('held-back output no longer counts once it is sent', () => {
     const inputs = Array.from({ length: 2 * pushes }, (_, at) => [
       called(piece(2 * at, '{', { id: `a${at}` }, 'f')),
       called(piece(2 * at + 1, `{"a":"${million}`, { id: `b${at}` }, 'g')),
@@ -475,7 +483,7 @@ describe('what waits is bounded', () => {
     expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
   });
 
-  it('nor do blocks that went out, however many they are', () => {
+  it('blocks that were sent do not count, however many there are', () => {
     const turn = [says({ content: 'a' }), says({ reasoning: 'b' })];
     const inputs = Array.from({ length: 40_000 }, () => turn).flat();
     expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
@@ -484,7 +492,7 @@ describe('what waits is bounded', () => {
   it.each<[number, MessagesEvent]>([
     [maxTranslatedToolCalls, done],
     [maxTranslatedToolCalls + 1, failure('The upstream sent too many tool calls in one answer.')],
-  ])('%i calls', (count, last) => {
+  ])('%i tool calls: up to the limit the stream completes, above it fails', (count, last) => {
     const calls = Array.from({ length: count }, (_, at) => called(piece(at, '{}', { id: `a${at}` }, 'f')));
     expect(eventsOf([...calls, done]).at(-1)).toEqual(last);
   });

@@ -22,8 +22,8 @@ import {
   toldOf,
 } from './messages-stream-told.ts';
 
-describe('a failure never looks finished', () => {
-  it('passes as it is, and nothing comes after it', () => {
+describe('a failed messages stream', () => {
+  it('forwards the failure, and sends nothing after it', () => {
     const failed = failure('gone', 504);
     const events = eventsOf([
       says({ content: 'a' }),
@@ -40,7 +40,7 @@ describe('a failure never looks finished', () => {
     ]);
   });
 
-  it('keeps what the upstream calls it, but for a type, which is none of the messages API', () => {
+  it('keeps the upstream’s code and param, but not its type, which the messages API does not have', () => {
     const named = (labels: UpstreamLabels) => streamFailure('gone', 502, labels);
     const error = named({ code: 'c', param: 'p', messagesType: 'bad_request_error' });
     expect(eventsOf([{ kind: 'failed', error }])).toEqual([
@@ -48,7 +48,7 @@ describe('a failure never looks finished', () => {
     ]);
   });
 
-  it('may be all there is', () => {
+  it('contains only the failure if nothing came before it', () => {
     expect(eventsOf([failure('gone')])).toEqual([failure('gone')]);
   });
 
@@ -65,13 +65,16 @@ describe('a failure never looks finished', () => {
       'The upstream went silent.',
       504,
     ],
-  ])('a stream that ends %s without saying so is one', (_, ending, message, status) => {
-    expect(outputsOf(machine, [says({ content: 'a' })], ending).at(-1)).toEqual(failure(message, status));
-  });
+  ])(
+    'ends with a failure if the upstream stream ends %s before the answer is complete',
+    (_, ending, message, status) => {
+      expect(outputsOf(machine, [says({ content: 'a' })], ending).at(-1)).toEqual(failure(message, status));
+    },
+  );
 
   const malformed = failure('The upstream sent a malformed event.');
 
-  it.each(malformedInChat)('a piece that would vanish is malformed: %s', (_, delta) => {
+  it.each(malformedInChat)('fails on a malformed delta, which would otherwise be lost: %s', (_, delta) => {
     for (const before of [[], [says({ content: 'a' })]]) {
       const events = eventsOf([...before, says(delta), finishes('stop'), done]);
       expect(events.at(-1)).toEqual(malformed);
@@ -80,44 +83,41 @@ describe('a failure never looks finished', () => {
   });
 
   it.each<[string, JsonObject]>([
-    ['choices that are no list', { choices: 'x' }],
-    ['a choice that is none', { choices: ['x'] }],
-    ['a message that is none', { choices: [{ index: 0, message: 'x' }] }],
-    ['a piece of a whole message', { choices: [{ index: 0, message: { content: true } }] }],
-    ['a delta that is none', { choices: [{ index: 0, delta: 'x' }] }],
-  ])('so are %s', (_, chunk) => {
+    ['choices that are not a list', { choices: 'x' }],
+    ['a choice that is not an object', { choices: ['x'] }],
+    ['a message that is not an object', { choices: [{ index: 0, message: 'x' }] }],
+    ['malformed content in a whole message', { choices: [{ index: 0, message: { content: true } }] }],
+    ['a delta that is not an object', { choices: [{ index: 0, delta: 'x' }] }],
+  ])('fails on %s', (_, chunk) => {
     expect(eventsOf([chunkEvent(chunk), finishes('stop'), done])).toEqual([malformed]);
   });
 
-  it.each(emptyInChat)('a piece that is empty is none: %s', (_, delta) => {
+  it.each(emptyInChat)('ignores an empty delta: %s', (_, delta) => {
     expect(eventsOf([says({ content: 'a' }), says(delta), done])).toEqual(
       eventsOf([says({ content: 'a' }), done]),
     );
   });
 
-  it.each(failedFinishes)(
-    'a finish_reason that tells one is one, once the stream has ended: %s',
-    (reason) => {
-      const call = called(piece(0, '{}', { id: 'a' }, 'f'));
-      const events = eventsOf([
-        says({ content: 'a' }),
-        call,
-        finishes(reason),
-        chunkEvent({ choices: [] }),
-        done,
-      ]);
-      expect(events.at(-1)).toEqual(failure(`The upstream did not finish its answer (${reason}).`));
-      expect(toldOf(events).some(({ type }) => type === 'message_delta')).toBe(false);
-      expect(grammarFault(toldOf(events))).toBeUndefined();
-    },
-  );
+  it.each(failedFinishes)('fails at the end of the stream if the finish_reason says so: %s', (reason) => {
+    const call = called(piece(0, '{}', { id: 'a' }, 'f'));
+    const events = eventsOf([
+      says({ content: 'a' }),
+      call,
+      finishes(reason),
+      chunkEvent({ choices: [] }),
+      done,
+    ]);
+    expect(events.at(-1)).toEqual(failure(`The upstream did not finish its answer (${reason}).`));
+    expect(toldOf(events).some(({ type }) => type === 'message_delta')).toBe(false);
+    expect(grammarFault(toldOf(events))).toBeUndefined();
+  });
 
   it.each<[string, readonly JsonObject[]]>([
     ['images', [{ content: '' }, { images: [{ type: 'image_url' }] }]],
     ['audio', [{ audio: { id: 'a' } }, { audio: { data: 'AA==' } }]],
     ['content', [{ reasoning: 'A cat it is.' }, { content: [{ type: 'image_url' }] }]],
     ['provider_metadata', [{ content: '' }, { provider_metadata: { a: { parts: [{ inlineData: {} }] } } }]],
-  ])('so is an answer in %s alone, which cannot be told', (field, deltas) => {
+  ])('fails on an answer that has %s but no text, and names that field', (field, deltas) => {
     const events = eventsOf([...deltas.map(says), finishes('stop'), done]);
     expect(events.at(-1)).toEqual(
       failure(`The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`),
@@ -125,7 +125,7 @@ describe('a failure never looks finished', () => {
     expect(grammarFault(toldOf(events))).toBeUndefined();
   });
 
-  it('an answer in images that calls a tool is told by its call', () => {
+  it('does not fail on an answer that has images and a tool call', () => {
     const call = called(piece(0, '{}', { id: 'a' }, 'f'));
     const inputs = [says({ images: [{ type: 'image_url' }] }), call, finishes('tool_calls'), done];
     expect(eventsOf(inputs).at(-1)).toEqual(done);
@@ -133,16 +133,16 @@ describe('a failure never looks finished', () => {
 
   it.each<[string, readonly ChatEvent[]]>([
     ['nothing before [DONE]', []],
-    ['usage alone', [chunkEvent({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 0 } })]],
+    ['only usage', [chunkEvent({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 0 } })]],
     ['no choices', [chunkEvent({ id: 'c1' }), chunkEvent({ choices: null })]],
-  ])('so is a stream without a message, as a whole answer is: %s', (_, inputs) => {
+  ])('fails if the stream has no message: %s', (_, inputs) => {
     const events = eventsOf([...inputs, done]);
     expect(events.at(-1)).toEqual(failure('The upstream answered without a message.'));
     expect(toldOf(events).some(({ type }) => type === 'message_delta')).toBe(false);
     expect(grammarFault(toldOf(events))).toBeUndefined();
   });
 
-  it('never yields message_stop, whatever came before', () => {
+  it('never contains message_delta or message_stop, and ends with an error, whatever came before', () => {
     fc.assert(
       fc.property(aStreamedAnswer, fc.nat(), ({ chunks }, at) => {
         const inputs = [...chunks.map(chunkEvent), done];
@@ -158,25 +158,25 @@ describe('a failure never looks finished', () => {
 
   it.each<[string, readonly ChatEvent[]]>([
     [
-      'behind it another one has begun',
+      'after another call has begun',
       [called(piece(0, '{}', f, 'f')), called(piece(1, '{', { id: 'b' }, 'g')), called(piece(0, '{"a":1}'))],
     ],
-    ['it is the last one', [called(piece(0, '{}', f, 'f')), called(piece(0, '{"a":1}'))]],
-    ['it does so in one piece', [called(piece(0, '{"a":1}\n{"b":2}', f, 'f'))]],
-    ['it has no name yet', [called(piece(0, '{"a":1}', f)), called(piece(0, ','))]],
-  ])('a call that goes on after it was complete cannot be told: %s', (_, inputs) => {
+    ['the last call', [called(piece(0, '{}', f, 'f')), called(piece(0, '{"a":1}'))]],
+    ['within a single piece', [called(piece(0, '{"a":1}\n{"b":2}', f, 'f'))]],
+    ['a call without a name', [called(piece(0, '{"a":1}', f)), called(piece(0, ','))]],
+  ])('fails if a call continues after its arguments were complete: %s', (_, inputs) => {
     const events = eventsOf([...inputs, called(piece(1, '}')), finishes('tool_calls'), done]);
     expect(events.at(-1)).toEqual(failure('The upstream went on with a tool call that was complete.'));
     expect(grammarFault(toldOf(events))).toBeUndefined();
   });
 });
 
-describe('a call whose arguments are cut off', () => {
+describe('a streamed call whose arguments break off', () => {
   const f = { id: 'a' };
   const cut = '{"path":"/srv","only_older_than_days":30,"pattern":"*.tm';
 
   it.each([['tool_calls'], ['function_call'], ['stop'], ['eos'], ['length']])(
-    'ends with max_tokens, and is no call to be run (%s)',
+    'ends the answer with max_tokens, also if the finish_reason is %s',
     (reason) => {
       const call = called(piece(0, cut, f, 'delete_files'));
       for (const behind of [[], [called(piece(1, '{}', { id: 'b' }, 'g'))], [says({ content: 'a' })]])
@@ -185,11 +185,11 @@ describe('a call whose arguments are cut off', () => {
     },
   );
 
-  it('is refused where the answer is', () => {
+  it('ends the answer with refusal if the finish_reason is content_filter', () => {
     expect(said(called(piece(0, cut, f, 'f')), finishes('content_filter')).stop).toBe('refusal');
   });
 
-  it('is always told from one that is complete, wherever it was cut and however it comes', () => {
+  it('is distinguished from a complete call, wherever it breaks off and however it is split', () => {
     fc.assert(
       fc.property(anObjectText, fc.nat(), fc.nat(), (text, at, cutAt) => {
         const kept = text.slice(0, 1 + (at % text.length));

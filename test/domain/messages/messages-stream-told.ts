@@ -29,7 +29,7 @@ export const says = (delta: JsonObject): ChatEvent => choiceChunk({ delta, finis
 export const finishes = (finish_reason: string, delta: JsonObject = {}): ChatEvent =>
   choiceChunk({ delta, finish_reason });
 export const called = (...calls: readonly JsonObject[]): ChatEvent => says({ tool_calls: calls });
-/** A piece of the call at an index. */
+/** A delta of the tool call at an index. */
 export const piece = (index: number, args: string, more: JsonObject = {}, name?: string): JsonObject => ({
   index,
   ...more,
@@ -38,7 +38,7 @@ export const piece = (index: number, args: string, more: JsonObject = {}, name?:
 
 export const eventsOf = (inputs: readonly ChatEvent[]): readonly MessagesEvent[] =>
   outputsOf(machine, inputs);
-/** What a caller reads, an error in the words of the messages family. */
+/** The events that a caller receives: a failure is an error event of the messages API. */
 export const toldOf = (events: readonly MessagesEvent[]): readonly JsonObject[] =>
   events.flatMap((event) => {
     if (event.kind === 'done') return [];
@@ -72,7 +72,7 @@ interface Said {
   readonly usage: Json | undefined;
 }
 
-/** What a caller has in the end. */
+/** The answer that a caller assembles from the events. */
 export function saidIn(events: readonly JsonObject[]): Said {
   const blocks: { readonly start: BlockEvent['content_block']; words: string }[] = [];
   for (const { type, content_block, delta } of events as unknown as readonly BlockEvent[]) {

@@ -36,8 +36,8 @@ const endsWith = (stop_reason: string, usage: object = zero) => [
   { type: 'message_stop' },
 ];
 
-describe('an answer, event by event', () => {
-  it('text', () => {
+describe('the events of a messages stream', () => {
+  it('for a text', () => {
     expect(
       told(
         says({ role: 'assistant', content: '' }),
@@ -71,7 +71,7 @@ describe('an answer, event by event', () => {
     ]);
   });
 
-  it('thinking and a call', () => {
+  it('for thinking and a tool call', () => {
     expect(
       told(
         says({ reasoning: 'hm' }),
@@ -102,11 +102,11 @@ describe('an answer, event by event', () => {
     ]);
   });
 
-  it('a message without words', () => {
+  it('for an empty message', () => {
     expect(told(says({ role: 'assistant' }), done)).toEqual([start, ...endsWith('end_turn')]);
   });
 
-  it('message_start leaves with the first chunk, and a piece as soon as it came', () => {
+  it('are sent as the chunks arrive, with message_start at the first chunk', () => {
     const run = machine.begin();
     const types = (event: ChatEvent) => toldOf(run.push(event)).map(({ type }) => type);
     expect(types(chunkEvent({ choices: [], id: '' }))).toEqual(['message_start']);
@@ -127,7 +127,7 @@ describe('an answer, event by event', () => {
     expect(types(done)).toEqual(['content_block_stop', 'message_delta', 'message_stop']);
   });
 
-  it('message_stop alone is held back until the settlement is committed, and nothing is passed on as it came', () => {
+  it('are all written anew, and only message_stop is held back until the settlement is committed', () => {
     const events = eventsOf([says({ content: 'a' }), finishes('stop'), done]);
     expect(events.at(-1)).toEqual({ kind: 'done' });
     const chunks = events.flatMap((event) => (event.kind === 'chunk' ? [event] : []));
@@ -138,7 +138,7 @@ describe('an answer, event by event', () => {
   });
 });
 
-describe('the end', () => {
+describe('the end of a messages stream', () => {
   const call = called(piece(0, '{}', { id: 'a' }, 'f'));
 
   it.each<[string, readonly ChatEvent[], string]>([
@@ -148,11 +148,11 @@ describe('the end', () => {
     ['function_call', [says({ function_call: { name: 'f' } }), finishes('function_call')], 'tool_use'],
     ['tool_calls without any call', [says({ content: 'a' }), finishes('tool_calls')], 'end_turn'],
     ['content_filter', [finishes('content_filter')], 'refusal'],
-    ['a reason that nobody knows', [finishes('eos')], 'end_turn'],
+    ['an unknown reason', [finishes('eos')], 'end_turn'],
     ['model_length', [finishes('model_length')], 'max_tokens'],
     ['model_length after a call', [call, finishes('model_length')], 'max_tokens'],
-    ['a filter that is named', [finishes('content_filter: RECITATION')], 'refusal'],
-    ['a failure that is taken back', [finishes('error'), finishes('stop')], 'end_turn'],
+    ['a content filter with a name', [finishes('content_filter: RECITATION')], 'refusal'],
+    ['a failure followed by stop', [finishes('error'), finishes('stop')], 'end_turn'],
     ['stop after a call in an earlier chunk', [call, finishes('stop')], 'tool_use'],
     ['length after a call', [call, finishes('length')], 'max_tokens'],
     ['[DONE] without a reason', [says({ content: 'a' })], 'end_turn'],
@@ -163,7 +163,7 @@ describe('the end', () => {
     ['a reason before an empty one', [finishes('length'), finishes('')], 'max_tokens'],
     ['a refusal', [says({ refusal: 'No.' }), finishes('stop')], 'refusal'],
     [
-      'one that a provider’s metadata keep',
+      'a stop_reason in provider metadata',
       [
         chunkEvent({
           choices: [{ finish_reason: 'stop' }],
@@ -185,7 +185,7 @@ describe('the end', () => {
   it.each<[string, readonly ChatEvent[], readonly [input: number, cached: number, output: number]]>([
     ['none', [finishes('stop')], [0, 0, 0]],
     [
-      'in the chunk that finishes',
+      'in the chunk with the finish_reason',
       [
         chunkEvent({
           choices: [{ finish_reason: 'stop' }],
@@ -205,7 +205,7 @@ describe('the end', () => {
       [3, 0, 1],
     ],
     [
-      'of the output alone, repeated',
+      'only output tokens, repeated',
       [chunkEvent({ usage: { completion_tokens: 1 } }), chunkEvent({ usage: { completion_tokens: 5 } })],
       [0, 0, 5],
     ],
@@ -220,12 +220,12 @@ describe('the end', () => {
       [3, 0, 5],
     ],
     [
-      'in x_groq alone',
+      'only in x_groq',
       [chunkEvent({ x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } })],
       [3, 0, 5],
     ],
     [
-      'more cached than there is',
+      'more cached tokens than prompt tokens',
       [
         chunkEvent({
           usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 9 } },
@@ -238,7 +238,7 @@ describe('the end', () => {
     expect(usage).toEqual({ ...zero, input_tokens, cache_read_input_tokens, output_tokens });
   });
 
-  it('usage: what was written to a cache', () => {
+  it('usage: cache write tokens', () => {
     const prompt_tokens_details = { cached_tokens: 2, cache_write_tokens: 3 };
     const usage = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details };
     expect(said(finishes('stop'), chunkEvent({ choices: [], usage })).usage).toEqual({
@@ -250,15 +250,15 @@ describe('the end', () => {
     });
   });
 
-  it('nothing comes after it', () => {
+  it('is followed by no event', () => {
     expect(eventsOf([done, says({ content: 'a' }), done, failure('late')])).toEqual(eventsOf([done]));
   });
 });
 
-describe('for any answer', () => {
+describe('the translation of any streamed answer', () => {
   const fieldsOf = (value: Json | undefined): JsonObject =>
     typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-  /** The delta of choice 0 of a chunk of the soup. */
+  /** The delta of choice 0 of an arbitrary chunk. */
   const deltaOfFirst = ({ choices }: JsonObject): JsonObject => {
     const all = Array.isArray(choices) ? (choices as readonly Json[]) : [];
     const first = all.find(
@@ -274,7 +274,7 @@ describe('for any answer', () => {
   const streamed = ({ chunks }: StreamedAnswer): readonly JsonObject[] =>
     toldOf(eventsOf([...chunks.map(chunkEvent), done]));
 
-  it('the stream is grammatical, and says what the upstream said', () => {
+  it('is a well-formed stream with the text, thinking and calls of the upstream', () => {
     fc.assert(
       fc.property(aStreamedAnswer, (answer) => {
         const events = streamed(answer);
@@ -294,7 +294,7 @@ describe('for any answer', () => {
     );
   });
 
-  it('streamed and whole translation agree', () => {
+  it('agrees with the translation of the whole answer', () => {
     const whole = (answer: StreamedAnswer): JsonObject => ({
       choices: [
         {
@@ -335,7 +335,7 @@ describe('for any answer', () => {
     );
   });
 
-  it('what is no arguments of a call is told as in a whole answer, however it is cut', () => {
+  it('sends arguments that are not a JSON object as in a whole answer, however they are split', () => {
     const anyText = fc.oneof(
       fc.json({ maxDepth: 2 }),
       fc.constantFrom(
@@ -369,7 +369,7 @@ describe('for any answer', () => {
     );
   });
 
-  it('words without meaning are told in order all the same, or as a failure', () => {
+  it('keeps text and thinking of arbitrary chunks in order, or ends with a failure', () => {
     fc.assert(
       fc.property(aChunkSoup, fc.boolean(), (chunks, ends) => {
         const events = eventsOf([...chunks.map(chunkEvent), ...(ends ? [done] : [])]);

@@ -15,7 +15,7 @@ const usage = (promptTokens: number, completionTokens: number) => ({
   totalTokens: promptTokens + completionTokens,
 });
 
-describe('usage is summed as the bill does: input, cache read and cache write', () => {
+describe('prompt tokens are the sum of input, cache read and cache write tokens, as billed', () => {
   it.each<[string, Json | undefined, ReturnType<typeof usage> | undefined]>([
     ['input and output', { input_tokens: 5, output_tokens: 7 }, usage(5, 7)],
     [
@@ -28,33 +28,25 @@ describe('usage is summed as the bill does: input, cache read and cache write', 
       },
       usage(15097, 290),
     ],
-    [
-      'cached parts of null',
-      { input_tokens: 4, cache_read_input_tokens: null, output_tokens: 2 },
-      usage(4, 2),
-    ],
-    ['digits that only text can hold', parseExact('{"input_tokens":4.0,"output_tokens":2}'), usage(4, 2)],
+    ['null cached parts', { input_tokens: 4, cache_read_input_tokens: null, output_tokens: 2 }, usage(4, 2)],
+    ['a number written as 4.0', parseExact('{"input_tokens":4.0,"output_tokens":2}'), usage(4, 2)],
     ['no input', { output_tokens: 7 }, undefined],
     ['no output', { input_tokens: 7 }, undefined],
+    ['an invalid cached part', { input_tokens: 4, cache_read_input_tokens: -1, output_tokens: 2 }, undefined],
     [
-      'a cached part that is no count',
-      { input_tokens: 4, cache_read_input_tokens: -1, output_tokens: 2 },
-      undefined,
-    ],
-    [
-      'a sum that is no count',
+      'a prompt sum over the safe integer limit',
       { input_tokens: 2 ** 53 - 1, cache_read_input_tokens: 1, output_tokens: 2 },
       undefined,
     ],
-    ['a total that is no count', { input_tokens: 2 ** 53 - 1, output_tokens: 1 }, undefined],
+    ['a total over the safe integer limit', { input_tokens: 2 ** 53 - 1, output_tokens: 1 }, undefined],
     ['nothing', undefined, undefined],
-    ['no object', 7, undefined],
+    ['not an object', 7, undefined],
   ])('%s', (_, reported, expected) => {
     expect(messagesBodyUsage(reported)).toEqual(expected);
   });
 });
 
-describe('what the provider bills beside an answer', () => {
+describe('the usage of compaction and advice', () => {
   const round = (type: string, input_tokens: number, output_tokens: number, more: JsonObject = {}) => ({
     type,
     input_tokens,
@@ -77,14 +69,14 @@ describe('what the provider bills beside an answer', () => {
     output_tokens: 532,
   };
 
-  it('is told beside the usage, which stays what it is', () => {
+  it('is reported beside the usage of the request, which is unchanged', () => {
     expect(observeMessage({ usage: compacted })).toMatchObject({
       usage: usage(612, 2819),
       beside: { compaction },
     });
   });
 
-  it('is told of a stream by its `message_delta`', () => {
+  it('is read from the `message_delta` of a stream', () => {
     const observer = new MessagesObserver();
     observer.see({ type: 'message_start', message: { usage: { input_tokens: 60385, output_tokens: 5 } } });
     expect(observer.observed()).not.toHaveProperty('beside');
@@ -97,7 +89,7 @@ describe('what the provider bills beside an answer', () => {
     });
   });
 
-  it('is advice alone, where nothing was compacted', () => {
+  it('has only advice if nothing was compacted', () => {
     const iterations = [round('message', 612, 2819), round('advisor_message', 7, 5, { model: 'wise' })];
     expect(observeMessage({ usage: { ...compacted, iterations } }).beside).toEqual({
       advisor: {
@@ -114,9 +106,9 @@ describe('what the provider bills beside an answer', () => {
     ['one model', [{ model: 'wise' }, { model: 'wise' }], 'wise'],
     ['two models', [{ model: 'wise' }, { model: 'wiser' }], null],
     ['no model', [{}, {}], null],
-    ['what is no model', [{ model: 7 }, { model: 7 }], null],
-    ['too long a name', [{ model: 'w'.repeat(257) }, { model: 'w'.repeat(257) }], null],
-  ])('is advice of %s, apart from compaction', (_, named, model) => {
+    ['an invalid model name', [{ model: 7 }, { model: 7 }], null],
+    ['too long a model name', [{ model: 'w'.repeat(257) }, { model: 'w'.repeat(257) }], null],
+  ])('sums the advice of %s, apart from compaction', (_, named, model) => {
     const iterations = [
       round('message', 1, 2),
       round('compaction', 100, 10),
@@ -130,17 +122,20 @@ describe('what the provider bills beside an answer', () => {
   });
 
   it.each<[string, Json]>([
-    ['of a message alone', [round('message', 612, 2819)]],
-    ['that are no list', 'compaction'],
-    ['with a count that is none', [round('compaction', -1, 522)]],
-    ['whose sum is no count', [round('compaction', 2 ** 53 - 1, 0), round('compaction', 1, 0)]],
-    ['of advice with a count that is none', [round('advisor_message', 1.5, 522)]],
-  ])('is none for iterations %s', (_, iterations) => {
+    ['with a message only', [round('message', 612, 2819)]],
+    ['that are not a list', 'compaction'],
+    ['with an invalid count', [round('compaction', -1, 522)]],
+    [
+      'whose sum is over the safe integer limit',
+      [round('compaction', 2 ** 53 - 1, 0), round('compaction', 1, 0)],
+    ],
+    ['of advice with an invalid count', [round('advisor_message', 1.5, 522)]],
+  ])('is absent for iterations %s', (_, iterations) => {
     expect(observeMessage({ usage: { ...compacted, iterations } })).not.toHaveProperty('beside');
   });
 });
 
-describe('`message_delta.usage` replaces start values', () => {
+describe('`message_delta.usage` replaces the values of `message_start`', () => {
   it.each<[Json | undefined, Json | undefined, Json | undefined]>([
     [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: 7 }, { input_tokens: 5, output_tokens: 7 }],
     [{ input_tokens: 5 }, { input_tokens: null, output_tokens: 7 }, { input_tokens: 5, output_tokens: 7 }],
@@ -172,15 +167,15 @@ const block = (index: number, type: string) => ({
   content_block: { type },
 });
 
-describe('a messages stream', () => {
-  it('usage on message_start only, on message_delta only, on both: never a sum', () => {
+describe('observing a messages stream', () => {
+  it('takes usage from message_delta, otherwise from message_start, and never sums them', () => {
     expect(seen(start, stop).usage).toEqual(usage(5, 1));
     expect(seen(delta).usage).toEqual(usage(9, 7));
     expect(seen(start, delta).usage).toEqual(usage(9, 7));
     expect(seen(start, delta, delta).usage).toEqual(usage(9, 7));
   });
 
-  it('usage of `message_start` alone is a placeholder until the stream is complete, whatever comes between', () => {
+  it('ignores the usage of `message_start` until `message_delta` has usage or the stream is complete', () => {
     const between = fc.constantFrom<JsonObject>(
       block(0, 'text'),
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x' } },
@@ -202,7 +197,7 @@ describe('a messages stream', () => {
     );
   });
 
-  it('usage that was reported and cannot be used is told apart from none', () => {
+  it('distinguishes unusable usage from missing usage', () => {
     expect(seen(start, { type: 'message_delta', usage: { output_tokens: -1 } })).toMatchObject({
       usage: undefined,
       usageUnusable: true,
@@ -213,7 +208,7 @@ describe('a messages stream', () => {
     });
   });
 
-  it('calls of the caller’s tools and of hosted ones are counted, each once', () => {
+  it('counts each call of the caller’s tools and of hosted tools once', () => {
     expect(
       seen(
         block(0, 'text'),
@@ -235,12 +230,12 @@ describe('a messages stream', () => {
     expect(seen(nameless, nameless, ...numbered).invokedToolCount).toBe(4);
   });
 
-  it('what it remembers is bounded', () => {
+  it('counts at most `maxCountedToolCalls` calls', () => {
     const many = Array.from({ length: maxCountedToolCalls + 5 }, (_, index) => block(index, 'tool_use'));
     expect(seen(...many).invokedToolCount).toBe(maxCountedToolCalls);
   });
 
-  it('never throws, whatever the events hold', () => {
+  it('never throws, whatever the events contain', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -260,7 +255,7 @@ describe('a messages stream', () => {
   });
 });
 
-it('a whole message is observed the same', () => {
+it('observing a whole message gives its usage and the number of its tool calls', () => {
   const content = [{ type: 'text' }, { type: 'tool_use' }, { type: 'server_tool_use' }, { type: 'thinking' }];
   expect(observeMessage({ content, usage: { input_tokens: 5, output_tokens: 7 } })).toEqual({
     usage: usage(5, 7),

@@ -8,22 +8,42 @@ const results: JsonObject = { role: 'user', content: [{ type: 'tool_result', too
 const says = (content: string, more: JsonObject = {}): JsonObject => ({ role: 'system', content, ...more });
 const sets = (effort: string): JsonObject => ({ role: 'system', output_config: { effort } });
 
-describe('the effort that system messages set', () => {
+describe('the effort set by system messages', () => {
   it.each<[string, readonly JsonObject[], string | undefined, string | undefined]>([
-    ['right behind new input it is that of the answer to it', [user, sets('low')], 'low', 'messages[1]'],
-    ['elsewhere of the answer to the next', [user, answer, sets('low'), user], 'low', 'messages[2]'],
-    ['which results of tools are not', [user, answer, sets('low'), results], 'high', undefined],
-    ['nor an answer that is asked for behind it', [user, answer, sets('low')], 'high', undefined],
-    ['it holds until a later one', [user, sets('low'), answer, sets('max'), user], 'max', 'messages[3]'],
-    ['and beyond those that set none', [user, sets('low'), says('Be kind.')], 'low', 'messages[1]'],
-    ['nobody sets one', [user, { role: 'system', output_config: {} }], 'high', undefined],
+    [
+      'applies to the answer to the user message directly before it',
+      [user, sets('low')],
+      'low',
+      'messages[1]',
+    ],
+    [
+      'applies from the next user message on if it stands elsewhere',
+      [user, answer, sets('low'), user],
+      'low',
+      'messages[2]',
+    ],
+    ['does not apply if only tool results follow', [user, answer, sets('low'), results], 'high', undefined],
+    ['does not apply if no user message follows', [user, answer, sets('low')], 'high', undefined],
+    ['is replaced by a later one', [user, sets('low'), answer, sets('max'), user], 'max', 'messages[3]'],
+    [
+      'is kept by later system messages that set none',
+      [user, sets('low'), says('Be kind.')],
+      'low',
+      'messages[1]',
+    ],
+    [
+      'is that of the body if no message sets one',
+      [user, { role: 'system', output_config: {} }],
+      'high',
+      undefined,
+    ],
   ])('%s', (_, messages, effort, place) => {
     const body = { messages, output_config: { effort: 'high', format: null } };
     expect(withPlainSystemTurns(body)['output_config']).toEqual({ effort, format: null });
     expect(effortPath(body)).toBe(`${place === undefined ? '' : `${place}.`}output_config.effort`);
   });
 
-  it('is the body\u2019s own where that has none', () => {
+  it('becomes `output_config` if the body has none', () => {
     const plain = withPlainSystemTurns({ messages: [user, sets('low')] });
     expect(plain).toEqual({
       messages: [user, { role: 'system', content: '' }],
@@ -33,8 +53,8 @@ describe('the effort that system messages set', () => {
   });
 });
 
-describe('the words of system messages', () => {
-  it('are gone once they are no longer shown, and no message moves', () => {
+describe('the text of system messages', () => {
+  it('is emptied after its `clear_at`, and no message moves', () => {
     const once = says('Only now.', { clear_at: 'next_user_message' });
     const messages = [user, once, answer, user, once, says('Always.', { clear_at: 'never' })];
     expect(withPlainSystemTurns({ messages })).toEqual({
@@ -42,7 +62,7 @@ describe('the words of system messages', () => {
     });
   });
 
-  it('stay the very same where they say nothing else', () => {
+  it('is returned in the same body object if nothing has to change', () => {
     const body = { messages: [user, says('Always.')] };
     expect(withPlainSystemTurns(body)).toBe(body);
   });

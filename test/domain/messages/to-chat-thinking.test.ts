@@ -59,7 +59,7 @@ describe('thinking for a provider that translates chat bodies', () => {
       },
     ],
     [
-      'beside an effort the budget is told in the words of the family alone',
+      'a budget beside an effort stays in `thinking` only',
       { thinking: { type: 'enabled', budget_tokens: 2048 }, output_config: { effort: 'high' } },
       {
         thinking: { type: 'enabled', budget_tokens: 2048 },
@@ -73,12 +73,12 @@ describe('thinking for a provider that translates chat bodies', () => {
       { thinking: { type: 'adaptive' }, output_config: {} },
     ],
     [
-      'an effort alone is an effort, and no thinking',
+      'an effort alone sets no thinking',
       { output_config: { effort: 'max' } },
       { output_config: { effort: 'max' }, reasoning_effort: 'max' },
     ],
     [
-      'a budget of the whole task goes along',
+      'a task budget is kept beside adaptive thinking',
       { thinking: { type: 'adaptive' }, output_config: { effort: 'max', task_budget: { total: 9 } } },
       {
         thinking: { type: 'adaptive' },
@@ -87,16 +87,16 @@ describe('thinking for a provider that translates chat bodies', () => {
       },
     ],
     [
-      'with or without thinking',
+      'a task budget is kept without thinking',
       { output_config: { task_budget: { total: 9 } } },
       { output_config: { task_budget: { total: 9 } } },
     ],
     [
-      'disabled says nothing in chat’s words, whatever the effort',
+      'disabled thinking sets no `reasoning_effort`, whatever the effort',
       { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
       { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
     ],
-    ['nothing says nothing', { thinking: {} }, { output_config: {} }],
+    ['thinking without a type sets nothing', { thinking: {} }, { output_config: {} }],
   ])('%s', (_, body, asked) => {
     expect(JSON.parse(JSON.stringify(requestedReasoning(body)))).toEqual(asked);
   });

@@ -13,25 +13,29 @@ describe('tool results', () => {
     ['null', { content: null }, ''],
     ['an empty string', { content: '' }, ''],
     ['texts', { content: [text('a'), text(''), text('b')] }, 'a\n\nb'],
-    ['a document of text', { content: [{ type: 'document', source: { type: 'text', data: 'd' } }] }, 'd'],
+    ['a text document', { content: [{ type: 'document', source: { type: 'text', data: 'd' } }] }, 'd'],
     [
       'references to tools',
       { content: [{ type: 'tool_reference', tool_name: 'f' }] },
       'The tool f is available.',
     ],
     ['an error', { content: 'no such file', is_error: true }, 'Error: no such file'],
-    ['an error that says so', { content: 'error: no such file', is_error: true }, 'error: no such file'],
-    ['an error that only sounds so', { content: 'errors: 0', is_error: true }, 'Error: errors: 0'],
+    [
+      'an error that begins with error:',
+      { content: 'error: no such file', is_error: true },
+      'error: no such file',
+    ],
+    ['an error that begins with errors:', { content: 'errors: 0', is_error: true }, 'Error: errors: 0'],
     ['an error of blocks', { content: [text('no'), text('way')], is_error: true }, 'Error: no\n\nway'],
-  ])('are tool messages: %s', (_, over, content) => {
+  ])('become tool messages: %s', (_, over, content) => {
     expect(chatMessages(user(result(over)).messages)).toEqual([toolMessage(content)]);
   });
 
-  it('an error without words is one', () => {
+  it('become tool messages also for an error without content', () => {
     expect(chatMessages(user(result({ is_error: true })).messages)).toEqual([toolMessage('Error: ')]);
   });
 
-  it('come first and in order, what else the user says after them', () => {
+  it('come first, in order, and the other content of the user message follows', () => {
     const messages = user(text('a'), result({ content: '1' }), text('b'), {
       ...result({ content: '2' }),
       tool_use_id: 'functions.f:0|x',
@@ -43,7 +47,7 @@ describe('tool results', () => {
     ]);
   });
 
-  it('images of a result stand in the user message that follows, and say whose they are', () => {
+  it('move their images to the user message that follows, with the ids of their calls', () => {
     const messages = user(
       result({ content: [text('a'), { type: 'image', source: png }] }),
       { ...result({ content: [{ type: 'image', source: png }], is_error: true }), tool_use_id: 'toolu_2' },
@@ -77,12 +81,12 @@ describe('tool results', () => {
     ['a search result', { content: [{ type: 'search_result' }] }, '.content[0].type'],
     ['a reference to nothing', { content: [{ type: 'tool_reference' }] }, '.content[0].tool_name'],
     ['a text without text', { content: [{ type: 'text' }] }, '.content[0].text'],
-  ])('reject %s by its path', (_, over, path) => {
+  ])('are rejected by the path of the fault: %s', (_, over, path) => {
     expect(faultOf(user(result(over)))).toBe(`messages[0].content[0]${path}`);
   });
 });
 
-describe('calls and what the assistant goes on to say are one message, since chat wants results right behind calls', () => {
+describe('consecutive assistant messages with calls become one, since chat requires results right after calls', () => {
   const use = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
   const said = (...content: readonly object[]) => ({ role: 'assistant', content });
@@ -99,12 +103,12 @@ describe('calls and what the assistant goes on to say are one message, since cha
       { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
     ],
     [
-      'words in both',
+      'text in both',
       [said(text('One.'), use('a')), said(text('Two.'), use('b'))],
       { role: 'assistant', content: 'One.\n\nTwo.', tool_calls: [call('a'), call('b')] },
     ],
     [
-      'words behind the calls, and thinking between them',
+      'text after the calls, with thinking between them',
       [
         said(use('a'), use('b')),
         said({ type: 'thinking', thinking: 'hm', signature: 's' }),
@@ -116,7 +120,7 @@ describe('calls and what the assistant goes on to say are one message, since cha
     expect(chatMessages([...hello, ...turns, results])).toEqual([...hello, message, ...answers]);
   });
 
-  it('words before the calls stay a message of their own, as do turns that the user parts', () => {
+  it('text before the calls stays a separate message, as do turns that a user message separates', () => {
     const turns = [said(text('One.')), said(use('a'), use('b')), results, said(text('Two.'))];
     expect(chatMessages([...hello, ...turns])).toEqual([
       ...hello,
@@ -144,7 +148,7 @@ describe('tools', () => {
       { name: 'f', description: 'does f', parameters: schema, strict: true },
     ],
     [
-      'without properties, which the chat API wants to see',
+      'without properties, which are added for the chat API',
       { name: 'f', input_schema: { type: 'object', additionalProperties: false } },
       { name: 'f', parameters: { type: 'object', additionalProperties: false, properties: {} } },
     ],
@@ -160,14 +164,14 @@ describe('tools', () => {
       },
       { name: 'f', parameters: {} },
     ],
-  ])('%s are functions', (_, given, made) => {
+  ])('%s become functions', (_, given, made) => {
     expect(chatOf({ tools: [given] })).toEqual({
       ...chatOf({}),
       tools: [{ type: 'function', function: made }],
     });
   });
 
-  it('a schema stays as it is where a provider writes it once more', () => {
+  it('keep their schema unchanged for a provider that translates chat bodies', () => {
     const input_schema = { type: 'object' };
     const value = { messages: hello, tools: [{ name: 'f', input_schema }] };
     const request = { model: 'fast', stream: false, document: { value } };
@@ -184,7 +188,7 @@ describe('tools', () => {
     'code_execution_20250825',
     'mcp_toolset',
     'function',
-  ])('a server tool is rejected by name: %s', (type) => {
+  ])('of another type are rejected by name: %s', (type) => {
     expect(translate({ tools: [tool, { type, name: 'x' }] })).toEqual(
       E.left({
         code: 'invalid_request',
@@ -211,11 +215,11 @@ describe('tools', () => {
       { type: 'tool', name: 'f' },
       { type: 'function', function: { name: 'f' } },
     ],
-  ])('tool_choice %j', (tool_choice, made) => {
+  ])('tool_choice %j is translated', (tool_choice, made) => {
     expect(chatOf({ tools, tool_choice })).toEqual({ ...chatOf({ tools }), tool_choice: made });
   });
 
-  it('disable_parallel_tool_use: true asks for one call at a time', () => {
+  it('`disable_parallel_tool_use: true` becomes `parallel_tool_calls: false`', () => {
     const choice = (disable_parallel_tool_use: boolean) =>
       chatOf({ tools, tool_choice: { type: 'any', disable_parallel_tool_use } });
     expect(choice(true)).toEqual({ ...choice(false), parallel_tool_calls: false });
@@ -223,7 +227,7 @@ describe('tools', () => {
   });
 
   it.each<[object]>([[{ type: 'auto', disable_parallel_tool_use: true }], [{ type: 'none' }]])(
-    'without tools %j is dropped',
+    'tool_choice %j is dropped if there are no tools',
     (tool_choice) => {
       expect(chatOf({ tools: [], tool_choice })).toEqual(chatOf({}));
       expect(chatOf({ tool_choice })).toEqual(chatOf({}));
@@ -236,7 +240,7 @@ describe('tools', () => {
     [{ tool_choice: { type: 'tool' }, tools }, 'tool_choice.name'],
     [{ tool_choice: { type: 'required' }, tools }, 'tool_choice.type'],
     [{ tool_choice: {}, tools }, 'tool_choice.type'],
-  ])('%j is rejected', (over, param) => {
+  ])('tool_choice is rejected by its path: %j', (over, param) => {
     expect(faultOf(over)).toBe(param);
   });
 });

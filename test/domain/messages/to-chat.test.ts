@@ -21,12 +21,12 @@ const assistant = (...content: readonly object[]) => ({
   messages: [...hello, { role: 'assistant', content }],
 });
 
-describe('the body as a whole', () => {
-  it('is nothing but what was asked for', () => {
+describe('the translated chat body', () => {
+  it('has only the fields of the request', () => {
     expect(chatOf({})).toEqual({ model: 'fast', messages: hello, max_completion_tokens: 100 });
   });
 
-  it('carries the controls that chat completions know', () => {
+  it('has the sampling, stop and stream fields of the request', () => {
     expect(chatOf({ temperature: 0, top_p: 0.5, stop_sequences: ['a', 'b'], stream: true })).toEqual({
       model: 'fast',
       messages: hello,
@@ -38,7 +38,7 @@ describe('the body as a whole', () => {
     });
   });
 
-  it('may have more blocks than a function has arguments', () => {
+  it('may have hundreds of thousands of content blocks and tool results', () => {
     const many = Array.from({ length: 200_000 }, () => text('a'));
     const results = Array.from({ length: 200_000 }, () => ({ type: 'tool_result', tool_use_id: 'a' }));
     const document = { type: 'document', source: { type: 'content', content: many } };
@@ -48,7 +48,7 @@ describe('the body as a whole', () => {
     expect(chatOf({ messages: [{ role: 'user', content: results }] })['messages']).toHaveLength(200_000);
   });
 
-  it('keeps every digit', () => {
+  it('keeps every digit of numbers', () => {
     const body = translated(
       `{"model":"fast","max_tokens":1e3,"temperature":0.10,"messages":[{"role":"user","content":"x"},{"role":"assistant",
         "content":[{"type":"tool_use","id":"a","name":"f","input":{"n":9007199254740993,"m":[1.0,-0]}}]}],
@@ -71,13 +71,13 @@ describe('the body as a whole', () => {
     ['empty stop_sequences', { stop_sequences: [] }],
     ['empty tools', { tools: [] }],
     ['empty mcp_servers', { mcp_servers: [] }],
-    ['a container of null', { container: null }],
+    ['a null container', { container: null }],
     [
       'nulls',
       { temperature: null, top_p: null, system: null, tools: null, tool_choice: null, output_config: null },
     ],
-    ['fields that nobody knows', { x_unknown: { a: 1 } }],
-  ])('is the same with %s', (_, over) => {
+    ['unknown fields', { x_unknown: { a: 1 } }],
+  ])('does not depend on %s', (_, over) => {
     expect(chatOf(over)).toEqual(chatOf({}));
   });
 
@@ -87,20 +87,20 @@ describe('the body as a whole', () => {
     ['a container', { container: 'c1' }, 'container'],
     ['a container with skills', { container: { skills: [] } }, 'container'],
     [
-      'a budget for a whole task',
+      'a task budget',
       { output_config: { task_budget: { type: 'tokens', total: 20_000 } } },
       'output_config.task_budget',
     ],
-  ])('what changes the meaning of the answer is rejected by name: %s', (_, over, param) => {
+  ])('is rejected by the name of a field that changes the meaning of the answer: %s', (_, over, param) => {
     expect(faultOf(over)).toBe(param);
   });
 });
 
-describe('the system', () => {
+describe('the system prompt', () => {
   it.each<[string, unknown, readonly object[]]>([
     ['a string', 'Be kind.', [{ role: 'system', content: 'Be kind.' }]],
     [
-      'blocks, which are joined: many chat upstreams take nothing but a string',
+      'blocks, which are joined, since many chat upstreams accept only a string',
       [{ ...text('Be kind.'), cache_control: { type: 'ephemeral' } }, text(''), text('Be brief.')],
       [{ role: 'system', content: 'Be kind.\n\nBe brief.' }],
     ],
@@ -110,7 +110,7 @@ describe('the system', () => {
     expect(chatOf({ system })['messages']).toEqual([...messages, ...hello]);
   });
 
-  it('messages of the role system stay where they are', () => {
+  it('in messages of the role system stays at its position', () => {
     expect(
       chatMessages([
         ...hello,
@@ -141,26 +141,26 @@ describe('the system', () => {
   });
 });
 
-describe('what a user says', () => {
+describe('a user message', () => {
   it.each<[string, unknown, unknown]>([
     ['a string', 'Hello', 'Hello'],
     ['one text', [{ ...text('Hello'), cache_control: { type: 'ephemeral' } }], 'Hello'],
     ['several texts', [text('a'), text('b')], [text('a'), text('b')]],
-    ['an empty text says nothing', [text(''), text('b')], 'b'],
-    ['nothing', [], ''],
+    ['an empty text is dropped', [text(''), text('b')], 'b'],
+    ['no blocks', [], ''],
     ['an image', [text('a'), { type: 'image', source: png }], [text('a'), pngPart]],
     [
-      'an image elsewhere',
+      'an image by URL',
       [{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png?x=1' } }],
       [{ type: 'image_url', image_url: { url: 'https://example.com/a.png?x=1' } }],
     ],
     [
-      'a document of text',
+      'a text document',
       [{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'd' } }],
       'd',
     ],
     [
-      'a document of text with a title and a context',
+      'a text document with a title and a context',
       [
         {
           type: 'document',
@@ -183,7 +183,11 @@ describe('what a user says', () => {
       ],
       [text('t'), text('a'), pngPart],
     ],
-    ['a document of a string', [{ type: 'document', source: { type: 'content', content: 'd' } }], 'd'],
+    [
+      'a document with a string as its content',
+      [{ type: 'document', source: { type: 'content', content: 'd' } }],
+      'd',
+    ],
     [
       'a PDF',
       [
@@ -212,7 +216,7 @@ describe('what a user says', () => {
     ['a text without text', { type: 'text' }, '.text'],
     ['an image without a source', { type: 'image' }, '.source'],
     ['an image with a source that is a string', { type: 'image', source: 'x' }, '.source'],
-    ['an image of a file', { type: 'image', source: { type: 'file', file_id: 'f' } }, '.source.type'],
+    ['an image by file id', { type: 'image', source: { type: 'file', file_id: 'f' } }, '.source.type'],
     ['an image with a source without a type', { type: 'image', source: {} }, '.source.type'],
     ['an image without data', { type: 'image', source: { ...png, data: 1 } }, '.source.data'],
     [
@@ -222,21 +226,21 @@ describe('what a user says', () => {
     ],
     ['an image without a URL', { type: 'image', source: { type: 'url' } }, '.source.url'],
     [
-      'a document elsewhere',
+      'a document by URL',
       { type: 'document', source: { type: 'url', url: 'https://example.com' } },
       '.source.type',
     ],
-    ['a document of a file', { type: 'document', source: { type: 'file', file_id: 'f' } }, '.source.type'],
+    ['a document by file id', { type: 'document', source: { type: 'file', file_id: 'f' } }, '.source.type'],
     ['a document without data', { type: 'document', source: { type: 'text' } }, '.source.data'],
     [
-      'a document of blocks that nobody knows',
+      'a document of unknown blocks',
       { type: 'document', source: { type: 'content', content: [{ type: 'x' }] } },
       '.source.content[0].type',
     ],
     ['a search result', { type: 'search_result', source: 'x', title: 't', content: [] }, '.type'],
     ['an upload', { type: 'container_upload', file_id: 'f' }, '.type'],
     ['a tool use', { type: 'tool_use', id: 'a', name: 'f', input: {} }, '.type'],
-    ['a block that nobody knows', { type: 'hologram' }, '.type'],
+    ['an unknown block', { type: 'hologram' }, '.type'],
   ])('rejects %s by its path', (_, block, path) => {
     expect(faultOf(user(text('a'), block))).toBe(`messages[0].content[1]${path}`);
   });
@@ -249,11 +253,11 @@ describe('what a user says', () => {
       { type: 'document', source: { type: 'content', content: [text('a'), linked] } },
       '.source.content[1]',
     ],
-  ])('a document elsewhere is found in %s too', (_, block, path) => {
+  ])('rejects a document by URL also inside %s', (_, block, path) => {
     expect(faultOf(user(text('a'), block))).toBe(`messages[0].content[1]${path}.source.type`);
   });
 
-  it('a document elsewhere is a file for a provider that translates chat', () => {
+  it('has a document by URL as a file for a provider that translates chat bodies', () => {
     const value: JsonObject = { messages: [{ role: 'user', content: [{ ...linked, title: 'T' }] }] };
     const ask = { model: 'm', stream: false, document: { value } };
     expect(toChatBody(ask, 'provider')).toMatchObject(
@@ -277,14 +281,14 @@ describe('what a user says', () => {
     );
   });
 
-  it('names what it rejects', () => {
+  it('is rejected with the type of the block in the error message', () => {
     expect(translate(user({ type: 'search_result' }))).toEqual(
       E.left(expect.objectContaining({ message: expect.stringContaining('`search_result`') })),
     );
   });
 });
 
-describe('what the assistant said', () => {
+describe('an assistant message', () => {
   const use = (over: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 }, ...over });
   const call = (id: string, name: string, input: string) => ({
     id,
@@ -297,7 +301,7 @@ describe('what the assistant said', () => {
     ['a string', 'a', [{ role: 'assistant', content: 'a' }]],
     ['an empty string', '', []],
     [
-      'the pieces of a text',
+      'several texts, which are joined',
       [text('a'), { ...text('b'), citations: [] }],
       [{ role: 'assistant', content: 'ab' }],
     ],
@@ -322,7 +326,7 @@ describe('what the assistant said', () => {
       [thinking, { type: 'redacted_thinking', data: 'x' }, text('a')],
       [{ role: 'assistant', content: 'a' }],
     ],
-    ['a message of thinking alone is left out', [thinking], []],
+    ['a message with only thinking is left out', [thinking], []],
     ['thinking with no signature and no text', [{ type: 'thinking', thinking: '', signature: '' }], []],
     ['no blocks', [], []],
   ])('%s', (_, content, said) => {
@@ -333,7 +337,7 @@ describe('what the assistant said', () => {
     ]);
   });
 
-  it('a conversation of which nothing is left is rejected', () => {
+  it('is rejected if nothing of the conversation is left', () => {
     expect(faultOf({ messages: [{ role: 'assistant', content: [thinking] }], system: 'x' })).toBe('messages');
   });
 
@@ -351,7 +355,7 @@ describe('what the assistant said', () => {
     expect(faultOf(assistant(text('a'), block))).toBe(`messages[1].content[1]${path}`);
   });
 
-  it('a number is no input, however it is spelled', () => {
+  it('rejects a number as the input of a call, however it is written', () => {
     const body = translated(
       '{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":1.0}]}]}',
     );
@@ -359,7 +363,7 @@ describe('what the assistant said', () => {
   });
 });
 
-describe('a schema for the answer', () => {
+describe('an answer schema', () => {
   const format = { type: 'json_schema', schema: { type: 'object' } };
   const response_format = {
     type: 'json_schema',
@@ -369,7 +373,10 @@ describe('a schema for the answer', () => {
   it.each<[string, object]>([
     ['output_config.format', { output_config: { format } }],
     ['output_format', { output_format: format }],
-    ['both, of which the newer counts', { output_config: { format }, output_format: { type: 'x' } }],
+    [
+      'both, of which output_config.format is used',
+      { output_config: { format }, output_format: { type: 'x' } },
+    ],
   ])('%s', (_, over) => {
     expect(chatOf(over)).toEqual({ ...chatOf({}), response_format });
   });
@@ -378,7 +385,7 @@ describe('a schema for the answer', () => {
     [{ output_config: { format: { type: 'grammar' } } }, 'output_config.format.type'],
     [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format.schema'],
     [{ output_format: { type: 'json_object' } }, 'output_format.type'],
-  ])('%j is rejected', (over, param) => {
+  ])('is rejected by its path: %j', (over, param) => {
     expect(faultOf(over)).toBe(param);
   });
 });
@@ -404,7 +411,7 @@ describe('messages → chat → messages', () => {
     }[];
   }
 
-  /** Chat messages in the messages family's words again. */
+  /** Translates chat messages back to content blocks. */
   const blocksBack = ({ content, ...message }: ChatMessage): readonly object[] => {
     if (message.role === 'tool' && typeof content === 'string') {
       const failed = content.startsWith('Error: ');
@@ -429,7 +436,7 @@ describe('messages → chat → messages', () => {
     return { type: 'image', source };
   };
 
-  /** What a message says, in the order in which chat completions can say it: inputs as text, with every digit. */
+  /** The blocks of a message in the order of a chat message; call inputs as text, to keep every digit. */
   const saidBy = ({ role, content }: Message): readonly (readonly [string, object])[] => {
     const blocks: readonly Block[] = typeof content === 'string' ? [text(content)] : content;
     const of = (...types: readonly string[]) => blocks.filter(({ type }) => types.includes(type));
@@ -452,7 +459,7 @@ describe('messages → chat → messages', () => {
   type Said = ReturnType<typeof saidBy>;
   const isCall = ([, block]: Said[number]): boolean => 'input' in block;
 
-  /** What the assistant says behind its calls is one turn with them. */
+  /** Joins an assistant message that follows calls to the message with these calls. */
   const callsTogether = (said: readonly Said[], next: Said): readonly Said[] => {
     const last = said.at(-1) ?? [];
     if (next[0]?.[0] !== 'assistant' || !last.some(isCall)) return [...said, next];
@@ -462,7 +469,7 @@ describe('messages → chat → messages', () => {
     return [...said.slice(0, -1), [...words, ...both.filter(isCall)]];
   };
 
-  it('keeps every block that both can express, in order', () => {
+  it('keeps every block that both formats can express, in order', () => {
     fc.assert(
       fc.property(aConversation, (messages) => {
         const said = messages

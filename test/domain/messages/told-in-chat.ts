@@ -17,7 +17,7 @@ export const translated = (text: string): E.Either<GatewayError, JsonObject> => 
 export const translate = (over: object): E.Either<GatewayError, JsonObject> =>
   translated(JSON.stringify({ model: 'fast', max_tokens: 100, messages: hello, ...over }));
 
-/** The chat body as its text says it. */
+/** The chat body, parsed from its JSON text. */
 export const chatOf = (over: object): JsonObject => {
   const body = translate(over);
   if (E.isLeft(body)) throw new Error(body.left.message);
