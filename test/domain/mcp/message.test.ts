@@ -9,7 +9,7 @@ import { readServerMessage, withTools } from '../../../domain/mcp/server-message
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
 
-describe('a message of a caller', () => {
+describe('an MCP message from a caller', () => {
   it.each([
     [call, 'request'],
     [{ ...call, id: 'a' }, 'request'],
@@ -26,7 +26,7 @@ describe('a message of a caller', () => {
   });
 
   it.each(['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'arguments', 'uri', 'ref'])(
-    'spells `%s` in no other way, which some servers would read as that key',
+    'is rejected if it has the key `%s` in another case or with compatibility characters',
     (key) => {
       const wide = String.fromCodePoint(key.charCodeAt(0) + 0xfee0) + key.slice(1);
       for (const other of [key.toUpperCase(), wide])
@@ -38,7 +38,7 @@ describe('a message of a caller', () => {
     },
   );
 
-  it('is read in time with its length, whatever its keys are', () => {
+  it('is read in time proportional to its length, whatever its keys are', () => {
     const key = (count: number) => `a${'\u0301'.repeat(count)}${'\u0316'.repeat(count)}`;
     const grows = steepGrowth((count) => {
       const text = JSON.stringify({ ...call, [key(count)]: 1 });
@@ -80,11 +80,11 @@ describe('a message of a caller', () => {
       `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${'['.repeat(300)}${']'.repeat(300)}}}`,
       'invalid_request',
     ],
-  ])('%s is refused: %s', (text, code) => {
+  ])('message %s is rejected with %s', (text, code) => {
     expect(readMcpMessage(text)).toMatchObject(E.left({ code }));
   });
 
-  it('is read or refused, and never throws', () => {
+  it('is parsed or rejected, and never throws', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         readMcpMessage(text);
@@ -93,7 +93,7 @@ describe('a message of a caller', () => {
   });
 });
 
-describe('a message that is sent on in other words', () => {
+describe('a message that is forwarded with other params', () => {
   it('keeps its digits, its blanks and its other members', () => {
     const text =
       '{ "params": {"name":"own__a", "arguments":{"x":1.0,"big":12345678901234567890}}, "id":1.0,"jsonrpc":"2.0" }';
@@ -102,19 +102,19 @@ describe('a message that is sent on in other words', () => {
   });
 });
 
-describe('a message of a server', () => {
+describe('an MCP message from a server', () => {
   it.each([
     ['{"jsonrpc"', 'upstream_protocol'],
     ['[]', 'upstream_protocol'],
     ['{"jsonrpc":"2.0","id":1}', 'upstream_protocol'],
     [`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(300)}${']'.repeat(300)}}`, 'upstream_protocol'],
     [`{"jsonrpc":"2.0","id":1,"result":[${'{},'.repeat(100_000)}{}]}`, 'result_too_large'],
-  ])('%.40s is refused: %s', (text, code) => {
+  ])('server message %.40s is rejected with %s', (text, code) => {
     expect(readServerMessage(text)).toMatchObject(E.left({ code }));
   });
 });
 
-describe('headers that repeat the body', () => {
+describe('headers `Mcp-Method` and `Mcp-Name`', () => {
   const message = readMcpMessage(JSON.stringify(call));
   it.each([
     [undefined, undefined, true],
@@ -122,19 +122,19 @@ describe('headers that repeat the body', () => {
     ['tools/list', undefined, false],
     ['tools/call', 'other', false],
     [undefined, 'other', false],
-  ])('method %j and name %j: %s', (method, name, agrees) => {
+  ])('method %j and name %j agree with the body: %s', (method, name, agrees) => {
     expect(E.isRight(message) && agreesWithHeaders(message.right.message, { method, name })).toBe(agrees);
   });
 });
 
-describe('what a request is about', () => {
+describe('the name in a message', () => {
   it.each([
     ['prompts/get', 'name'],
     ['resources/read', 'uri'],
     ['tasks/get', 'taskId'],
     ['tasks/update', 'taskId'],
     ['tasks/cancel', 'taskId'],
-  ])('of %s is its %s, and no other member', (method, member) => {
+  ])('for method %s is the member %s, and no other member', (method, member) => {
     const agrees = (params: JsonObject): boolean =>
       agreesWithHeaders({ kind: 'request', id: 1, method, params }, { method, name: 'a' });
     expect([agrees({ [member]: 'a' }), agrees({ [member]: 'b', other: 'a' })]).toEqual([true, false]);
@@ -144,7 +144,7 @@ describe('what a request is about', () => {
     [undefined, undefined, true],
     ['tools/call', undefined, false],
     [undefined, 'echo', false],
-  ])('is nothing of an answer: method %j and name %j: %s', (method, name, agrees) => {
+  ])('is absent in a response, as the method is: method %j and name %j agree: %s', (method, name, agrees) => {
     expect(agreesWithHeaders({ kind: 'response' }, { method, name })).toBe(agrees);
   });
 
@@ -154,14 +154,14 @@ describe('what a request is about', () => {
     ['t'.repeat(257), undefined],
     ['', undefined],
     [7, undefined],
-  ])('is a tool where it has a name of 1 to 256 characters: %j', (name, tool) => {
+  ])('is a tool name if it has 1 to 256 characters: %j', (name, tool) => {
     expect(calledTool({ params: { name } })).toBe(tool);
   });
 });
 
-describe('an error', () => {
+describe('an MCP error', () => {
   it.each(Object.keys(mcpErrors) as (keyof typeof mcpErrors)[])(
-    '%s is a JSON-RPC error that names itself; a failed call is an answer only where there is a request',
+    '%s is a JSON-RPC error with its code in `data.error_code`; without a request its status is not 200',
     (code) => {
       const error = { code, message: 'words' };
       expect(mcpErrorMessage(error, 'id-1')).toEqual({
@@ -177,8 +177,8 @@ describe('an error', () => {
   );
 });
 
-describe('a list that is filtered', () => {
-  it('keeps the digits and the other members of what the server wrote', () => {
+describe('a filtered list of tools', () => {
+  it('keeps the digits and the other members of the server’s text', () => {
     const text =
       '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.0},{"name":"b"},7],"nextCursor":"c"}}';
     expect(withTools(text, (tool) => tool === 'a')).toBe(

@@ -13,7 +13,7 @@ const servers = [
 ];
 const caller = { apiKeyId: 'k', keyOwner: { kind: 'team', teamId: 't' }, allowedModels: [] } as const;
 
-describe('the servers whose tools a request has', () => {
+describe('the MCP servers whose tools a request has', () => {
   it.each<[readonly string[], number, number, number]>([
     [[], 0, 0, 0],
     [['files__read'], 1, 1, 0],
@@ -23,19 +23,22 @@ describe('the servers whose tools a request has', () => {
     [['theirs__read'], 1, 1, 1],
     [['other__read', 'files', '__files', 'files_read', 'read__files'], 0, 0, 0],
     [['files__search__find'], 1, 1, 0],
-  ])('%j: %s servers, %s tools, %s of them closed', (names, serverCount, toolCount, filteredToolCount) => {
-    const tools = names.map((name) => ({ name, bytes: 10 }));
-    expect(referencedServers(tools, servers, caller)).toEqual({
-      serverCount,
-      toolCount,
-      filteredToolCount,
-      toolBytes: 10 * toolCount,
-    });
-  });
+  ])(
+    'tools %j count as %s servers and %s tools, %s of them closed to the key',
+    (names, serverCount, toolCount, filteredToolCount) => {
+      const tools = names.map((name) => ({ name, bytes: 10 }));
+      expect(referencedServers(tools, servers, caller)).toEqual({
+        serverCount,
+        toolCount,
+        filteredToolCount,
+        toolBytes: 10 * toolCount,
+      });
+    },
+  );
 });
 
-describe('the bytes of a definition', () => {
-  it('are counted of tools of configured servers alone', () => {
+describe('the bytes of a tool definition', () => {
+  it('are counted for tools of configured servers only', () => {
     const uncounted = {
       name: 'other__read',
       get bytes(): number {
@@ -49,8 +52,8 @@ describe('the bytes of a definition', () => {
   });
 });
 
-describe('the tools that may be of a server', () => {
-  it('are those of tools of every family, with the parts of a name', () => {
+describe('the tools of a request that may belong to an MCP server', () => {
+  it('are found in the tool lists of every family by the server prefix of their names, at most 1024', () => {
     const tools = [
       { type: 'function', function: { name: 'a__b' } },
       { type: 'function', name: 'c__d' },
@@ -66,7 +69,7 @@ describe('the tools that may be of a server', () => {
     expect(offeredMcpTools(Array.from({ length: 5000 }, (_, n) => ({ name: `s__${n}` })))).toHaveLength(1024);
   });
 
-  it('have the bytes of their definitions as JSON without blanks, in UTF-8', () => {
+  it('have the size of their definitions in bytes of compact JSON, in UTF-8', () => {
     const tool = { name: 'a__b', description: 'für € \u{1f600} \ud800 "quoted"', input_schema: { n: [1] } };
     expect(offeredMcpTools([tool])).toEqual([
       { name: 'a__b', bytes: Buffer.byteLength(JSON.stringify(tool)) },

@@ -10,8 +10,8 @@ const uri = fc.oneof(
   fc.string({ minLength: 1, maxLength: 80, size: 'max' }),
 );
 
-describe('the URI of a resource in the union', () => {
-  it('leads to its server and to the URI that the server knows, and is no other resource’s', () => {
+describe('the URI of a resource in the union of servers', () => {
+  it('decodes to its server and the server’s own URI, so it is unique', () => {
     fc.assert(
       fc.property(serverId, uri, (id, own) => {
         expect(readUnionUri(unionUri({ serverId: id, uri: own }) ?? '')).toEqual({ serverId: id, uri: own });
@@ -19,7 +19,7 @@ describe('the URI of a resource in the union', () => {
     );
   });
 
-  it('is one that clients can parse and write again, and leads to its server still', () => {
+  it('still decodes to its server after a client has parsed and printed it', () => {
     fc.assert(
       fc.property(serverId, fc.webUrl(), (id, own) => {
         const whole = unionUri({ serverId: id, uri: own }) ?? '';
@@ -28,13 +28,13 @@ describe('the URI of a resource in the union', () => {
     );
   });
 
-  it('of a template stays a template: what a client expands it to leads to the server', () => {
+  it('of a template is a template, and what a client expands it to decodes to the server', () => {
     const template = unionUri({ serverId: 'files', uri: 'file:///{+path}?q={q}' }) ?? '';
     const expanded = template.replace('{+path}', 'a/b').replace('{q}', 'c');
     expect(readUnionUri(expanded)).toEqual({ serverId: 'files', uri: 'file:///a/b?q=c' });
   });
 
-  it('has an end: what is longer is neither listed nor read', () => {
+  it('has at most 8192 characters: a longer one is neither listed nor read', () => {
     const longest = 'x'.repeat(8192 - 'mcp+files+'.length);
     expect(unionUri({ serverId: 'files', uri: longest })).toHaveLength(8192);
     expect(unionUri({ serverId: 'files', uri: `${longest}x` })).toBeUndefined();
@@ -42,14 +42,14 @@ describe('the URI of a resource in the union', () => {
   });
 
   it.each(['', 'file:///a', 'mcp+', 'mcp+files', 'mcp+files+', 'mcp++a', 'mcp+FILES+a', 'xmcp+files+a'])(
-    'is not %j',
+    'cannot be %j',
     (text) => {
       expect(readUnionUri(text)).toBeUndefined();
     },
   );
 });
 
-describe('a result', () => {
+describe('a result of a server', () => {
   const change = (own: string): string => `new:${own}`;
   it.each([
     [{ contents: [{ uri: 'a', text: 'uri' }, 7] }, { contents: [{ uri: 'new:a', text: 'uri' }, 7] }],
@@ -79,11 +79,11 @@ describe('a result', () => {
       { structuredContent: { uri: 'a' }, content: 'uri', contents: null },
       { structuredContent: { uri: 'a' }, content: 'uri', contents: null },
     ],
-  ])('%j has its resources under other URIs', (result, changed) => {
+  ])('has the URIs of its resources replaced: %j', (result, changed) => {
     expect(withUris(result, change)).toEqual(changed);
   });
 
-  it('keeps its digits, and its text where it shows no resource', () => {
+  it('keeps its digits, and its exact text if it has no resource', () => {
     const plain = '{"jsonrpc": "2.0","id":1,"result":{"content":[{"type":"text","text":"a"}]}}';
     expect(withUnionUris(plain, JSON.parse(plain).result, 'files')).toBe(plain);
     const read = '{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"a:b","size":1.0}]}}';

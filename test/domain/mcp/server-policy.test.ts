@@ -45,7 +45,7 @@ const open: Pick<ServerPolicy, 'allowedTools' | 'deniedTools'> = { allowedTools:
 
 const keysOf = <K extends string>(of: Readonly<Record<K, unknown>>): readonly K[] => Object.keys(of) as K[];
 
-/** Who is let in, by whom the server is open to. */
+/** The callers that are admitted, by the one owner to whom the server is open. */
 const letIn: Readonly<Record<keyof typeof owners, readonly (keyof typeof callers)[]>> = {
   everyone: keysOf(callers),
   'user a': ['a person'],
@@ -54,9 +54,9 @@ const letIn: Readonly<Record<keyof typeof owners, readonly (keyof typeof callers
   worker: ['a service account'],
 };
 
-describe('a server', () => {
+describe('an MCP server', () => {
   it.each(keysOf(owners).flatMap((owner) => keysOf(callers).map((caller) => [owner, caller] as const)))(
-    'that is open to %s: %s',
+    'that is open to %s admits exactly the keys of that owner: %s',
     (owner, caller) => {
       const policy = { ...open, allowedOwners: [owners[owner]] };
       expect(mayUseServer(callers[caller], policy)).toBe(letIn[owner].includes(caller));
@@ -65,7 +65,7 @@ describe('a server', () => {
   );
 });
 
-describe('a tool', () => {
+describe('an MCP tool', () => {
   it.each<[readonly string[] | undefined, readonly string[], string, boolean]>([
     [undefined, [], 'read', true],
     [undefined, ['read'], 'read', false],
@@ -80,22 +80,25 @@ describe('a tool', () => {
     [['read_*'], [], 'read', false],
     [['*'], ['drop'], 'drop', false],
     [['drop'], ['drop'], 'drop', false],
-  ])('allowed %j, denied %j: %s is open: %s', (allowedTools, deniedTools, tool, isOpen) => {
-    expect(isOpenTool({ allowedOwners: [], allowedTools, deniedTools }, tool)).toBe(isOpen);
-  });
+  ])(
+    'with allowed_tools %j and denied_tools %j: %s is open: %s',
+    (allowedTools, deniedTools, tool, isOpen) => {
+      expect(isOpenTool({ allowedOwners: [], allowedTools, deniedTools }, tool)).toBe(isOpen);
+    },
+  );
 });
 
-describe('what is recorded of the policy', () => {
+describe('the recorded policy result is not_evaluated, denied or allowed', () => {
   const mine: ServerPolicy = { allowedOwners: [owners['user a']], allowedTools: ['read'], deniedTools: [] };
   const me = callers['a person'];
   it.each([
-    ['nobody', undefined, mine, 'read', 'not_evaluated'],
-    ['no such server', me, undefined, 'read', 'not_evaluated'],
+    ['no caller', undefined, mine, 'read', 'not_evaluated'],
+    ['an unknown server', me, undefined, 'read', 'not_evaluated'],
     ['no tool', me, mine, undefined, 'not_evaluated'],
-    ['a server of others', callers['a team'], mine, 'read', 'denied'],
-    ['a server of others, no tool', callers['a team'], mine, undefined, 'denied'],
-    ['a tool that is closed', me, mine, 'write', 'denied'],
-    ['a tool that is open', me, mine, 'read', 'allowed'],
+    ['a server closed to the caller', callers['a team'], mine, 'read', 'denied'],
+    ['a server closed to the caller, no tool', callers['a team'], mine, undefined, 'denied'],
+    ['a closed tool', me, mine, 'write', 'denied'],
+    ['an open tool', me, mine, 'read', 'allowed'],
   ] as const)('%s', (_what, caller, policy, tool, result) => {
     expect(policyResultOf(caller, policy, tool)).toBe(result);
   });
@@ -109,8 +112,8 @@ const policies = fc.record({
   deniedTools: fc.array(pattern, { maxLength: 3 }),
 });
 
-describe('a list and a call', () => {
-  it('never disagree: a tool is listed exactly where it may be called', () => {
+describe('the list of tools and tool calls', () => {
+  it('agree: a tool is listed exactly if it may be called', () => {
     fc.assert(
       fc.property(
         policies,

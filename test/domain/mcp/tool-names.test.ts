@@ -15,8 +15,8 @@ const tools = fc.uniqueArray(fc.record({ serverId, tool }), {
   selector: ({ serverId: id, tool: name }) => JSON.stringify([id, name]),
 });
 
-describe('the name of a tool in the union', () => {
-  it('is one that providers of models take, and leads to its server', () => {
+describe('the name of a tool in the union of servers', () => {
+  it('has at most 64 letters, digits, `_` and `-`, and decodes to its server', () => {
     fc.assert(
       fc.property(serverId, tool, (id, name) => {
         const named = unionName({ serverId: id, tool: name }, textDigest);
@@ -28,7 +28,7 @@ describe('the name of a tool in the union', () => {
     );
   });
 
-  it('is no other tool’s, and the same whatever else there is', () => {
+  it('is unique, and does not depend on the other tools', () => {
     fc.assert(
       fc.property(tools, (all) => {
         const names = unionNames(all, textDigest);
@@ -44,13 +44,13 @@ describe('the name of a tool in the union', () => {
     ['files', 'read file', /^files__read_file__[\w-]{10}$/, undefined],
     ['files', 'x'.repeat(200), /^files__x{45}__[\w-]{10}$/, undefined],
     ['files', 'read__0123456789', /^files__read__0123456789__[\w-]{10}$/, undefined],
-  ])('%s, %s', (id, name, union, read) => {
+  ])('of server %s and tool %s', (id, name, union, read) => {
     const named = unionName({ serverId: id, tool: name }, textDigest);
     expect(named).toEqual(typeof union === 'string' ? union : expect.stringMatching(union));
     expect(readUnionName(named)).toEqual({ serverId: id, tool: read });
   });
 
-  it.each(['', 'read', '__read', '_a'])('is not %j', (name) => {
+  it.each(['', 'read', '__read', '_a'])('cannot be %j', (name) => {
     expect(readUnionName(name)).toBeUndefined();
   });
 });

@@ -184,11 +184,7 @@ describe('content blocks of an answer with', () => {
     ['a text and a refusal', { content: 'Well.', refusal: 'No.' }, [text('Well.'), text('No.')]],
     ['reasoning', { content: 'a', reasoning: 'hm' }, [thinking('hm'), text('a')]],
     ['reasoning_content', { content: 'a', reasoning_content: 'hm' }, [thinking('hm'), text('a')]],
-    [
-      'a reasoning block of the Converse API',
-      { content: 'a', reasoning_content: ofConverse },
-      [thinking('hm'), text('a')],
-    ],
+    ['a Converse block', { content: 'a', reasoning_content: ofConverse }, [thinking('hm'), text('a')]],
     ['reasoning_text', { content: 'a', reasoning: null, reasoning_text: 'hm' }, [thinking('hm'), text('a')]],
     [
       'thinking blocks in provider metadata, as lists of texts',
@@ -254,11 +250,7 @@ describe('content blocks of an answer with', () => {
       [text('Hello')],
     ],
     ['a JSON object as content', { content: { town: 'Ulm', hills: 2 } }, [text('{"town":"Ulm","hills":2}')]],
-    [
-      'a text and an image, which is dropped',
-      { content: 'Here.', images: [{ type: 'image_url' }] },
-      [text('Here.')],
-    ],
+    ['a text beside an image', { content: 'Here.', images: [{ type: 'image_url' }] }, [text('Here.')]],
     ['empty images and audio', { content: '', images: [], audio: { data: '' } }, []],
     [
       'thinking that has only a signature',
@@ -279,20 +271,12 @@ describe('tool calls', () => {
       { content: null, tool_calls: [call('functions.f:0', 'f', '{"a":1}'), call('x|y', 'g', '{}')] },
       [use('functions.f:0', 'f', { a: 1 }), use('x|y', 'g', {})],
     ],
-    [
-      'a call after text',
-      { content: 'a', tool_calls: [call('c', 'f', '{}')] },
-      [text('a'), use('c', 'f', {})],
-    ],
+    ['after text', { content: 'a', tool_calls: [call('c', 'f', '{}')] }, [text('a'), use('c', 'f', {})]],
     ['empty arguments', { tool_calls: [call('c', 'f', '')] }, [use('c', 'f', {})]],
     ['blank arguments', { tool_calls: [call('c', 'f', ' \n')] }, [use('c', 'f', {})]],
     ['null arguments', { tool_calls: [call('c', 'f', null)] }, [use('c', 'f', {})]],
     ['arguments with the text null', { tool_calls: [call('c', 'f', 'null')] }, [use('c', 'f', {})]],
-    [
-      'arguments that are an object already',
-      { tool_calls: [call('c', 'f', { a: 1 })] },
-      [use('c', 'f', { a: 1 })],
-    ],
+    ['arguments as an object', { tool_calls: [call('c', 'f', { a: 1 })] }, [use('c', 'f', { a: 1 })]],
     [
       'missing and empty ids, which are generated',
       { tool_calls: [call(undefined, 'f', '{}'), call('', 'g', '{}')] },
@@ -303,11 +287,7 @@ describe('tool calls', () => {
       { function_call: { name: 'f', arguments: '{"a":1}' } },
       [use('toolu_1_0', 'f', { a: 1 })],
     ],
-    [
-      'an empty legacy call, which is ignored',
-      { content: 'a', function_call: { name: '', arguments: '' } },
-      [text('a')],
-    ],
+    ['an empty legacy call', { content: 'a', function_call: { name: '', arguments: '' } }, [text('a')]],
     ['no calls', { content: 'a', tool_calls: [] }, [text('a')]],
     [
       'empty calls, which are ignored',
@@ -345,7 +325,7 @@ describe('tool calls', () => {
     ['not json'],
     ['{"a":'.repeat(300) + '1' + '}'.repeat(300)],
   ])(
-    'have arguments that are not a JSON object, and custom tool input, as `_raw_arguments`: %.20s',
+    'keep custom tool input, and arguments that are not a JSON object, as `_raw_arguments`: %.20s',
     (args) => {
       const custom = { id: 'c', custom: { name: 'f', input: args } };
       for (const each of [call('c', 'f', args), custom])

@@ -61,7 +61,7 @@ describe('reading a messages request', () => {
     ['thinking that is a boolean', { thinking: true }, 'thinking'],
     ['an output_config that is text', { output_config: 'high' }, 'output_config'],
     ['an output_format that is text', { output_format: 'json' }, 'output_format'],
-  ])('names the field at fault: %s', (_, over, param) => {
+  ])('rejects an invalid field by its path: %s', (_, over, param) => {
     expect(paramAtFault(over)).toBe(param);
     expect(read(over)).toEqual(
       E.left({ code: 'invalid_request', message: expect.stringContaining(`\`${param}\``), param }),
@@ -96,16 +96,19 @@ describe('reading a messages request', () => {
   it.each([
     [{ type: 'create' }, messages],
     [{ type: 'continue', previous_message_id: 'msg_1' }, []],
-  ])('rejects a conversation kept by the server with thread_unsupported_request: %j', (thread, said) => {
-    expect(read({ thread, messages: said })).toEqual(
-      E.left({
-        code: 'thread_unsupported_request',
-        message: '`thread` is not available: send the whole conversation in `messages`.',
-        param: 'thread',
-      }),
-    );
-    expect(paramAtFault({ thread: null })).toBeUndefined();
-  });
+  ])(
+    'answers thread_unsupported_request to a conversation that the server would have to keep: %j',
+    (thread, said) => {
+      expect(read({ thread, messages: said })).toEqual(
+        E.left({
+          code: 'thread_unsupported_request',
+          message: '`thread` is not available: send the whole conversation in `messages`.',
+          param: 'thread',
+        }),
+      );
+      expect(paramAtFault({ thread: null })).toBeUndefined();
+    },
+  );
 
   it('keeps unknown fields and content blocks', () => {
     const over = {

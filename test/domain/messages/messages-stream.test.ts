@@ -127,7 +127,7 @@ describe('the events of a messages stream', () => {
     expect(types(done)).toEqual(['content_block_stop', 'message_delta', 'message_stop']);
   });
 
-  it('are all written anew, and only message_stop is held back until the settlement is committed', () => {
+  it('are all written anew, and only message_stop is marked as terminal and held back', () => {
     const events = eventsOf([says({ content: 'a' }), finishes('stop'), done]);
     expect(events.at(-1)).toEqual({ kind: 'done' });
     const chunks = events.flatMap((event) => (event.kind === 'chunk' ? [event] : []));

@@ -188,7 +188,7 @@ describe('tools', () => {
     'code_execution_20250825',
     'mcp_toolset',
     'function',
-  ])('of another type are rejected by name: %s', (type) => {
+  ])('of a type other than custom are rejected by the name of the type: %s', (type) => {
     expect(translate({ tools: [tool, { type, name: 'x' }] })).toEqual(
       E.left({
         code: 'invalid_request',

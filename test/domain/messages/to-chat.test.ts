@@ -91,7 +91,7 @@ describe('the translated chat body', () => {
       { output_config: { task_budget: { type: 'tokens', total: 20_000 } } },
       'output_config.task_budget',
     ],
-  ])('is rejected by the name of a field that changes the meaning of the answer: %s', (_, over, param) => {
+  ])('a field that changes the meaning of the answer is rejected by name: %s', (_, over, param) => {
     expect(faultOf(over)).toBe(param);
   });
 });

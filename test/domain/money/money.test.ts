@@ -61,7 +61,7 @@ describe('a price per token is a whole number of picodollars', () => {
     ['1.1234567'],
     ['1.0000000'],
     ['1000000000000'],
-  ])('%j is no price', (text) => {
+  ])('%j is not a price', (text) => {
     expect(pricePerToken(text)).toBeUndefined();
   });
 });
@@ -80,7 +80,7 @@ describe('exact decimal text in USD', () => {
     expect(toUsd(amount)).toBe(text);
   });
 
-  it('reads back as the very same amount, and has no trailing zeros', () => {
+  it('parses back to the same amount, and has no trailing zeros', () => {
     fc.assert(
       fc.property(someMoney, (amount) => {
         const text = toUsd(amount);
@@ -114,7 +114,7 @@ describe('units of 1e-4 USD, for display, are rounded half up', () => {
     expect(toUsd10000(amount)).toBe(units);
   });
 
-  it('is always the nearest unit, and of two nearest ones the higher', () => {
+  it('is always the nearest unit, and the higher of two equally near ones', () => {
     fc.assert(
       fc.property(someMoney, (amount) => {
         const off = amount - toUsd10000(amount) * 100_000_000n;
@@ -124,13 +124,13 @@ describe('units of 1e-4 USD, for display, are rounded half up', () => {
     );
   });
 
-  it('gives a whole amount back', () => {
+  it('returns a whole number of units unchanged', () => {
     fc.assert(fc.property(anAmount10000, (amount) => toUsd10000(fromAmount10000(amount)) === amount));
   });
 });
 
 describe('a budget amount', () => {
-  it('is at most the largest integer that a JSON number carries exactly', () => {
+  it('is at most the largest integer that a JSON number holds exactly', () => {
     expect(maxAmount10000).toBe(BigInt(Number.MAX_SAFE_INTEGER));
   });
 

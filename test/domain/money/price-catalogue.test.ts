@@ -18,7 +18,7 @@ const now = at('2026-11-21T12:00:00Z');
 describe('a price is found by the exact pair of pricing provider and upstream model', () => {
   const catalogue = priceCatalogue([anEntry()], []);
 
-  it('with where it is written', () => {
+  it('with its source', () => {
     expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toMatchObject({
       input: 150_000n,
       output: 600_000n,
@@ -34,13 +34,13 @@ describe('a price is found by the exact pair of pricing provider and upstream mo
     ['other capitals', 'openai', 'GPT-4o-mini'],
     ['blanks around it', 'openai', ' gpt-4o-mini'],
     ['both in the wrong order', 'gpt-4o-mini', 'openai'],
-    ['nothing', '', ''],
-    ['the name of something that every object has', 'constructor', '__proto__'],
+    ['empty names', '', ''],
+    ['the names of built-in object members', 'constructor', '__proto__'],
   ])('and not by %s', (_, provider, model) => {
     expect(catalogue.priceOf(provider, model, now)).toBeUndefined();
   });
 
-  it('never by what two names make together', () => {
+  it('and never by any other pair', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), fc.string(), (provider, model, other, name) => {
         fc.pre(provider !== other || model !== name);
@@ -51,10 +51,10 @@ describe('a price is found by the exact pair of pricing provider and upstream mo
   });
 });
 
-describe('a price is effective at an instant', () => {
+describe('a price applies from its effective date on', () => {
   const dated = (from: string, input: string): CatalogueEntry =>
     anEntry({ effectiveFrom: from, inputUsdPerMillion: input });
-  // Not in the order of their dates.
+  // Deliberately not sorted by date.
   const catalogue = priceCatalogue(
     [
       dated('2026-06-01T00:00:00Z', '2'),
@@ -72,11 +72,11 @@ describe('a price is effective at an instant', () => {
     ['2026-08-31T23:59:59.999Z', 2_000_000n],
     ['2026-09-01T00:00:00Z', 3_000_000n],
     ['2099-01-01T00:00:00Z', 3_000_000n],
-  ])('%s: %d', (instant, input) => {
+  ])('at %s it is %d', (instant, input) => {
     expect(catalogue.priceOf('openai', 'gpt-4o-mini', at(instant))?.input).toBe(input);
   });
 
-  it('and is always the last one that has begun', () => {
+  it('until a later price takes effect', () => {
     const instants = fc.integer({ min: 0, max: 4_000_000_000_000 });
     fc.assert(
       fc.property(fc.uniqueArray(instants, { minLength: 1, maxLength: 8 }), instants, (begins, instant) => {
@@ -93,7 +93,7 @@ describe('a price is effective at an instant', () => {
 describe('overrides', () => {
   const bundled = [anEntry(), anEntry({ upstreamModel: 'gpt-4o', inputUsdPerMillion: '2.5' })];
 
-  it('replace what is bundled for their pair, and nothing else', () => {
+  it('replace the bundled price of their pair, and no other price', () => {
     const catalogue = priceCatalogue(bundled, [
       anEntry({ inputUsdPerMillion: '9', source: 'the configuration' }),
     ]);
@@ -104,23 +104,23 @@ describe('overrides', () => {
     expect(catalogue.priceOf('openai', 'gpt-4o', now)).toMatchObject({ input: 2_500_000n });
   });
 
-  it('add pairs that nobody bundled', () => {
+  it('add pairs that are not bundled', () => {
     const catalogue = priceCatalogue(bundled, [anEntry({ upstreamModel: 'my-model' })]);
     expect(catalogue.priceOf('openai', 'my-model', now)).toMatchObject({ input: 150_000n });
   });
 
-  it('count alone, also before they begin', () => {
+  it('hide the bundled price of their pair even before their effective date', () => {
     const catalogue = priceCatalogue(bundled, [anEntry({ effectiveFrom: '2027-01-01T00:00:00Z' })]);
     expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toBeUndefined();
   });
 });
 
-describe('text that is no price', () => {
+describe('an invalid catalogue entry', () => {
   it.each<[string, Partial<CatalogueEntry>]>([
     ['an input price', { inputUsdPerMillion: '-1' }],
     ['an output price', { outputUsdPerMillion: '0.0000001' }],
     ['a date', { effectiveFrom: 'tomorrow' }],
-  ])('is a defect of the data, never a price of 0: %s', (_, over) => {
+  ])('throws, and never becomes a price of 0: %s', (_, over) => {
     expect(() => priceCatalogue([anEntry(over)], [])).toThrow(/not a price: openai gpt-4o-mini/);
     expect(() => priceCatalogue([], [anEntry(over)])).toThrow(/not a price/);
   });

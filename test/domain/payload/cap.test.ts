@@ -39,14 +39,14 @@ const anyJson: fc.Arbitrary<Json> = fc.oneof(
   })).value,
 );
 
-/** A value in somebody's own spelling. */
+/** A value whose JSON text has arbitrary blanks and escapes. */
 const anyWritten: fc.Arbitrary<Written> = anyJson
   .map((value) => JSON.parse(JSON.stringify(value)) as Json)
   .chain((value) => spelledOf(value))
   .map(writtenText);
 
 describe('the printed size of a value', () => {
-  it('is that of its UTF-8 as it is printed tight, however it was written', () => {
+  it('equals the UTF-8 length of its compact JSON, however it was written', () => {
     fc.assert(
       fc.property(anyWritten, (value) => {
         expect(sizesOfWritten(Number.MAX_SAFE_INTEGER)(value)).toBe(
@@ -57,7 +57,7 @@ describe('the printed size of a value', () => {
     );
   });
 
-  it('is that of its UTF-8 as `JSON.stringify` prints it', () => {
+  it('equals the UTF-8 length of what `JSON.stringify` prints', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         expect(printedSizes(Number.MAX_SAFE_INTEGER)(value)).toBe(bytesOf(value));
@@ -66,7 +66,7 @@ describe('the printed size of a value', () => {
     );
   });
 
-  it('is above the limit exactly when the value’s is', () => {
+  it('exceeds the limit exactly if the printed value does', () => {
     fc.assert(
       fc.property(anyJson, fc.nat(200), (value, limit) => {
         expect(printedSizes(limit)(value) > limit).toBe(bytesOf(value) > limit);
@@ -77,21 +77,21 @@ describe('the printed size of a value', () => {
 
   it.each<[string, Json]>([
     ['a lone surrogate', '\ud800'],
-    ['halves in the wrong order', '\udc00\ud800'],
-    ['U+0000 and its like', '\0\b\t\n\v\f\r\u001f\u007f\u2028'],
+    ['surrogates in the wrong order', '\udc00\ud800'],
+    ['control characters', '\0\b\t\n\v\f\r\u001f\u007f\u2028'],
     ['quotes and backslashes', '"\\/'],
-    ['pairs', '😀é\u07ff\u0800\uffff'],
+    ['characters of two, three and four bytes', '😀é\u07ff\u0800\uffff'],
     ['numbers', [0, -0, 1e21, 1e-7, Number.MAX_VALUE, Number.POSITIVE_INFINITY]],
     ['numbers as they were written', parseExact('[1e400,-0.0,9007199254740993]')],
     ['absent members', { a: undefined, b: 1, c: undefined }],
-    ['nothing but absent members', { a: undefined }],
-    ['empty ones', [{}, [], '']],
+    ['only absent members', { a: undefined }],
+    ['empty values', [{}, [], '']],
   ])('%s', (_, value) => {
     expect(printedSizes(1e6)(value)).toBe(bytesOf(value));
   });
 });
 
-/** Every text that is left is the one that stood there, or the beginning of it. */
+/** Whether each remaining text is the original text or its beginning. */
 const isLeftOf = (before: Json | undefined, after: Json | undefined): boolean => {
   if (isString(after) && /^\[TRUNCATED[^\]]*\]$/.test(after)) return true;
   if (isString(before) && isString(after))
@@ -103,7 +103,7 @@ const isLeftOf = (before: Json | undefined, after: Json | undefined): boolean =>
 };
 
 describe('the final byte cap', () => {
-  it('leaves valid JSON of at most so many bytes of UTF-8, for any JSON and any number of bytes', () => {
+  it('leaves valid JSON of at most that many bytes, for any JSON and any cap', () => {
     const caps = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 5000 }));
     fc.assert(
       fc.property(anyJson, caps, (body, maxBytes) => {
@@ -115,7 +115,7 @@ describe('the final byte cap', () => {
     );
   });
 
-  it('is what it would be were each text decoded and cut character by character, however it was written', () => {
+  it('gives the same result as cutting each decoded text by characters, however it was written', () => {
     const room = fc.oneof(fc.integer({ min: 64, max: 300 }), fc.integer({ min: 64, max: 3000 }));
     fc.assert(
       fc.property(fc.array(anyWritten, { maxLength: 4 }), room, (values, maxBytes) => {
@@ -131,7 +131,7 @@ describe('the final byte cap', () => {
     );
   });
 
-  it('leaves alone what is within it: the very same value', () => {
+  it('returns the very same value if it is within the cap', () => {
     fc.assert(
       fc.property(anyJson, fc.nat(10), (body, more) => {
         const payload = { body };
@@ -140,7 +140,7 @@ describe('the final byte cap', () => {
     );
   });
 
-  it('all surviving text is identical to the input, or the beginning of it', () => {
+  it('keeps only text that is identical to the input or its beginning', () => {
     fc.assert(
       fc.property(aJsonObject, fc.integer({ min: 64, max: 2000 }), (body, maxBytes) => {
         expect(isLeftOf({ body }, capped({ body }, maxBytes))).toBe(true);
@@ -149,7 +149,7 @@ describe('the final byte cap', () => {
     );
   });
 
-  it('is a cap of its own: what was capped once is within it', () => {
+  it('returns a value that was capped before unchanged', () => {
     fc.assert(
       fc.property(anyJson, fc.integer({ min: 64, max: 2000 }), (body, maxBytes) => {
         const once = capped({ body }, maxBytes) as JsonObject;
@@ -168,20 +168,20 @@ describe('the final byte cap', () => {
     expect(bytesOf(left)).toBeGreaterThan(990);
   });
 
-  it('gives equal parts to what is large', () => {
+  it('gives large texts equal shares', () => {
     const left = capped({ a: 'x'.repeat(5000), b: 'y'.repeat(90_000), c: 'z' }, 2000);
     const { a, b, c } = left as Record<string, string>;
     expect(Math.abs(a!.length - b!.length)).toBeLessThan(5);
     expect(c).toBe('z');
   });
 
-  it('says how many characters it cut off', () => {
+  it('states how many characters it cut off', () => {
     const { a } = capped({ a: '😀'.repeat(1000) }, 200) as { a: string };
     const [, kept, count] = /^((?:😀)*)\[TRUNCATED (\d+) characters\]$/u.exec(a)!;
     expect(kept!.length + Number(count)).toBe(2000);
   });
 
-  it('keeps the first items of an array, and says how many it left out', () => {
+  it('keeps the first items of an array, and states how many it left out', () => {
     const items = Array.from({ length: 100_000 }, (_, index) => ({ role: 'user', content: `item ${index}` }));
     const { items: left } = capped({ items }, 65_536) as { items: Json[] };
     expect(left.slice(0, -1)).toEqual(items.slice(0, left.length - 1));
@@ -189,7 +189,7 @@ describe('the final byte cap', () => {
     expect(left.at(-1)).toBe(`[TRUNCATED ${100_000 - left.length + 1} items]`);
   });
 
-  it('keeps the first members of an object, and says how many it left out', () => {
+  it('keeps the first members of an object, and states how many it left out', () => {
     const object = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`key${index}`, index]));
     const { object: left } = capped({ object }, 500) as { object: JsonObject };
     const { '[TRUNCATED]': rest, ...first } = left;
@@ -197,7 +197,7 @@ describe('the final byte cap', () => {
     expect(rest).toBe(`${1000 - Object.keys(first).length} members`);
   });
 
-  it('shows some of every message of a conversation', () => {
+  it('keeps the beginning of every message of a conversation', () => {
     const messages = Array.from({ length: 60 }, (_, index) => ({
       role: 'user',
       content: `${index} ${'x'.repeat(5000)}`,
@@ -214,18 +214,18 @@ describe('the final byte cap', () => {
     [12, ''],
     [13, '[TRUNCATED]'],
     [63, '[TRUNCATED]'],
-  ])('of %d bytes has no room for a shape', (maxBytes, left) => {
+  ])('of %d bytes leaves no structure of the payload', (maxBytes, left) => {
     expect(capped({ body: 'x'.repeat(100) }, maxBytes)).toBe(left);
   });
 
-  it('of a key that is too long cuts the key', () => {
+  it('cuts a key that is too long', () => {
     const left = capped({ ['k'.repeat(10_000)]: 'x'.repeat(10_000) }, 1000) as JsonObject;
     const [[key, value]] = Object.entries(left) as [[string, string]];
     expect(key).toMatch(/^k{50,}\[TRUNCATED \d+ characters\]$/);
     expect(value).toMatch(/^x{700,}\[TRUNCATED \d+ characters\]$/);
   });
 
-  it('of a number with too many digits leaves a marker', () => {
+  it('replaces a number that has too many digits with a marker', () => {
     expect(capped(parseExact(`{"a":${'9'.repeat(5000)},"b":1.50}`) as JsonObject, 1000)).toEqual({
       a: '[TRUNCATED number]',
       b: parseExact('1.50'),

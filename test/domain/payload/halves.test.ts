@@ -11,7 +11,7 @@ import { aCredential } from '../../support/arbitraries/payloads.ts';
 import { textOf } from '../../support/arbitraries/text.ts';
 import { costWithin } from '../../support/cost.ts';
 
-/** How a secret may stand in a text. */
+/** The forms in which a secret may occur in a text. */
 const spellings: readonly ((secret: string) => string)[] = [
   (secret) => secret,
   (secret) => JSON.stringify(secret).slice(1, -1),
@@ -37,7 +37,7 @@ const cutOff = (text: string, secrets: ReturnType<typeof secretsOf>): string =>
   edited(text, partialSecretEdits(text, secrets));
 
 describe('a text that was cut off', () => {
-  it('ends with no half of a credential, wherever it was cut and however the credential was spelled', () => {
+  it('does not end with a part of a credential, wherever it was cut and however that was encoded', () => {
     fc.assert(
       fc.property(aCut, ({ before, secret, how, kept }) => {
         const half = how(secret).slice(0, Math.floor(how(secret).length * kept));
@@ -50,7 +50,7 @@ describe('a text that was cut off', () => {
     );
   });
 
-  it('ends with no half of a caller’s key or of an admin’s token, whoever’s it is', () => {
+  it('does not end with a part of any caller’s key or admin’s API token, even of an unknown one', () => {
     fc.assert(
       fc.property(fc.oneof(aKey, aToken), fc.nat(), (key, at) => {
         const half = key.slice(0, 4 + (at % (key.length - 4)));
@@ -60,13 +60,13 @@ describe('a text that was cut off', () => {
   });
 
   it.each(['', 'sk', 'sk-', 'the task', 'ask-me', 'sk-other', 'sk-configured and more', 'configured-0123'])(
-    'that ends with anything else stays: %j',
+    'is unchanged if it ends with anything else: %j',
     (text) => {
       expect(partialSecretEdits(text, secretsOf(['sk-configured-0123456789']))).toEqual([]);
     },
   );
 
-  it('is looked at near its end alone: time does not grow with it', () => {
+  it('is searched only near its end, so that a large text takes little time', () => {
     const secrets = secretsOf(
       Array.from({ length: 200 }, (_, index) => `aa${index}aaaaaaaaaaaaaaaaaaaaaaaaaaa`),
     );
@@ -77,8 +77,8 @@ describe('a text that was cut off', () => {
   });
 });
 
-describe('what is quoted and cut off in an error', () => {
-  it('is told without the half of a secret before its sign', () => {
+describe('a key that is quoted and cut off in an error message', () => {
+  it('does not show a part of a secret before the cut', () => {
     fc.assert(
       fc.property(aCredential, aKey, fc.nat(130), fc.boolean(), (credential, key, at, ofCaller) => {
         const rules = forCaller(redactionRules([], [credential]), [key]);
@@ -97,13 +97,13 @@ describe('what is quoted and cut off in an error', () => {
   });
 });
 
-describe('words that are cut off before they are made fit', () => {
+describe('an upstream error text that is cut off before it is sanitised', () => {
   const secret = 'sk-configured-0123456789';
   const rules = redactionRules([], [secret]);
   const fit = (words: string): string =>
     boundedMessage(sanitisedStart(words, (text) => redactedError(text, rules)));
 
-  it('show no half of a secret and no userinfo, wherever these stand', () => {
+  it('shows no part of a secret and no userinfo, wherever these occur', () => {
     const hidden = `https://host/?${'q'.repeat(maxUpstreamErrorBytes - 300)} `;
     for (const [planted, shown] of [
       [secret, secret.slice(0, 8)],
@@ -115,7 +115,7 @@ describe('words that are cut off before they are made fit', () => {
       }
   });
 
-  it('keep their beginning, and short ones all of it', () => {
+  it('keeps its beginning, and all of it if it is short', () => {
     expect(fit('x'.repeat(maxUpstreamErrorBytes * 2))).toBe(`${'x'.repeat(maxErrorMessageChars - 1)}…`);
     expect(fit('y'.repeat(1000))).toBe('y'.repeat(1000));
   });

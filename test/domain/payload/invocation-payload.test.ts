@@ -10,7 +10,7 @@ const kept = (value: object) => {
 };
 
 describe('arguments of more than 1 MiB', () => {
-  it('keep what is short; long texts are left out whole, with the secrets at their ends', () => {
+  it('keep short texts; long texts are left out as a whole, with any secrets in them', () => {
     const content = `${'x'.repeat(2_000_000)}${credential.slice(0, -1)}`;
     expect(kept({ path: `/a/${credential}`, content })).toEqual({
       value: { path: '/a/[REDACTED]', content: `[TRUNCATED ${content.length} characters]` },
@@ -18,7 +18,7 @@ describe('arguments of more than 1 MiB', () => {
     });
   });
 
-  it('are left out where they are many short texts', () => {
+  it('are left out as a whole if they consist of many short texts', () => {
     const { value, truncated } = kept({ all: Array.from({ length: 500 }, () => '\\"'.repeat(4000)) });
     expect(value).toMatch(/^\[TRUNCATED \d+ characters\]$/);
     expect(truncated).toBe(true);

@@ -18,7 +18,7 @@ describe('JSON inside a text', () => {
     ['null', '{"token":null}', '{"token":"[REDACTED]"}'],
     ['an object', '{"secret":{"a":["}",{}]},"c":1}', '{"secret":"[REDACTED]","c":1}'],
     ['an array', '[{"credentials":[1,"]"]},2]', '[{"credentials":"[REDACTED]"},2]'],
-    ['any case', '{"API-Key":"s"}', '{"API-Key":"[REDACTED]"}'],
+    ['a key in any case', '{"API-Key":"s"}', '{"API-Key":"[REDACTED]"}'],
     ['blanks', '{ "password" :\n\t"s" }', '{ "password" :\n\t"[REDACTED]" }'],
     ['a key with escapes', '{"p\\u0061ssword":"s"}', '{"p\\u0061ssword":"[REDACTED]"}'],
     [
@@ -27,27 +27,31 @@ describe('JSON inside a text', () => {
       '{"token":"[REDACTED]","b":"token","secret":"[REDACTED]"}',
     ],
     [
-      'JSON in it',
+      'nested JSON text',
       '{"a":"{\\"token\\": \\"s\\", \\"b\\": 1}"}',
       '{"a":"{\\"token\\": \\"[REDACTED]\\", \\"b\\": 1}"}',
     ],
     [
-      'a number in JSON in it',
+      'a number in nested JSON text',
       '{"a":"{\\"token\\":12,\\"b\\":1}"}',
       '{"a":"{\\"token\\":\\"[REDACTED]\\",\\"b\\":1}"}',
     ],
     [
-      'JSON in JSON in it',
+      'JSON text nested twice',
       '{"a":"{\\"b\\":\\"{\\\\\\"token\\\\\\":\\\\\\"s\\\\\\"}\\"}"}',
       '{"a":"{\\"b\\":\\"{\\\\\\"token\\\\\\":\\\\\\"[REDACTED]\\\\\\"}\\"}"}',
     ],
-    ['other words around it', 'Result: {"token": "s"}. Done', 'Result: {"token": "[REDACTED]"}. Done'],
-    ['a fence', '```json\n{\n  "token": "s"\n}\n```', '```json\n{\n  "token": "[REDACTED]"\n}\n```'],
+    ['other text around it', 'Result: {"token": "s"}. Done', 'Result: {"token": "[REDACTED]"}. Done'],
+    ['a code fence', '```json\n{\n  "token": "s"\n}\n```', '```json\n{\n  "token": "[REDACTED]"\n}\n```'],
     ['lines of JSON', '{"token":"a"}\n{"token":"b"}', '{"token":"[REDACTED]"}\n{"token":"[REDACTED]"}'],
-    ['no end of a string', '{"a":1,"token":"s', '{"a":1,"token":"[REDACTED]'],
-    ['no end of an object', '{"a":1,"token":{"b":"s"', '{"a":1,"token":"[REDACTED]"'],
-    ['no end inside JSON', '{"a":"{\\"token\\":\\"s"}', '{"a":"{\\"token\\":\\"[REDACTED]"}'],
-    ['no beginning', 'x","token":"s"}', 'x","token":"[REDACTED]"}'],
+    ['an unterminated string', '{"a":1,"token":"s', '{"a":1,"token":"[REDACTED]'],
+    ['an unterminated object', '{"a":1,"token":{"b":"s"', '{"a":1,"token":"[REDACTED]"'],
+    [
+      'an unterminated string in nested JSON text',
+      '{"a":"{\\"token\\":\\"s"}',
+      '{"a":"{\\"token\\":\\"[REDACTED]"}',
+    ],
+    ['a missing beginning', 'x","token":"s"}', 'x","token":"[REDACTED]"}'],
     ['a URL', '{"image_url":"https://h/a?b=c"}', '{"image_url":"https://h/a?[REDACTED]"}'],
     ['a URL in an object', '{"image_url":{"url":"https://u:p@h/a"}}', '{"image_url":{"url":"https://h/a"}}'],
     [
@@ -62,15 +66,15 @@ describe('JSON inside a text', () => {
       '{"url":"https://h/a?b=\\"c\\"","d":1}',
       '{"url":"https://h/a?[REDACTED]","d":1}',
     ],
-    ['a URL without an end', '{"url":"https://h/a?b', '{"url":"https://h/a?[REDACTED]'],
-    ['a URL in JSON in it', '{"a":"{\\"url\\":\\"h?b\\"}"}', '{"a":"{\\"url\\":\\"h?[REDACTED]\\"}"}'],
+    ['an unterminated URL', '{"url":"https://h/a?b', '{"url":"https://h/a?[REDACTED]'],
+    ['a URL in nested JSON text', '{"a":"{\\"url\\":\\"h?b\\"}"}', '{"a":"{\\"url\\":\\"h?[REDACTED]\\"}"}'],
     ['JSON under a URL key', '{"url":"{\\"token\\":\\"s\\"}"}', '{"url":"{\\"token\\":\\"[REDACTED]\\"}"}'],
     [
       'JSON in an array under a media key',
       '{"data":["{\\"token\\":\\"s\\"}"]}',
       '{"data":["{\\"token\\":\\"[REDACTED]\\"}"]}',
     ],
-  ])('loses the value of a redacted key, and the query of a URL: %s', (_, text, expected) => {
+  ])('has the values of redacted keys and the queries of URLs replaced: %s', (_, text, expected) => {
     expect(clean(text)).toBe(expected);
     expect(clean(expected)).toBe(expected);
   });
@@ -90,12 +94,12 @@ describe('JSON inside a text', () => {
     ['{"data":"what? this"}'],
     ['{"text":"see https://h/a?b=c"}'],
     ['{"token":'],
-  ])('stays where no rule applies: %j', (text) => {
+  ])('is unchanged where no rule applies: %j', (text) => {
     expect(clean(text)).toBe(text);
     expect(cleanErrors(text)).toBe(text);
   });
 
-  it('keeps every other character, whatever stands around the value', () => {
+  it('keeps every other character, whatever surrounds the value', () => {
     fc.assert(
       fc.property(exactJsonText, exactJsonText, exactJsonText, (before, value, after) => {
         fc.pre(!/ur[il]|image|token/i.test(before + after));
@@ -113,12 +117,12 @@ describe('JSON inside a text', () => {
       '{"error":{"message":"https://h/?[REDACTED]"},"x":"https://h?b"}',
     ],
     ['an array', '{"errors":["https://h?b"]}', '{"errors":["https://h?[REDACTED]"]}'],
-    ['a word', '{"error":https://h?b}', '{"error":https://h?b}'],
-  ])('loses the queries of URLs in what went wrong: %s', (_, text, expected) => {
+    ['a URL without quotes, which is kept', '{"error":https://h?b}', '{"error":https://h?b}'],
+  ])('has the queries of URLs in errors replaced: %s', (_, text, expected) => {
     expect(cleanErrors(text)).toBe(expected);
   });
 
-  it('is cut off where it has more known members than a person would read', () => {
+  it('is cut off after `maxKnownMembers` known members', () => {
     const text = (count: number): string => `[${'{"token":"s"},'.repeat(count)}"end"]`;
     expect(clean(text(maxKnownMembers - 1))).toMatch(/\},"end"\]$/);
     const cut = clean(text(maxKnownMembers + 10));
@@ -156,7 +160,7 @@ describe('JSON inside a text', () => {
     ['levels of URL keys', levels('url')],
     ['levels of media keys', levels('image')],
     ['levels of errors', levels('error')],
-  ])('is looked at in time that is in proportion to it: 4 MB of %s', (_, text) => {
+  ])('is searched in time proportional to its length: 4 MB of %s', (_, text) => {
     const work = (): void => {
       clean(text);
       cleanErrors(text);

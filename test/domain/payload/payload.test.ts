@@ -80,7 +80,7 @@ describe('(1) the payload is wrapped', () => {
     });
   });
 
-  it('what is absent is null, or was no header', () => {
+  it('an absent body, usage or error is null, and an undefined header is left out', () => {
     expect(jsonOf(redactedRequest({ a: undefined }, undefined, rules, cap))).toEqual({
       headers: {},
       body: null,
@@ -94,7 +94,7 @@ describe('payload processing order', () => {
   const secret = 'sk-configured-0123456789';
   const known = redactionRules([], [secret]);
 
-  it('(2) redaction comes before (3) truncation: a redacted payload leaves no length behind', () => {
+  it('(2) redaction comes before (3) truncation: a redacted payload does not reveal its length', () => {
     const body = {
       secret: `data:image/png;base64,${'A'.repeat(1000)}`,
       image_url: { url: `data:image/png;base64,${'A'.repeat(1000)}` },
@@ -110,14 +110,14 @@ describe('payload processing order', () => {
     });
   });
 
-  it('(2) redaction comes before (4) the cap: no half of a secret stays where a text is cut', () => {
+  it('(2) redaction comes before (4) the cap: no part of a secret remains where a text is cut', () => {
     for (let length = 0; length < 120; length += 1) {
       const { text } = redactedResponse({ text: 'x'.repeat(length) + secret + 'y'.repeat(500) }, known, 200);
       expect(text).not.toContain('sk-');
     }
   });
 
-  it('(3) truncation comes before (4) the cap: what is not bulky has the room', () => {
+  it('(3) truncation comes before (4) the cap: bulky data takes no room from other text', () => {
     const body = {
       image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` },
       text: 'x'.repeat(60_000),
@@ -135,9 +135,9 @@ describe('truncation flags', () => {
     ['a redacted key', { secret: 's', text: 't' }, false],
     ['a bulky field', { b64_json: 'A'.repeat(1000) }, true],
     ['bytes over the cap', { text: 'x'.repeat(70_000) }, true],
-    ['bytes over the cap, of UTF-8', { text: 'é'.repeat(33_000) }, true],
-    ['bytes over the cap in what was redacted', { secret: 'x'.repeat(70_000) }, false],
-  ])('of a body with %s', (_, body, truncated) => {
+    ['UTF-8 bytes over the cap', { text: 'é'.repeat(33_000) }, true],
+    ['bytes over the cap in a redacted value', { secret: 'x'.repeat(70_000) }, false],
+  ])('are set exactly if something was cut: a body with %s', (_, body, truncated) => {
     expect(redactedRequest({}, body, rules, cap).truncated).toBe(truncated);
     expect(redactedResponse(body, rules, cap).truncated).toBe(truncated);
     expect(streamOf([{ body }]).truncated).toBe(truncated);
@@ -158,7 +158,7 @@ describe('`stream_max_events`', () => {
     expect(payload.truncated).toBe(truncated);
   });
 
-  it('only stored events are capped: a bound in bytes holds as well, and what it is shown is never changed', () => {
+  it('holds beside a limit on buffered bytes, and the events themselves are never changed', () => {
     const large = (index: number): JsonObject => ({ index, text: 'x'.repeat(10_000) });
     const all = Array.from({ length: 1000 }, (_, index) => large(index));
     const payload = new StreamPayload({ streamMaxEvents: 128, responseMaxBytes: cap });
@@ -170,19 +170,19 @@ describe('`stream_max_events`', () => {
     expect(all[999]).toEqual(large(999));
   });
 
-  it('an event that has no room is left out, and the flag is set though it was the last', () => {
+  it('an event over the byte limit is left out, and sets the flag even if it is the last one', () => {
     const limits = { streamMaxEvents: 128, responseMaxBytes: 1000 };
     const last = streamOf([{ a: 1 }, { text: 'x'.repeat(3000) }], limits);
     expect(read(last)).toMatchObject({ json: { events: [{ a: 1 }] }, truncated: true });
   });
 
-  it('what stands across its events is redacted as one', () => {
+  it('a text that spans several events is redacted as one', () => {
     const event = (content: string): JsonObject => ({ choices: [{ index: 0, delta: { content } }] });
     const payload = streamOf(['{"pass', 'word":"hun', 'ter2"}'].map(event));
     expect(jsonOf(payload)).toMatchObject({ events: ['{"pass', 'word":"[REDACTED]', '"}'].map(event) });
   });
 
-  it('a stream of images holds no images', () => {
+  it('the image data of a stream is truncated before it is buffered', () => {
     const image = (index: number): JsonObject => ({
       type: 'response.image_generation_call.partial_image',
       partial_image_index: index,
@@ -212,8 +212,8 @@ const deepText = (levels: number): string => {
 };
 const deep = (levels: number): Json => JSON.parse(deepText(levels)) as Json;
 
-describe('values that break databases', () => {
-  it(`${maxJsonDepth} levels of nesting, as a body may have them, are whole`, () => {
+describe('values that databases may reject', () => {
+  it(`${maxJsonDepth} levels of nesting, the maximum of a body, are kept`, () => {
     const body = deep(maxJsonDepth);
     expect(read(redactedRequest({}, body, rules, cap))).toEqual({
       json: { headers: {}, body },
@@ -223,7 +223,7 @@ describe('values that break databases', () => {
     expect(read(streamOf([event]))).toMatchObject({ json: { events: [event] }, truncated: false });
   });
 
-  it(`${maxPayloadDepth} levels of a whole payload are whole, and one more is cut off`, () => {
+  it(`${maxPayloadDepth} levels of a whole payload are kept, and one more is cut off`, () => {
     const whole = deepText(maxPayloadDepth - 1);
     expect(redactedResponseText(whole, rules, cap)).toEqual({ text: `{"body":${whole}}`, truncated: false });
     const { text, truncated } = redactedResponseText(`[${whole}]`, rules, cap);
@@ -231,7 +231,7 @@ describe('values that break databases', () => {
     expect(text).toContain('[TRUNCATED: nested too deeply]');
   });
 
-  it.each([300, 10_000, 1_000_000])('%d levels are cut off', (levels) => {
+  it.each([300, 10_000, 1_000_000])('%d levels of nesting are cut off', (levels) => {
     const text = `{"password":"hunter2","deep":${deepText(levels)}}`;
     const events = { events: [text, text], truncated: false, isCut: false };
     const seen = new StreamPayload({ streamMaxEvents: 1, responseMaxBytes: 1e9 });
@@ -249,19 +249,19 @@ describe('values that break databases', () => {
     }
   });
 
-  it('an array of 100,000 items', () => {
+  it('an array of 100,000 items is cut to the cap', () => {
     const body = { input: Array.from({ length: 100_000 }, (_, index) => `item ${index}`) };
     const payload = redactedRequest({}, body, rules, cap);
     expect(payload.truncated).toBe(true);
     expect(bytesOf(payload)).toBeLessThanOrEqual(cap);
   });
 
-  it('numbers keep every digit, 1e400 too', () => {
+  it('numbers keep every digit, even 1e400', () => {
     const text = '{"body":{"a":1e400,"b":9007199254740993,"c":1.50,"d":-0.0,"e":[1E+2]}}';
     expect(redactedResponseText(text.slice('{"body":'.length, -1), rules, cap).text).toBe(text);
   });
 
-  it('a number that no database holds is kept as text', () => {
+  it('a number that no database can hold is kept as text', () => {
     const body = parseExact(`{"a":1e99999,"b":1e-99999,"c":${'1'.repeat(9000)},"d":1E+400}`);
     expect(redactedResponse(body, rules, cap)).toEqual({
       text: `{"body":{"a":"1e99999","b":"1e-99999","c":"${'1'.repeat(9000)}","d":1E+400}}`,
@@ -275,12 +275,12 @@ describe('values that break databases', () => {
     ['1E8000', true],
     ['1E8001', false],
     ['1E-8001', false],
-  ])('a number is kept as one where every database holds it: %#', (digits, holds) => {
+  ])('a number is kept as a number if every database can hold it: %#', (digits, holds) => {
     const { text } = redactedResponse(parseExact(`{"a":${digits}}`), rules, cap);
     expect(text).toBe(`{"body":{"a":${holds ? digits : `"${digits}"`}}}`);
   });
 
-  it('U+0000 and lone surrogates pass: the store replaces them, and they take no more bytes there', () => {
+  it('U+0000 and lone surrogates are kept, since the store replaces them', () => {
     const text = 'a\0b\ud800c\udc00';
     expect(jsonOf(redactedResponse({ text, [text]: 1 }, rules, cap))).toEqual({ body: { text, [text]: 1 } });
   });
@@ -305,7 +305,7 @@ describe('values that break databases', () => {
       Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key_${index}`, `value ${index}`])),
     ],
     ['small items', { input: Array.from({ length: 500_000 }, (_, index) => `${index}`) }],
-  ])('8 MB of %s: the flag is set, the cap holds, in time that is in proportion', (_, body) => {
+  ])('8 MB of %s: the cap holds, in time proportional to the size', (_, body) => {
     const busy = forCaller(
       redactionRules(
         ['body.metadata.*', 'body.messages.*.name'],
@@ -321,7 +321,7 @@ describe('values that break databases', () => {
   });
 });
 
-describe('for any JSON', () => {
+describe('a stored payload of any JSON', () => {
   const anyJson: fc.Arbitrary<Json> = fc.oneof(
     aPlantedTree,
     aPlantedText,
@@ -330,7 +330,7 @@ describe('for any JSON', () => {
     fc.dictionary(anyText, anyText, { noNullPrototype: true }),
   );
 
-  it('nothing throws, the cap holds, and no secret survives', () => {
+  it('is within the cap and contains no secret', () => {
     fc.assert(
       fc.property(anyJson, anyJson, fc.integer({ min: 1, max: 3000 }), (body, other, maxBytes) => {
         for (const payload of [
@@ -367,7 +367,7 @@ describe('for any JSON', () => {
     );
   });
 
-  it('all text within the cap is identical to the input where no rule applied', () => {
+  it('is identical to the input if no rule applies and it is within the cap', () => {
     fc.assert(
       fc.property(aJsonObject, (body) => {
         const payload = redactedRequest({ 'user-agent': 'a' }, body, rules, 1e6);
@@ -379,7 +379,7 @@ describe('for any JSON', () => {
     );
   });
 
-  it('a part in which one search finds no secret is stored as if each of its texts had been searched', () => {
+  it('is the same as if each of its texts had been searched for secrets separately', () => {
     const paths = [[], ['body.a'], ['body.messages.*.content', '*.k_'], ['events.*.x', 'usage']];
     const aSecret = fc.constantFrom('sk-configured-0123456789', '31415926535', 'päss/wörd "1" \\ secret');
     const aKey = fc.oneof(
@@ -400,7 +400,7 @@ describe('for any JSON', () => {
       aPlantedText,
       aCanaryUrl,
       aSecret.map((secret) => `before ${secret} after`),
-      // Somewhere near the place where a text of its length is cut.
+      // Near the position at which a text of this length is cut.
       fc
         .tuple(fc.constantFrom('x', '\n', '–', '"', '/'), fc.integer({ min: 20, max: 120 }), aSecret)
         .map(([unit, times, secret]) => unit.repeat(times) + secret + unit.repeat(900)),

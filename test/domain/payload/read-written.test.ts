@@ -13,7 +13,7 @@ import { costWithin } from '../../support/cost.ts';
 
 const blank = fc.string({ unit: fc.constantFrom(' ', '\n', '\t', '\r'), maxLength: 2 });
 
-/** Keys that an engine moves to the front, that are repeated, or that some code might take for something else. */
+/** Keys that an engine moves to the front, that are repeated, or that are names of built-in members. */
 const aKeyText: fc.Arbitrary<string> = fc.oneof(
   fc
     .constantFrom('0', '1', '2', '10', '4294967294', 'b', 'a', '', '__proto__', 'constructor')
@@ -21,7 +21,7 @@ const aKeyText: fc.Arbitrary<string> = fc.oneof(
   anyText.chain(literalOf),
 );
 
-/** JSON as anybody may write it: any digits, blanks and escapes, any order of keys, and keys that are repeated. */
+/** Any JSON text: with any digits, blanks and escapes, any order of keys, and repeated keys. */
 const anyJsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => {
   const around = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     fc.tuple(blank, text, blank).map((parts) => parts.join(''));
@@ -44,7 +44,7 @@ const anyJsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => 
 const none = redactionRules([], []);
 
 describe('JSON as it was written', () => {
-  it('is printed as it came, sign for sign', () => {
+  it('is printed as it came, character for character', () => {
     fc.assert(
       fc.property(anyJsonText, fc.boolean(), (text, isParsed) => {
         const read = readWritten(text, 300, isParsed);
@@ -56,7 +56,7 @@ describe('JSON as it was written', () => {
     );
   });
 
-  it('is printed tight without what is blank, with every digit and key where it stood', () => {
+  it('is printed compactly without blanks, with every digit and the order of its keys', () => {
     fc.assert(
       fc.property(exactJsonText, (text) => {
         expect(printed(writtenText(text), 'tight')).toBe(text);
@@ -67,7 +67,7 @@ describe('JSON as it was written', () => {
     );
   });
 
-  it('is what `JSON.parse` takes, and nothing else, where nobody has parsed it', () => {
+  it('that was not parsed before is accepted exactly if `JSON.parse` accepts it', () => {
     const scrap = fc.constantFrom(
       ...'{}[],:"\\ \n\t\0\u001f0123456789.-+eEtrufalsn'.split(''),
       'true',
@@ -87,7 +87,7 @@ describe('JSON as it was written', () => {
     );
   });
 
-  it('of more values than are looked at ends with a marker, in time and room that are in proportion', () => {
+  it('of too many values ends with a marker', () => {
     const values = maxPayloadValues + 10;
     const read = readWritten(`{"a":[${'{},'.repeat(values)}1],"b":2}`, 300, true);
     expect(read?.truncated).toBe(true);
@@ -98,7 +98,7 @@ describe('JSON as it was written', () => {
 });
 
 describe('a stored payload', () => {
-  it('in which no rule finds anything is the caller’s own text', () => {
+  it('is the caller’s own text if no rule applies', () => {
     fc.assert(
       fc.property(anyJsonText, (text) => {
         fc.pre(!/secret|token|password|"\s*:\s*"/i.test(text));
@@ -114,7 +114,7 @@ describe('a stored payload', () => {
   const secret = 'sk-configured-0123456789';
   const marked = '[REDACTED]';
 
-  it('keeps every digit, escape and key where it was beside what was replaced', () => {
+  it('keeps every digit, escape and key in place beside a redacted value', () => {
     const known = redactionRules([], [secret]);
     fc.assert(
       fc.property(anyJsonText, anyJsonText, (before, after) => {
@@ -131,7 +131,10 @@ describe('a stored payload', () => {
 
   it.each([
     ['digits', '{"a":9007199254740993,"b":0.10,"c":1e400,"d":-0,"e":1.0}'],
-    ['the order of keys, those that look like numbers too', '{"b":1,"1":2,"a":{"10":1,"9":[{"2":1,"1":0}]}}'],
+    [
+      'the order of keys, also of those that look like numbers',
+      '{"b":1,"1":2,"a":{"10":1,"9":[{"2":1,"1":0}]}}',
+    ],
   ])('keeps %s: plain, redacted, truncated and capped', (_, members) => {
     const hidden = members.replace('{', '{"password":"hunter2",');
     const bulky = members.replace('{', `{"b64_json":"${'QUJD'.repeat(200)}",`);
@@ -143,7 +146,7 @@ describe('a stored payload', () => {
     expect(redactedResponse(large, known, 1000).text).toContain(kept);
   });
 
-  it('shows nothing of what stands under a key that is repeated', () => {
+  it('shows no secret under a repeated key', () => {
     const rules = redactionRules(['body.hidden'], [secret]);
     for (const text of [
       `{"a":{"password":"hunter2"},"a":1}`,
@@ -159,7 +162,7 @@ describe('a stored payload', () => {
     }
   });
 
-  it('shows no secret whose letters are spelled by their numbers, in a text or a key', () => {
+  it('shows no secret that is written with escapes, in a text or a key', () => {
     const known = redactionRules([], [secret]);
     fc.assert(
       fc.property(literalOf(secret), fc.boolean(), (literal, isParsed) => {
@@ -170,7 +173,7 @@ describe('a stored payload', () => {
     );
   });
 
-  it('is as large as the policy says, however it was written', () => {
+  it('is within the byte limit, however it was written', () => {
     fc.assert(
       fc.property(anyJsonText, fc.integer({ min: 1, max: 400 }), (text, maxBytes) => {
         const { text: stored } = redactedResponse(text, none, maxBytes);
@@ -181,7 +184,7 @@ describe('a stored payload', () => {
     );
   });
 
-  it('that is too large for its blanks alone is kept whole without them', () => {
+  it('that exceeds the limit only with its blanks is kept whole without them', () => {
     const text = `{"a":[${Array.from({ length: 50 }, () => '   "x"   ').join(',')}],"b":1.0}`;
     const tight = text.replaceAll(' ', '');
     expect(redactedResponse(text, none, tight.length + 20)).toEqual({
@@ -191,7 +194,7 @@ describe('a stored payload', () => {
   });
 
   it.each(['data', 'result', 'delta', 'is_error', 'type', 'index', 'content'])(
-    'of many members with the same key `%s` takes time in proportion to them',
+    'of many members with the same key `%s` takes time proportional to their number',
     (key) => {
       const object = `{${Array.from({ length: 30_000 }, () => `"${key}":"${'x'.repeat(260)}"`).join(',')}}`;
       const work = (): void => {

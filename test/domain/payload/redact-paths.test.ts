@@ -95,7 +95,7 @@ describe('admin `redaction_paths`', () => {
     place.reduce((value, step) => (value as Record<string | number, unknown>)[step], root);
 
   it.each(['headers.X-A', 'headers.x-a', '*.X-a', 'HEADERS.x-a', 'body.METADATA'])(
-    'name headers in any case, and nothing else: %s',
+    'match header names in any case, and other keys exactly: %s',
     (path) => {
       const matches = !/^[A-Z]|\.METADATA/.test(path);
       expect(redacted(payload, redactionRules([path], []))).toEqual(
@@ -115,7 +115,7 @@ describe('admin `redaction_paths`', () => {
     });
   });
 
-  it('of any number are applied together', () => {
+  it('are all applied', () => {
     const rules = redactionRules(['body.metadata.user', 'body.*.nested', 'headers.x-b'], []);
     expect(redacted(payload, rules)).toMatchObject({
       headers: { 'x-a': '1', 'x-b': marker },
@@ -123,14 +123,14 @@ describe('admin `redaction_paths`', () => {
     });
   });
 
-  it('of a wildcard stand for one segment: an array and its item are two', () => {
+  it('match one segment with a wildcard; an array and its item are two segments', () => {
     const rules = redactionRules(['body.messages.*.text', 'body.messages.role'], []);
     expect(redacted(payload, rules)).toEqual(redacted(payload, redactionRules(['body.messages.*.role'], [])));
   });
 
   type Step = string | number;
 
-  /** Every place in a value. */
+  /** The paths to all values inside a value. */
   const placesOf = (value: Json | undefined): readonly (readonly Step[])[] => {
     if (typeof value !== 'object' || value === null) return [];
     return Object.entries(value).flatMap(([key, inner]) => {
@@ -139,7 +139,7 @@ describe('admin `redaction_paths`', () => {
     });
   };
 
-  it('never leave anything of what stands at one, whichever of its segments are wildcards', () => {
+  it('leave nothing of the value at a path, whichever of its segments are wildcards', () => {
     const aPlace = fc
       .tuple(holding(aCanary), fc.nat(), fc.infiniteStream(fc.boolean()))
       .map(([body, at, wild]) => {

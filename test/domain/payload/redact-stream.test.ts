@@ -15,7 +15,7 @@ const redactedAcross = (events: readonly JsonObject[], secrets: Secrets, isCut =
   return clean.map((event, index) => (event === written[index] ? (events[index] ?? null) : jsonOf(event)));
 };
 
-/** How each family tells one text in several events. */
+/** How each family sends one text in several events. */
 const families: readonly (readonly [what: string, event: (piece: string, index: number) => JsonObject])[] = [
   ['chat content', (content) => ({ id: 'c', choices: [{ index: 0, delta: { content } }] })],
   ['chat reasoning', (reasoning) => ({ choices: [{ index: 0, delta: { reasoning } }] })],
@@ -57,7 +57,7 @@ const families: readonly (readonly [what: string, event: (piece: string, index: 
   ],
 ];
 
-/** All texts of an event, one after the other. */
+/** All texts of an event, joined. */
 const textsOf = (value: Json | undefined): string => {
   if (isString(value)) return value;
   return typeof value === 'object' && value !== null ? Object.values(value).map(textsOf).join('') : '';
@@ -70,14 +70,14 @@ const cut = (text: string, places: readonly number[]): readonly string[] => {
 
 const places = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
 
-describe('a text that a stream tells in many events', () => {
-  it.each(families)('is read as one: %s', (_, event) => {
+describe('a text that a stream sends in several events', () => {
+  it.each(families)('is redacted as one text: %s', (_, event) => {
     const events = ['{"pass', 'word', '": "hun', 'ter2", "a": 1.', '50}'].map(event);
     const clean = ['{"pass', 'word', '": "[REDACTED]', '", "a": 1.', '50}'].map(event);
     expect(redactedAcross(events, noSecrets)).toEqual(clean);
   });
 
-  it.each(families)('never shows what stands under a redacted key or in a URL query: %s', (_, event) => {
+  it.each(families)('never shows the value of a redacted key or the query of a URL: %s', (_, event) => {
     fc.assert(
       fc.property(aPlantedText, places, (text, at) => {
         fc.pre(!/user/.test(text));
@@ -105,7 +105,7 @@ describe('a text that a stream tells in many events', () => {
     );
   });
 
-  it('is one for each choice, tool call and block', () => {
+  it('is separate for each choice and tool call', () => {
     const event = (choice: number, call: number, piece: string): JsonObject => ({
       choices: [{ index: choice, delta: { tool_calls: [{ index: call, function: { arguments: piece } }] } }],
     });
@@ -123,7 +123,7 @@ describe('a text that a stream tells in many events', () => {
     ]);
   });
 
-  it('keeps everything else as it came: an event that no rule touches is the very same value', () => {
+  it('is kept, in the very same events, if no rule applies', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string(), { maxLength: 8 }),
@@ -138,7 +138,7 @@ describe('a text that a stream tells in many events', () => {
     );
   });
 
-  it('is redacted once: a second time changes nothing', () => {
+  it('is not changed when it is redacted a second time', () => {
     fc.assert(
       fc.property(aPlantedText, places, fc.constantFrom(...families), (text, at, [, event]) => {
         const once = redactedAcross(cut(text, at).map(event), noSecrets);

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { aCanaryUrl } from '../../support/arbitraries/payloads.ts';
 import { builtIn, clean, expectNoCanary, redacted } from './redacting.ts';
 
-/** Where bodies of each family hold URLs of media: each is given a URL, and shows it again. */
+/** The media URLs in the bodies of each family: a function makes the body for a URL. */
 const mediaFields: readonly (readonly [family: string, field: string, body: (url: string) => Json])[] = [
   ['chat', 'image_url.url', (url) => chatPart({ type: 'image_url', image_url: { url, detail: 'auto' } })],
   ['chat', 'image_url as a string', (url) => chatPart({ type: 'image_url', image_url: url })],
@@ -133,7 +133,7 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     expect(clean(call(body(url)))).toEqual(call(body(shown)));
   });
 
-  it.each(mediaFields)('and a URL without a query stays, as does inline data: %s, %s', (_, __, body) => {
+  it.each(mediaFields)('and keeps URLs without a query, and inline data: %s, %s', (_, __, body) => {
     for (const text of [
       'https://h/a.png',
       'data:image/png;base64,AA+/=?#',
@@ -156,7 +156,7 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     ['image', '//h/a?sig=s', '//h/a?[REDACTED]'],
     ['source', ' //u:p@h/a?sig=s#f', ' //h/a?[REDACTED]'],
     ['data', '\\/\\/u:p@h\\/a?sig=s', '\\/\\/h\\/a?[REDACTED]'],
-  ])('%s: %j', (key, text, expected) => {
+  ])('in the field %s: %j', (key, text, expected) => {
     expect(clean({ [key]: text })).toEqual({ [key]: expected });
   });
 
@@ -167,7 +167,7 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     ['data', 'is it? #yes'],
     ['curl', 'https://h/a?b=c'],
     ['urls_seen', 'https://h/a?b=c'],
-  ])('what is no URL field stays: %s: %j', (key, text) => {
+  ])('and keeps other fields: %s: %j', (key, text) => {
     const body = { [key]: text };
     expect(clean(body)).toBe(body);
   });
@@ -215,10 +215,10 @@ describe('URL query redaction keeps scheme, authority and path', () => {
 
   it.each<[string, (words: string) => Json]>([
     ['before its content', (content) => ({ is_error: true, content })],
-    ['behind it', (content) => ({ content, isError: true })],
-    ['of blocks', (text) => ({ is_error: true, content: [{ type: 'text', text }] })],
-    ['deeper', (content) => [{ a: { result: { is_error: true, content } } }]],
-  ])('in a failed result in JSON inside a text, where it says so %s', (_, body) => {
+    ['after its content', (content) => ({ content, isError: true })],
+    ['with blocks as its content', (text) => ({ is_error: true, content: [{ type: 'text', text }] })],
+    ['at a deeper level', (content) => [{ a: { result: { is_error: true, content } } }]],
+  ])('in a failed tool result in JSON inside a text, marked as an error %s', (_, body) => {
     for (const inText of [
       (value: Json) => JSON.stringify(value),
       (value: Json) => JSON.stringify(value, null, 2),
@@ -230,7 +230,7 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     expect(clean({ content: succeeded })).toEqual({ content: succeeded });
   });
 
-  it('in the message of a stream’s event, and in what its caller was told', () => {
+  it('in the message of an error event, and in the error that the caller received', () => {
     const stream = (message: string): JsonObject => ({
       stream: true,
       events: [{ type: 'error', message, code: 'c' }],
@@ -240,7 +240,7 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     expect(redacted(stream(words), builtIn)).toEqual(stream(shownWords));
   });
 
-  it('an answer’s message is no error message', () => {
+  it('but not in the message of an answer, which is not an error message', () => {
     const body = {
       choices: [{ message: { role: 'assistant', content: words } }],
       message: { content: words },
@@ -248,7 +248,7 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     expect(clean(body)).toBe(body);
   });
 
-  it('never leaves a query, userinfo or a fragment in any of these fields', () => {
+  it('and leaves no query, userinfo or fragment in any media URL', () => {
     fc.assert(
       fc.property(fc.constantFrom(...mediaFields), aCanaryUrl, ([, , body], url) => {
         expectNoCanary(clean(body(url)));

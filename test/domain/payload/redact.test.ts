@@ -34,7 +34,7 @@ describe('built-in redacted JSON keys', () => {
   });
 
   it.each(['API-Key', 'Access-TOKEN', 'private-key', 'Anthropic-Api_Key', 'PASSWORD'])(
-    '%s: they match case-insensitively with `-` equal to `_`',
+    '%s: keys match case-insensitively, with `-` equal to `_`',
     (key) => {
       expect(clean({ [key]: 's' })).toEqual({ [key]: marker });
     },
@@ -53,7 +53,7 @@ describe('built-in redacted JSON keys', () => {
     'x_token',
     'key',
     '',
-  ])('%j is none: it stays', (key) => {
+  ])('%j is not a redacted key', (key) => {
     const body = { [key]: 's' };
     expect(clean(body)).toBe(body);
   });
@@ -104,7 +104,7 @@ describe('sensitive headers', () => {
     'apikey',
     'openai-api-key',
     'DPoP',
-  ])('of proxies and other services are kept no more: %s', (name) => {
+  ])('include those of proxies and other services: %s', (name) => {
     const kept = JSON.parse(redactedRequest({ [name]: 's', accept: 'a' }, undefined, builtIn, 1000).text);
     expect(kept).toEqual({ headers: { [name]: marker, accept: 'a' }, body: null });
   });
@@ -116,12 +116,12 @@ describe('sensitive headers', () => {
     'x-forwarded-for',
     'traceparent',
     'x-stainless-retry-count',
-  ])('what is no credential stays: %s', (name) => {
+  ])('do not include headers without a credential: %s', (name) => {
     const kept = JSON.parse(redactedRequest({ [name]: 's' }, undefined, builtIn, 1000).text);
     expect(kept).toEqual({ headers: { [name]: 's' }, body: null });
   });
 
-  it('are sensitive in a body, too: it names those of the servers that a provider is to call', () => {
+  it('are also redacted in a body that defines MCP servers', () => {
     const responses = {
       tools: [{ type: 'mcp', server_label: 'a', headers: { 'X-API-Key': 's' }, authorization: 's' }],
     };
@@ -140,19 +140,22 @@ describe('the signature of a request in an error', () => {
   const header = (sign: string) =>
     `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261126/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature${sign}`;
 
-  it.each(['=', '%3D', '%253d', '\\u003d'])('is not told, and what it signs is: after %s', (sign) => {
-    expect(redactedError(`refused: ${header(sign)}${signature} is expired`, builtIn)).toBe(
-      `refused: ${header(sign)}${marker} is expired`,
-    );
-  });
+  it.each(['=', '%3D', '%253d', '\\u003d'])(
+    'is replaced, and the rest of the error is kept: after %s',
+    (sign) => {
+      expect(redactedError(`refused: ${header(sign)}${signature} is expired`, builtIn)).toBe(
+        `refused: ${header(sign)}${marker} is expired`,
+      );
+    },
+  );
 
-  it('is not kept', () => {
+  it('is not stored', () => {
     expect(clean({ error: { message: header('=') + signature } })).toEqual({
       error: { message: header('=') + marker },
     });
   });
 
-  it('takes time in proportion to the text', () => {
+  it('is searched in time proportional to the text', () => {
     const work = (): void => {
       redactedError('Signature='.repeat(500_000), builtIn);
       redactedError(`Signature=${'a'.repeat(5_000_000)}`, builtIn);
@@ -161,7 +164,7 @@ describe('the signature of a request in an error', () => {
   });
 });
 
-describe('configured credentials and caller keys survive nowhere', () => {
+describe('configured credentials and caller keys are redacted everywhere', () => {
   const configured = 'sk-configured-0123456789';
   const key = 'gwk_0123456789abcdef.0123456789abcdef0123456789abcdef';
   const secret = key.slice(key.indexOf('.') + 1);
@@ -171,23 +174,23 @@ describe('configured credentials and caller keys survive nowhere', () => {
     ['as a text', configured, marker],
     ['in a text', `a ${configured}, b`, `a ${marker}, b`],
     ['twice', `${key} ${key}`, `${marker} ${marker}`],
-    ['twice without a gap: what stands across both is one', `${key}${key}`, marker],
+    ['twice without a gap, replaced by one marker', `${key}${key}`, marker],
     ['without its public id', `key: ${secret}.`, `key: ${marker}.`],
     ['in an array', [[configured]], [[marker]]],
     ['as a key', { [configured]: 1, b: 2 }, { [marker]: 1, b: 2 }],
     ['in a key', { [`x-${secret}`]: { [key]: configured } }, { [`x-${marker}`]: { [marker]: marker } }],
     ['in a URL', `https://h/${key}/a`, `https://h/${marker}/a`],
     ['in JSON inside a text', `{"a":"${configured}"}`, `{"a":"${marker}"}`],
-    ['in a part of a word', `xx${configured}yy`, `xx${marker}yy`],
+    ['inside a word', `xx${configured}yy`, `xx${marker}yy`],
   ])('%s', (_, body, expected) => {
     expect(clean(body, rules)).toEqual(expected);
   });
 
   it.each([
     ['a caller’s key', key],
-    ['a key that people wrote', `gwk_ci-1.${'s'.repeat(32)}`],
+    ['a key with a readable id', `gwk_ci-1.${'s'.repeat(32)}`],
     ['an admin’s API token', `gwa_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`],
-  ])('%s that nobody here knows is found by its form, however it is spelled', (_, unknown) => {
+  ])('%s that is unknown here is recognised by its form, also with escapes', (_, unknown) => {
     const anybody = redactionRules([], []);
     const escaped = unknown.replace('_', '\\u005F').replace('.', '%2e');
     expect(clean({ a: `x ${unknown}, ${escaped}!`, [unknown]: 1 }, anybody)).toEqual({
@@ -197,28 +200,28 @@ describe('configured credentials and caller keys survive nowhere', () => {
     expect(clean(unknown.slice(0, 30), anybody)).toBe(unknown.slice(0, 30));
   });
 
-  it('one of eight characters is a secret already', () => {
+  it('a secret of eight characters is redacted', () => {
     expect(clean('a hunter-2', redactionRules([], ['hunter-2']))).toBe(`a ${marker}`);
   });
 
-  it('of many each is found, beside one without a letter too', () => {
+  it('each of many secrets is redacted, also if one of them has no letter', () => {
     const many = [...Array.from({ length: 20 }, (_, index) => `sk-${index}-abcdefgh`), '!!-??-!!'];
     const all = redactionRules([], many);
     for (const each of many) expect(clean(`say ${each}.`, all)).toBe(`say ${marker}.`);
   });
 
-  it('nor in a header', () => {
+  it('a secret in a header is redacted', () => {
     expect(redacted({ headers: { 'x-forwarded-for': ['a', key] } }, rules)).toEqual({
       headers: { 'x-forwarded-for': ['a', marker] },
     });
   });
 
-  it('two that overlap leave nothing of either', () => {
+  it('two overlapping secrets are redacted as one', () => {
     const overlapping = forCaller(redactionRules([], ['abcdefgh-1234']), ['1234-ijklmnop']);
     expect(clean('x abcdefgh-1234-ijklmnop y', overlapping)).toBe(`x ${marker} y`);
   });
 
-  it('a longer one first: it may begin with a shorter one', () => {
+  it('a secret that begins with a shorter one is redacted as a whole', () => {
     const nested = redactionRules([], ['token-12345678', 'token-12345678-and-more']);
     expect(clean('token-12345678-and-more', nested)).toBe(marker);
   });
@@ -226,19 +229,22 @@ describe('configured credentials and caller keys survive nowhere', () => {
   it.each([
     ['configured', redactionRules([], ['1234567890123456789'])],
     ['caller’s', forCaller(builtIn, ['1234567890123456789'])],
-  ])('a %s one of digits may stand as a number', (_, digits) => {
+  ])('a %s secret of digits is redacted also where it is a number', (_, digits) => {
     expect(clean(parseExact('{"a":1234567890123456789,"b":12.50}'), digits)).toEqual({
       a: marker,
       b: parseExact('12.50'),
     });
   });
 
-  it.each(['', 'a', 'EMPTY', '1234567', 'REDACTED'])('%j is a word and no secret', (word) => {
-    const body = { a: `${word} and more EMPTY words a 1234567`, b: word };
-    expect(clean(body, redactionRules([], [word]))).toBe(body);
-  });
+  it.each(['', 'a', 'EMPTY', '1234567', 'REDACTED'])(
+    '%j is too short or too common a word to be redacted',
+    (word) => {
+      const body = { a: `${word} and more EMPTY words a 1234567`, b: word };
+      expect(clean(body, redactionRules([], [word]))).toBe(body);
+    },
+  );
 
-  it('wherever they stood, as they are, in JSON, in JSON inside JSON, or in a URL', () => {
+  it('a secret is redacted as it is, in JSON, in JSON inside JSON, and in a URL', () => {
     const spelt = (secret: string): readonly string[] => [
       secret,
       JSON.stringify({ a: `x${secret}` }),
@@ -266,8 +272,8 @@ describe('configured credentials and caller keys survive nowhere', () => {
   });
 });
 
-describe('for any JSON with secrets', () => {
-  it('under sensitive keys or in URL queries at random depth none survives', () => {
+describe('redaction of any JSON', () => {
+  it('leaves no secret under a redacted key or in a URL query, at any depth', () => {
     fc.assert(
       fc.property(aPlantedTree, (body) => {
         expectNoCanary(clean(body));
@@ -276,7 +282,7 @@ describe('for any JSON with secrets', () => {
     );
   });
 
-  it('in JSON inside a text, however it is written, nested and cut off, none survives', () => {
+  it('leaves no secret in JSON inside a text, however it is written, nested or cut off', () => {
     fc.assert(
       fc.property(holding(aPlantedText), (body) => {
         expectNoCanary(clean(body));
@@ -285,7 +291,7 @@ describe('for any JSON with secrets', () => {
     );
   });
 
-  it('in headers none survives', () => {
+  it('leaves no secret in a header with a redacted name', () => {
     fc.assert(
       fc.property(
         fc.dictionary(aRedactedKey, fc.oneof(aCanary, fc.array(aCanary)), { minKeys: 1 }),
@@ -311,7 +317,7 @@ describe('for any JSON with secrets', () => {
     );
   };
 
-  it('redaction keeps keys and array lengths above what it replaced', () => {
+  it('keeps keys and array lengths outside the replaced values', () => {
     fc.assert(
       fc.property(aPlantedTree, (body) => {
         expect(keysKept(body, clean(body))).toBe(true);
@@ -320,7 +326,7 @@ describe('for any JSON with secrets', () => {
     );
   });
 
-  /** Parts of texts that look like JSON, and are none when they are put together. */
+  /** Fragments that look like JSON, but do not form JSON when they are joined. */
   const scraps = fc
     .array(
       fc.constantFrom(
@@ -359,7 +365,7 @@ describe('for any JSON with secrets', () => {
     )
     .map((parts) => parts.join(''));
 
-  it('redaction is idempotent', () => {
+  it('is idempotent', () => {
     const rules = forCaller(redactionRules(['body.*.x'], ['sk-configured-0123456789']), ['p@ss"w\\rd?x']);
     const aKey = fc.constantFrom('a', 'url', 'data', 'error', 'content');
     const aBody = fc.oneof(
@@ -383,13 +389,13 @@ describe('for any JSON with secrets', () => {
     '"data":"a://#"token":"x',
     '"token":{}token":"x"',
     '\\"token\\":"error":"error":"a://#x',
-  ])('also of a text that only looks like JSON: %s', (text) => {
+  ])('is idempotent for a text that only looks like JSON: %s', (text) => {
     const once = clean(text);
     expect(once).not.toBe(text);
     expect(clean(once ?? null)).toBe(once);
   });
 
-  it('redaction never throws on any JSON, and what no rule touches is the very same value', () => {
+  it('returns the very same value if no rule applies', () => {
     fc.assert(
       fc.property(aJsonObject, (body) => {
         const payload = { body };
@@ -398,7 +404,7 @@ describe('for any JSON with secrets', () => {
     );
   });
 
-  it('every digit of a number survives beside what was replaced', () => {
+  it('keeps every digit of a number beside replaced values', () => {
     fc.assert(
       fc.property(exactJsonText, aPlainKey, (text, key) => {
         fc.pre(!text.includes('"__proto__"'));
@@ -409,7 +415,7 @@ describe('for any JSON with secrets', () => {
     );
   });
 
-  it('a key named `__proto__` stays a key', () => {
+  it('keeps a key named `__proto__`', () => {
     const body = JSON.parse('{"__proto__":{"token":"s"},"constructor":1,"secret":2}') as Json;
     expect(JSON.stringify(clean(body))).toBe(
       `{"__proto__":{"token":"${marker}"},"constructor":1,"secret":"${marker}"}`,

@@ -9,7 +9,7 @@ export const builtIn = redactionRules([], []);
 export const clean = (body: Json, rules = builtIn): Json | undefined => redacted({ body }, rules)['body'];
 export const marker = '[REDACTED]';
 
-/** How printed JSON may spell a canary's letter. */
+/** The forms in which printed JSON may contain the letter of a canary. */
 const spellings = [canaryLetter, '\\u0416', encodeURIComponent(canaryLetter)];
 
 export function expectNoCanary(value: Json | undefined): void {

@@ -13,7 +13,7 @@ const mark = '[TRUNCATED 1600 characters]';
 const inline = `data:image/png;base64,${data}`;
 const inlineMark = `data:image/png;base64,${mark}`;
 
-/** Known bulky fields of each family: each is given a payload, and shows what is left of it. */
+/** Known bulky fields of each family: a payload, what is left of it, and a function that makes the body. */
 const bulkyFields: readonly (readonly [
   field: string,
   payload: string,
@@ -85,7 +85,7 @@ describe('shape-preserving truncation of known bulky fields', () => {
     expect(withoutBulk({ body: [body(payload), 1] })).toEqual({ body: [body(left), 1] });
   });
 
-  it.each(bulkyFields)('leaves alone what is short, or no payload: %s', (_, __, ___, body) => {
+  it.each(bulkyFields)('keeps short data, and URLs: %s', (_, __, ___, body) => {
     for (const text of ['', 'AAAA', 'data:image/png;base64,AAAA', 'a'.repeat(maxInlineChars)]) {
       const payload = { body: body(text) };
       expect(withoutBulk(payload)).toBe(payload);
@@ -101,15 +101,15 @@ describe('shape-preserving truncation of known bulky fields', () => {
     ['data of a thinking block', { type: 'redacted_thinking', data }],
     ['a result', { type: 'tool', result: data }],
     ['a delta', { type: 'response.output_text.delta', delta: data }],
-    ['words under a media key', { image: 'a picture of a cat and of a dog '.repeat(20) }],
-    ['words that begin like inline data', { text: `data: one, two, ${data}`, more: `data:one,${data}` }],
+    ['text under a media key', { image: 'a picture of a cat and of a dog '.repeat(20) }],
+    ['text that begins like inline data', { text: `data: one, two, ${data}`, more: `data:one,${data}` }],
     ['an embedding', { data: [{ embedding: [0.1, 0.2], index: 0 }], bytes: 7 }],
-  ])('everything else stays: %s', (_, body) => {
+  ])('keeps everything else: %s', (_, body) => {
     const payload = { body };
     expect(withoutBulk(payload)).toBe(payload);
   });
 
-  it('never touches JSON without such fields, and is idempotent', () => {
+  it('never changes JSON without such fields, and is idempotent', () => {
     fc.assert(
       fc.property(aJsonObject, (body) => {
         expect(withoutBulk(body)).toBe(body);

@@ -7,7 +7,7 @@ import {
   takesSystemTurns,
 } from '../../../domain/reasoning/model-tier.ts';
 
-/** Ids by tier, as the platforms have them and as the table names them. */
+/** Ids by tier, as platforms write them and as the specification's table names them. */
 const ids: Readonly<Record<ModelTier, readonly string[]>> = {
   preview: ['claude-mythos-preview', 'anthropic/claude-mythos-preview', 'anthropic.claude-mythos-preview'],
   latest: [
@@ -64,7 +64,7 @@ const ids: Readonly<Record<ModelTier, readonly string[]>> = {
     'anthropic.claude-3-haiku-20240307-v1:0',
     'claude-instant-1.2',
     'anthropic.claude-v2:1',
-    // What does not parse.
+    // Ids in which no version can be read.
     '',
     'claude-opus',
     'claude-opus-latest',
@@ -84,7 +84,7 @@ describe('family tiers by upstream model id', () => {
     },
   );
 
-  it('a date is never taken for a version', () => {
+  it('a date in an id is not a version', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('opus', 'sonnet', 'haiku'),
@@ -95,7 +95,7 @@ describe('family tiers by upstream model id', () => {
     );
   });
 
-  it('prefixes and suffixes that name no other model never change the tier', () => {
+  it('prefixes of platforms and suffixes do not change the tier', () => {
     const known = modelTiers.flatMap((tier) =>
       ids[tier].filter((id) => /^claude-[a-z]+-[a-z0-9-]+$/.test(id)),
     );
@@ -115,7 +115,7 @@ describe('family tiers by upstream model id', () => {
     );
   });
 
-  it('a newer version of a latest model is latest, whatever the family', () => {
+  it('a newer version than those of the table is latest, in any family', () => {
     fc.assert(
       fc.property(
         fc.stringMatching(/^[a-z]{2,9}$/),
@@ -127,7 +127,7 @@ describe('family tiers by upstream model id', () => {
   });
 });
 
-describe('messages of the role `system` between the others', () => {
+describe('messages of the role `system` inside a conversation', () => {
   it.each([
     ['claude-opus-4-8', true],
     ['anthropic/claude-sonnet-5@20260601', true],
@@ -136,7 +136,7 @@ describe('messages of the role `system` between the others', () => {
     ['claude-opus-4-5-20251101', false],
     ['claude-mythos-preview', false],
     ['an-opaque-profile', false],
-  ])('%s takes them: %p', (id, expected) => {
+  ])('%s accepts them: %p', (id, expected) => {
     expect(takesSystemTurns(id)).toBe(expected);
   });
 });

@@ -10,7 +10,7 @@ const disagreement = (one: string, other: string) =>
 
 const asks = (ask: ThinkingRequest, ownEffort?: string) => E.right({ ...ask, ownEffort });
 
-describe('what a body asks of thinking, in every spelling', () => {
+describe('the thinking that a body requests, in each of its fields', () => {
   it.each<[string, JsonObject, ReturnType<typeof asks>]>([
     [
       'nothing',
@@ -34,7 +34,7 @@ describe('what a body asks of thinking, in every spelling', () => {
       asks({ kind: 'effort', effort: { field: 'reasoning_effort', value: 'low' } }, 'low'),
     ],
     [
-      'a word of effort that nobody here knows',
+      'an unknown effort',
       { reasoning_effort: 'ultra' },
       asks({ kind: 'effort', effort: { field: 'reasoning_effort', value: 'ultra' } }),
     ],
@@ -55,7 +55,7 @@ describe('what a body asks of thinking, in every spelling', () => {
       asks({ kind: 'effort', effort: { field: 'reasoning_effort', value: 'low' } }),
     ],
     [
-      'disabled, with an effort of the whole answer',
+      'disabled, with output_config.effort',
       { thinking: { type: 'disabled' }, output_config: { effort: 'low' } },
       asks({ kind: 'disabled' }, 'low'),
     ],
@@ -70,7 +70,7 @@ describe('what a body asks of thinking, in every spelling', () => {
       asks({ kind: 'budget', budget: { field: 'thinking.budget_tokens', value: undefined } }),
     ],
     [
-      'enabled, its budget elsewhere',
+      'enabled, with reasoning_budget_tokens',
       { thinking: { type: 'enabled' }, reasoning_budget_tokens: 4096 },
       asks({ kind: 'budget', budget: { field: 'reasoning_budget_tokens', value: 4096 } }),
     ],
@@ -97,7 +97,7 @@ describe('what a body asks of thinking, in every spelling', () => {
     expect(readReasoningRequest(body)).toEqual(expected);
   });
 
-  it('budgets that are written differently and mean the same agree', () => {
+  it('budgets of the same value agree, however they are written', () => {
     const body = parseExact(
       '{"thinking":{"type":"enabled","budget_tokens":4096.0},"reasoning_budget_tokens":4096}',
     );
@@ -148,7 +148,7 @@ describe('the request fails locally if its fields disagree, and both are named',
       'thinking_budget_tokens',
       { reasoning_budget_tokens: 1024, thinking_budget_tokens: 2048 },
     ],
-  ])('%s against %s', (one, other, body) => {
+  ])('%s and %s', (one, other, body) => {
     expect(readReasoningRequest(body)).toEqual(disagreement(one, other));
   });
 
@@ -166,12 +166,12 @@ describe('the request fails locally if its fields disagree, and both are named',
     ['reasoning_budget_tokens', { reasoning_budget_tokens: 1.5 }],
     ['thinking.type', { thinking: {} }],
     ['thinking.type', { thinking: { type: 'auto' } }],
-  ])('%s is named where it is not what it must be', (field, body) => {
+  ])('an invalid %s is rejected by name', (field, body) => {
     expect(readReasoningRequest(body)).toMatchObject({ left: { code: 'invalid_request', param: field } });
   });
 });
 
-describe('laws', () => {
+describe('any reasoning request', () => {
   const aBody = fc.record(
     {
       reasoning_effort: fc.constantFrom('low', 'high', 'none', null),
@@ -193,7 +193,7 @@ describe('laws', () => {
     { requiredKeys: [] },
   );
 
-  it('the same body always says the same, whatever the order of its members', () => {
+  it('does not depend on the order of the members of the body', () => {
     fc.assert(
       fc.property(aBody, (body) => {
         const reversed = Object.fromEntries(Object.entries(body).toReversed());
@@ -202,7 +202,7 @@ describe('laws', () => {
     );
   });
 
-  it('an ask never holds two efforts or two budgets that differ', () => {
+  it('never has two different efforts or two different budgets', () => {
     fc.assert(
       fc.property(aBody, (body) => {
         const ask = readReasoningRequest(body);

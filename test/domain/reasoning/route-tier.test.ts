@@ -12,7 +12,7 @@ const route = (upstreamModel: string, tier?: string) => ({
   },
 });
 
-describe('models that are no messages family', () => {
+describe('the tier of a route without `model_tier`', () => {
   it.each([
     'amazon.nova-lite-v1:0',
     'global.amazon.nova-2-lite-v1:0',
@@ -44,7 +44,7 @@ describe('models that are no messages family', () => {
   });
 });
 
-it('`model_tier` is what counts, whatever the id', () => {
+it('`model_tier` determines the tier of a route, whatever the id of the model', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(profile, 'amazon.nova-2-lite-v1:0', 'anthropic.claude-opus-4-7'),

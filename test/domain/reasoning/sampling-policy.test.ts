@@ -5,9 +5,9 @@ import { modelTiers } from '../../../domain/reasoning/model-tier.ts';
 import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 
-describe('non-default temperature, top_p, top_k rejected; defaults temperature: 1, top_p: 1 omitted', () => {
+describe('for latest models, temperature 1 and top_p 1 are omitted, and other sampling values are rejected', () => {
   it.each<[string, JsonObject, readonly string[]]>([
-    ['nothing', {}, []],
+    ['no sampling fields', {}, []],
     ['null', { temperature: null, top_p: null, top_k: null }, []],
     ['temperature 1', { temperature: 1 }, ['temperature']],
     ['top_p 1', { top_p: 1 }, ['top_p']],
@@ -34,7 +34,7 @@ describe('non-default temperature, top_p, top_k rejected; defaults temperature: 
     });
   });
 
-  it('other tiers take them as they are', () => {
+  it('other tiers keep them unchanged', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...modelTiers.filter((tier) => tier !== 'latest')),

@@ -12,7 +12,7 @@ const platforms = ['a', 'b'] as const satisfies readonly Platform[];
 const manual = { type: 'enabled', budget_tokens: 2048 } as const;
 const betweenTools = { type: 'between_tools' } as const;
 
-/** Every kind of request that the specification's rows speak of. */
+/** Every kind of request in the specification's table. */
 const requests = {
   'says nothing': {},
   reasoning_effort: { reasoning_effort: 'high' },
@@ -37,7 +37,7 @@ const requests = {
 
 type Request = keyof typeof requests;
 
-/** What goes out: thinking, the effort that is written, and betas; a text is the field that a rejection names. */
+/** What is sent: thinking, effort and betas; a string is the field that a rejection names. */
 type Cell =
   | string
   | readonly [thinking: ThinkingPlan['thinking'], effort?: string | undefined, beta?: 'beta'];
@@ -211,7 +211,7 @@ describe('thinking by family tier, platform and request', () => {
   });
 });
 
-describe('laws of the plan', () => {
+describe('any thinking plan', () => {
   const anEffort = fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max', 'none', 'ultra');
   const aBudget = fc.constantFrom(1024, 2048);
   const aBody = fc.record(
@@ -230,7 +230,7 @@ describe('laws of the plan', () => {
   );
   const aCase = fc.tuple(fc.constantFrom(...modelTiers), fc.constantFrom(...platforms), aBody);
 
-  it('adaptive thinking and a budget never go together', () => {
+  it('has a budget exactly if its thinking is of the type enabled', () => {
     fc.assert(
       fc.property(aCase, ([tier, platform, body]) => {
         const plan = planFor(tier, platform, body);
@@ -241,7 +241,7 @@ describe('laws of the plan', () => {
     );
   });
 
-  it('the same request is always judged the same', () => {
+  it('the same request gets the same plan or the same rejection each time', () => {
     fc.assert(
       fc.property(aCase, ([tier, platform, body]) => {
         expect(planFor(tier, platform, structuredClone(body))).toEqual(planFor(tier, platform, body));
@@ -249,7 +249,7 @@ describe('laws of the plan', () => {
     );
   });
 
-  it('an effort is written as it was asked for or not at all: `xhigh` and `max` are never a lower one', () => {
+  it('has the requested effort or none: `xhigh` and `max` are never lowered', () => {
     fc.assert(
       fc.property(aCase, ([tier, platform, body]) => {
         const plan = planFor(tier, platform, body);
@@ -261,7 +261,7 @@ describe('laws of the plan', () => {
   });
 
   it.each(['reasoning_effort', 'reasoning.effort'])(
-    'an effort of minimal is low, the least that these models have: %s',
+    'has the effort low for minimal, since low is the least that these models have: %s',
     (field) => {
       const body =
         field === 'reasoning_effort' ? { reasoning_effort: 'minimal' } : { reasoning: { effort: 'minimal' } };
@@ -274,7 +274,7 @@ describe('laws of the plan', () => {
     },
   );
 
-  it('adaptive thinking never reaches a tier that refuses it, nor a budget the latest', () => {
+  it('never has adaptive thinking for a tier that rejects it, nor a budget for the latest tier', () => {
     const forbidden: Readonly<Partial<Record<ModelTier, string>>> = {
       latest: 'enabled',
       preview: 'disabled',
@@ -290,7 +290,7 @@ describe('laws of the plan', () => {
     );
   });
 
-  it('older models get no effort of the gateway’s making', () => {
+  it('never has an effort or a beta for older models', () => {
     fc.assert(
       fc.property(fc.constantFrom(...platforms), aBody, (platform, body) => {
         const plan = planFor('older', platform, body);

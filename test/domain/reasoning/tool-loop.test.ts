@@ -12,39 +12,39 @@ const unsigned = { type: 'thinking', thinking: 'a', signature: '' };
 const redacted = { type: 'redacted_thinking', data: 'a' };
 const call = assistant(use);
 
-describe('a tool loop whose assistant turn holds no signed thinking', () => {
+describe('a tool loop without signed thinking', () => {
   it.each<readonly [string, boolean, readonly JsonObject[]]>([
     ['no messages', false, []],
-    ['the user speaks', false, [words]],
-    ['the user speaks again', false, [words, assistant({ type: 'text', text: 'a' }), words]],
-    ['the user speaks after a loop', false, [words, call, result, assistant(), words]],
+    ['a user message', false, [words]],
+    ['a second user message', false, [words, assistant({ type: 'text', text: 'a' }), words]],
+    ['a user message after a loop', false, [words, call, result, assistant(), words]],
     ['a call without its result', false, [words, call]],
-    ['a result alone', false, [result]],
+    ['only a result', false, [result]],
     ['a call and its result', true, [words, call, result]],
-    ['its thinking is unsigned', true, [words, assistant(unsigned, use), result]],
-    ['its thinking is signed', false, [words, assistant(signed, use), result]],
-    ['its thinking is redacted', false, [words, assistant(redacted, use), result]],
+    ['a call with unsigned thinking', true, [words, assistant(unsigned, use), result]],
+    ['a call with signed thinking', false, [words, assistant(signed, use), result]],
+    ['a call with redacted thinking', false, [words, assistant(redacted, use), result]],
     [
-      'the model thought before its first call alone',
+      'signed thinking only before the first call',
       false,
       [words, assistant(signed, use), result, call, result],
     ],
-    ['it thought in the turn before', true, [words, assistant(signed), words, call, result]],
+    ['signed thinking only in the previous turn', true, [words, assistant(signed), words, call, result]],
     [
-      'it thought in the loop before',
+      'signed thinking only in the previous loop',
       true,
       [words, assistant(signed, use), result, assistant(), words, call, result],
     ],
-    ['words follow the result in the same turn', true, [words, call, result, words]],
-    ['words stand before the result', true, [words, call, words, result]],
-    ['the answer comes in two messages', false, [words, assistant(signed), call, result]],
-    ['the system speaks in between', true, [words, call, { role: 'system', content: 'a' }, result]],
+    ['text after the result in the same turn', true, [words, call, result, words]],
+    ['text before the result', true, [words, call, words, result]],
+    ['thinking and call in two messages', false, [words, assistant(signed), call, result]],
+    ['a system message in between', true, [words, call, { role: 'system', content: 'a' }, result]],
     ['content is text', false, [words, { role: 'assistant', content: 'a' }, { role: 'user', content: 'b' }]],
   ])('%s: %p', (_, expected, messages) => {
     expect(isLoopWithoutThinking(messages)).toBe(expected);
   });
 
-  it('never reaches beyond what the user said last, and never is one with signed thinking in it', () => {
+  it('begins after the last message of the user, and is none if it has signed thinking', () => {
     const aMessage = fc.constantFrom<JsonObject>(
       words,
       result,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { PricingStatus } from '../../../domain/ledger/usage-cost-event.ts';
 import type { UserModelUsage } from '../../../domain/reports/leaderboard.ts';
 
-/** Instants near the seams of buckets, days, months and years, and any other. */
+/** Any instants, and instants near the boundaries of buckets, days, months and years. */
 export const anInstant: fc.Arbitrary<Date> = fc.oneof(
   fc.date({
     min: new Date('1905-01-01T00:00:00Z'),
@@ -25,7 +25,7 @@ export const statuses = [
 ] as const satisfies readonly PricingStatus[];
 export const aStatus = fc.constantFrom(...statuses);
 
-/** Often equal, so that ties are common; sometimes beyond what a `number` holds. */
+/** Often equal, so that ties are common; sometimes larger than a `number` can hold. */
 export const someSpend: fc.Arbitrary<bigint> = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n }),
   fc.bigInt({ min: 0n, max: 10n ** 24n }),
@@ -34,7 +34,7 @@ export const someRequests: fc.Arbitrary<number> = fc.oneof(fc.nat({ max: 2 }), f
 
 const letters = ['a', 'b', 'B', 'ä', '\u{1f600}', '\uffee'];
 
-/** What the ledger may tell: one row for each user and model; names need not differ. */
+/** Ledger usage: one row for each user and model; names need not be unique. */
 export const someUserModelUsage: fc.Arbitrary<readonly UserModelUsage[]> = fc
   .uniqueArray(fc.tuple(fc.nat({ max: 45 }), fc.nat({ max: 4 })), {
     maxLength: 150,

@@ -40,7 +40,7 @@ describe('harness usage', () => {
     ]);
   });
 
-  it('tells the label of a harness as it was last', () => {
+  it('has the most recent label of each harness', () => {
     const { leaders } = harnessUsage(window, [
       count(2, 'codex', 1, 'Codex CLI'),
       count(9, 'codex', 1, 'Codex'),
@@ -49,7 +49,7 @@ describe('harness usage', () => {
     expect(leaders.map(({ harnessLabel }) => harnessLabel)).toEqual(['Codex']);
   });
 
-  it('has a table of the top 30, a chart of the top 5, and nobody better is left out', () => {
+  it('has the top 30 in its table and the top 5 in its chart', () => {
     fc.assert(
       fc.property(someCounts, (counts) => {
         const { leaders, chartHarnesses } = harnessUsage(window, counts);
@@ -66,7 +66,7 @@ describe('harness usage', () => {
     );
   });
 
-  it('has every bucket, zero-filled, and the sums of the chart are the totals of its harnesses', () => {
+  it('has every bucket, zero-filled, and each series of the chart adds up to the total of its harness', () => {
     fc.assert(
       fc.property(someCounts, (counts) => {
         const { series, chartHarnesses } = harnessUsage(window, counts);
@@ -79,7 +79,7 @@ describe('harness usage', () => {
     );
   });
 
-  it('is a total order: the order in which rows arrive never matters', () => {
+  it('does not depend on the order of the rows', () => {
     fc.assert(
       fc.property(
         someCounts.chain((rows) =>

@@ -26,7 +26,7 @@ const at = new Date('2028-03-01T11:59:59.999Z');
 const window = rangeWindow('7d', at);
 
 describe('the ranking of users', () => {
-  it('goes by total spend, ties sort by request count, then user name, then user id', () => {
+  it('is by total spend, then request count, then user name, then user id', () => {
     const rows = [
       usage('u-1', 'Zoe', 9, 1n),
       usage('u-2', 'Bea', 1, 5n),
@@ -50,7 +50,7 @@ describe('the ranking of users', () => {
     ]);
   });
 
-  it('is a total order: the order in which rows arrive never matters', () => {
+  it('does not depend on the order of the rows', () => {
     fc.assert(
       fc.property(
         someUserModelUsage.chain((rows) =>
@@ -61,7 +61,7 @@ describe('the ranking of users', () => {
     );
   });
 
-  it('has the top 30 users, nobody better is left out, and the chart has the top 5 of them', () => {
+  it('has the top 30 users, and the chart has the top 5 of them', () => {
     fc.assert(
       fc.property(someUserModelUsage, (rows) => {
         const table = standings(rows);
@@ -120,7 +120,7 @@ describe('the chart', () => {
       return fc.record({ rows: fc.constant(rows), over: fc.constant(over), spends: found });
     });
 
-  it('has every bucket and in each every user of the cohort, zero where nothing was spent', () => {
+  it('has every bucket, and in each bucket every user of the chart, zero-filled', () => {
     fc.assert(
       fc.property(aChart, ({ rows, over, spends }) => {
         const table = standings(rows);
@@ -151,7 +151,7 @@ describe('the averages of a user', () => {
     ...over,
   });
 
-  it('use only rows where the dimension was recorded: none is nothing, and a zero is a zero', () => {
+  it('use only rows in which the count was recorded: without any it is undefined, and zero stays zero', () => {
     const table = standings([
       usage('u-1', 'Ann', 4, 3n),
       usage('u-2', 'Bea', 1, 2n),

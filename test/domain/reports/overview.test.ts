@@ -14,8 +14,8 @@ describe('the hours of the overview', () => {
   });
 });
 
-describe('what an hour spent', () => {
-  it('stands in its hour, zero in those without a row, and the whole is the sum of all hours', () => {
+describe('the spend of an hour', () => {
+  it('is zero without a row, and the total is the sum of all hours', () => {
     const window = lastHours(new Date('2028-03-01T12:30:00Z'));
     const starts = hourStarts(window);
     const spends = [
@@ -32,7 +32,7 @@ describe('what an hour spent', () => {
 });
 
 describe('quantiles', () => {
-  it('are always values that are there, of all histograms together, as sorting finds them', () => {
+  it('are actual values of all histograms together, as sorting all values would find them', () => {
     const aHistogram = fc.array(fc.tuple(fc.nat({ max: 30 }), fc.integer({ min: 1, max: 5 })), {
       maxLength: 12,
       size: 'max',
@@ -58,7 +58,7 @@ describe('quantiles', () => {
 });
 
 describe('times to the first token', () => {
-  it('are of their hour and of all hours together, and none where no stream had content', () => {
+  it('are given for each hour and for all hours, and are undefined if no stream had content', () => {
     const window = lastHours(new Date('2028-03-01T12:30:00Z'));
     const [first, second] = hourStarts(window);
     const logsOf = (hourStart: Date, ...values: readonly number[]) => ({
@@ -80,7 +80,7 @@ describe('times to the first token', () => {
   });
 });
 
-describe('an error', () => {
+describe('a request', () => {
   it.each([
     [200, undefined, []],
     [499, 'client_closed', []],
@@ -93,7 +93,7 @@ describe('an error', () => {
     [418, undefined, ['caller']],
     [500, undefined, ['gateway']],
     [502, 'of another release', ['gateway']],
-  ])('of status %s and code %s is of the class %j', (statusCode, errorCode, classes) => {
+  ])('of status %s and error code %s is an error of the class %j', (statusCode, errorCode, classes) => {
     const hourStart = new Date('2028-03-01T12:00:00Z');
     const none = { values: [], counts: [] };
     const logs = [
@@ -107,13 +107,13 @@ describe('an error', () => {
   });
 });
 
-describe('the share of an amount', () => {
+describe('the share of an amount in basis points', () => {
   it.each([
     [0n, 0n, undefined],
     [1n, 3n, 3333],
     [3n, 3n, 10_000],
     [9n, 3n, 30_000],
-  ])('of which %s of %s is spent is %s', (spent, amount, bps) => {
+  ])('if %s of %s is spent is %s', (spent, amount, bps) => {
     expect(shareBps(spent, amount)).toBe(bps);
   });
 });

@@ -23,7 +23,7 @@ describe('the window of a range', () => {
     expect(rangeWindow(range, new Date(now))).toEqual({ from: new Date(from), until: new Date(until) });
   });
 
-  it('has 14 or 62 12-hour UTC buckets that tile it, and the last holds now', () => {
+  it('has 14 or 62 UTC buckets of 12 hours without gaps, and the last one contains now', () => {
     fc.assert(
       fc.property(aRange, anInstant, (range, now) => {
         const window = rangeWindow(range, now);
@@ -49,7 +49,7 @@ describe('the window of N days', () => {
     expect(daysWindow(days, new Date(now))).toEqual({ from: new Date(from), until: new Date(until) });
   });
 
-  it('has N full UTC days that tile it, and the last is today', () => {
+  it('has N full UTC days without gaps, and the last one is today', () => {
     fc.assert(
       fc.property(someDays, anInstant, (days, now) => {
         const window = daysWindow(days, now);

@@ -25,7 +25,7 @@ const ownerOf = (n: number) => ({
 });
 
 describe('spend by day', () => {
-  it('has at most five of each, none of whom spent nothing, and its parts add up to each day', () => {
+  it('has at most five owners and five models, all with spend, and its parts add up to each day', () => {
     fc.assert(
       fc.property(rows, (found) => {
         const usage = found.map((row) => ({ ...row, pricingStatus: 'priced' as const, requestCount: 1 }));

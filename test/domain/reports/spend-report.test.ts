@@ -8,7 +8,7 @@ import { aStatus, someSpend, statuses } from './arbitrary-usage.ts';
 const window = daysWindow(7, new Date('2028-03-01T09:00:00Z'));
 const buckets = bucketStarts(window);
 
-/** Ledger rows, and the three cuts through them that a store gives. */
+/** Ledger rows, and the three groupings of them that a store returns. */
 const aLedger = fc
   .array(
     fc.record({
@@ -43,7 +43,7 @@ const sums = (tallies: readonly Tally[]) => ({
 });
 
 describe('the spend report', () => {
-  it('adds up to the ledger in all of its parts, and to nothing that does not count', () => {
+  it('has totals and breakdowns that add up to the ledger, with the spend of rows that count only', () => {
     fc.assert(
       fc.property(aLedger, ({ rows, usage }) => {
         const report = spendReport(window, usage);
@@ -67,7 +67,7 @@ describe('the spend report', () => {
     );
   });
 
-  it('has each day, each owner and each model once, with what is theirs', () => {
+  it('has each day, owner and model once, with the request count of each day and owner', () => {
     fc.assert(
       fc.property(aLedger, ({ rows, usage }) => {
         const { daily, owners, models } = spendReport(window, usage);

@@ -121,7 +121,7 @@ describe('the first match wins', () => {
     expect(agentHarness(userAgent)).toEqual({ key: harness, label });
   });
 
-  it('any User-Agent has exactly one harness of a bounded list', () => {
+  it('any User-Agent has a short harness key', () => {
     fc.assert(
       fc.property(fc.string(), (userAgent) => {
         expect(key(userAgent)).toMatch(/^[a-z_-]{1,20}$/);
@@ -130,7 +130,7 @@ describe('the first match wins', () => {
   });
 });
 
-describe('the raw User-Agent is bounded', () => {
+describe('the stored User-Agent is cut to its maximum length', () => {
   it.each([
     [undefined, undefined],
     ['', 0],

@@ -33,7 +33,7 @@ describe('universal caller tags', () => {
     expect(tagsOf({})).toEqual(noTags);
   });
 
-  it('are read one by one', () => {
+  it('are read from one header each', () => {
     expect(
       tagsOf({
         'x-gateway-service': ['billing'],
@@ -71,7 +71,7 @@ describe('universal caller tags', () => {
         expect(Object.values(tagsOf({ [header]: [value] }))).toContain(value);
     });
 
-    it.each(faulty)('is a violation that names the header with %s', (_, values) => {
+    it.each(faulty)('is rejected with an error that names the header if it has %s', (_, values) => {
       expect(atFault({ [header]: values })).toBe(header);
     });
   });
@@ -127,7 +127,7 @@ describe('x-gateway-tags: k=v; k2=v2', () => {
     expect(bespoke(text)).toEqual(tags);
   });
 
-  it('holds five tags, and not six', () => {
+  it('holds at most five tags', () => {
     expect(bespoke(pairs(5))).toHaveLength(5);
     expect(atFault({ 'x-gateway-tags': [pairs(6)] })).toBe('x-gateway-tags');
     expect(atFault({ 'x-gateway-tags': [pairs(2000)] })).toBe('x-gateway-tags');
@@ -156,7 +156,7 @@ describe('x-gateway-tags: k=v; k2=v2', () => {
     ['a repeated key', 'k=v; k=w'],
     ['a repeated pair', 'k=v; k2=v; k=v'],
     ['commas instead of semicolons', 'k=v, k2=v2'],
-  ])('a violation names the header: %s', (_, text) => {
+  ])('is rejected with an error that names the header: %s', (_, text) => {
     expect(atFault({ 'x-gateway-tags': [text] })).toBe('x-gateway-tags');
   });
 
@@ -166,11 +166,11 @@ describe('x-gateway-tags: k=v; k2=v2', () => {
     ['env=v', '`x-gateway-tags` must not use the reserved key `env`.'],
     ['k=v;k=w', '`x-gateway-tags` repeats the key `k`.'],
     [pairs(6), '`x-gateway-tags` holds more than 5 tags.'],
-  ])('and says what is wrong: %s', (text, message) => {
+  ])('is rejected with a message that states the fault: %s', (text, message) => {
     expect(read({ 'x-gateway-tags': [text] })).toEqual(E.left(expect.objectContaining({ message })));
   });
 
-  it('stands once', () => {
+  it('is rejected if the header is sent twice', () => {
     expect(atFault({ 'x-gateway-tags': ['k=v', 'k2=v2'] })).toBe('x-gateway-tags');
     expect(atFault({ 'x-gateway-tags': ['', ''] })).toBe('x-gateway-tags');
   });
@@ -185,7 +185,7 @@ describe('caller tags', () => {
   );
   const aTagValue = part(valueAlphabet, valueAlphabet, 64);
 
-  it('always read back as they were written', () => {
+  it('are read exactly as they were written', () => {
     const written = fc.record({
       service: fc.option(aTagValue, { nil: undefined }),
       component: fc.option(aTagValue, { nil: undefined }),
@@ -209,7 +209,7 @@ describe('caller tags', () => {
     );
   });
 
-  it('never let anything through that is over a bound, whatever the header says', () => {
+  it('are never over a limit, whatever the header contains', () => {
     const soup = fc
       .array(
         fc.oneof(

@@ -6,7 +6,7 @@ import {
 } from '../../../domain/request-log/capture-policy.ts';
 import { aCaller, serviceAccountKey, teamKey, userKey } from '../../support/arbitraries/callers.ts';
 
-describe('which requests have rows', () => {
+describe('whether a request is logged depends on the capture mode and the owner of the key', () => {
   it.each([
     ['disabled', 'a user with logging on', userKey(true), false],
     ['disabled', 'a user with logging off', userKey(false), false],
@@ -27,7 +27,7 @@ describe('which requests have rows', () => {
     },
   );
 
-  it('under the current policy version builtin:v2', () => {
+  it('the current policy version is builtin:v2', () => {
     expect(payloadPolicyVersion).toBe('builtin:v2');
   });
 });

@@ -27,20 +27,20 @@ describe('metadata_json', () => {
     },
   );
 
-  it.each(['disabled', 'summary_only', 'redacted_payloads'] as const)('names the capture mode %s', (mode) => {
+  it.each(['disabled', 'summary_only', 'redacted_payloads'] as const)('has the capture mode %s', (mode) => {
     expect(logMetadata('chat_completions', false, policy(mode), undefined)).toMatchObject({
       stream: false,
       payload_policy: { capture_mode: mode },
     });
   });
 
-  it('has accounting where there is any to tell', () => {
+  it('has `accounting` if there is any', () => {
     expect(
       logMetadata('chat_completions', false, policy('summary_only'), { blocked_cost_usd: '0.5' }),
     ).toMatchObject({ operation: 'chat_completions', accounting: { blocked_cost_usd: '0.5' } });
   });
 
-  it('has notes on what did not go along upstream, beside the rest', () => {
+  it('has notes on what was not sent upstream, beside its other members', () => {
     const notes = { reasoning: { thinking: 'left_out' } };
     expect(logMetadata('messages', true, policy('summary_only'), undefined, notes)).toStrictEqual({
       ...logMetadata('messages', true, policy('summary_only'), undefined),

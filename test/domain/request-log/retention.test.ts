@@ -17,11 +17,11 @@ describe('retention windows', () => {
     ['1d', '2028-03-01T12:30:00.500Z', '2028-02-29T12:30:00.500Z'],
     ['3d', '2028-03-01T12:30:00.500Z', '2028-02-27T12:30:00.500Z'],
     ['7d', '2028-01-03T00:00:00.000Z', '2027-12-27T00:00:00.000Z'],
-  ] as const)('%s at %s keep what happened since %s', (retention, now, cutoff) => {
+  ] as const)('%s at %s keep rows since %s', (retention, now, cutoff) => {
     expect(purgeCutoff(retention, new Date(now))).toEqual(new Date(cutoff));
   });
 
-  it('are so many times 24 hours, whatever the calendar does', () =>
+  it('are multiples of 24 hours, whatever the calendar', () =>
     fc.assert(
       fc.property(fc.constantFrom(...retentions), anInstant, (retention, now) => {
         const age = now.getTime() - purgeCutoff(retention, now).getTime();
@@ -30,7 +30,7 @@ describe('retention windows', () => {
     ));
 });
 
-describe('the UTC-day guard', () => {
+describe('the limit of one purge per UTC day', () => {
   it.each([
     [[], '2028-03-01T00:00:00.000Z', true],
     [['2028-03-01T00:00:00.000Z'], '2028-03-01T00:00:00.000Z', false],
@@ -67,7 +67,7 @@ describe('the UTC-day guard', () => {
       ),
     ));
 
-  it('never holds back the first purge of a day', () =>
+  it('never prevents the first purge of a day', () =>
     fc.assert(
       fc.property(anInstant, anInstant, (purge, now) => {
         expect(isPurgeDue([purge], now)).toBe(dayOf(purge) !== dayOf(now));

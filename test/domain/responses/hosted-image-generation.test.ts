@@ -10,7 +10,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 const hosted = { type: 'image_generation', quality: 'low' };
 const lookup = { type: 'function', name: 'lookup' };
 
-describe('an opportunistic hosted image-generation tool declaration is stripped', () => {
+describe('a hosted image-generation tool that is only offered is removed', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['beside a function', { tools: [hosted, lookup] }, { tools: [lookup] }],
     [
@@ -19,7 +19,7 @@ describe('an opportunistic hosted image-generation tool declaration is stripped'
       { tools: [lookup], tool_choice: 'auto' },
     ],
     [
-      'with a choice that others can meet',
+      'with a choice that other tools can satisfy',
       { tools: [lookup, hosted], tool_choice: 'required' },
       { tools: [lookup], tool_choice: 'required' },
     ],
@@ -37,7 +37,7 @@ describe('an opportunistic hosted image-generation tool declaration is stripped'
       { tools: [lookup], tool_choice: { type: 'allowed_tools', mode: 'required', tools: [lookup] } },
     ],
     [
-      'as the only tool that is allowed, and may be left',
+      'as the only allowed tool, in the mode auto',
       { tools: [lookup, hosted], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] } },
       { tools: [lookup], tool_choice: 'none' },
     ],
@@ -46,15 +46,15 @@ describe('an opportunistic hosted image-generation tool declaration is stripped'
       { type: 'allowed_tools', mode: 'auto', tools: [] },
       { type: 'a_new_one', tools: [hosted] },
     ].map((tool_choice): [string, JsonObject, JsonObject] => [
-      `with a choice that does not speak of it: ${JSON.stringify(tool_choice)}`,
+      `with a choice that does not name it: ${JSON.stringify(tool_choice)}`,
       { tools: [lookup, hosted], tool_choice },
       { tools: [lookup], tool_choice },
     ]),
     ['alone', { input: 'x', tools: [hosted] }, { input: 'x' }],
     ['alone with a free choice', { tools: [hosted], tool_choice: 'auto' }, {}],
-    ['alone with a choice of null', { tools: [hosted], tool_choice: null }, {}],
+    ['alone with a null choice', { tools: [hosted], tool_choice: null }, {}],
     [
-      'alone, as the only tool that is allowed',
+      'alone, as the only allowed tool',
       { tools: [hosted], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [hosted] } },
       {},
     ],
@@ -68,10 +68,10 @@ describe('an opportunistic hosted image-generation tool declaration is stripped'
   });
 });
 
-describe('a request that explicitly requires image generation fails locally with a gateway 400', () => {
+describe('a request that explicitly requires image generation is rejected locally with 400', () => {
   it.each<[string, JsonObject]>([
     ['by name', { tools: [lookup, hosted], tool_choice: { type: 'image_generation' } }],
-    ['as the only tool that is required', { tools: [hosted], tool_choice: 'required' }],
+    ['as the only tool, with the choice required', { tools: [hosted], tool_choice: 'required' }],
     [
       'as the only allowed tool',
       { tools: [lookup, hosted], tool_choice: { type: 'allowed_tools', mode: 'required', tools: [hosted] } },
@@ -87,7 +87,7 @@ describe('a request that explicitly requires image generation fails locally with
   });
 });
 
-it('a body that declares none is always the same body', () => {
+it('a body that declares no image generation is returned as the same object', () => {
   for (const tools of [{}, { tools: [] }, { tools: [lookup] }])
     for (const choice of [{}, { tool_choice: 'required' }, { tool_choice: null }]) {
       const body = { ...tools, ...choice };
@@ -103,7 +103,7 @@ it('a body that declares none is always the same body', () => {
   );
 });
 
-it('a declaration is always noticed, however it is spelled', () => {
+it('a declaration of image generation is detected, also with escapes', () => {
   expect(mayDeclareImageGeneration('{"tools":[{"type":"image_generation"}]}')).toBe(true);
   expect(mayDeclareImageGeneration('{"tools":[{"type":"image\\u005fgeneration"}]}')).toBe(true);
   expect(mayDeclareImageGeneration('{"tools":[]}')).toBe(false);

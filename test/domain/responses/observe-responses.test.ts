@@ -23,16 +23,16 @@ describe('usage of a response', () => {
   it.each<[string, JsonObject, object | undefined, boolean]>([
     ['its usage', { usage: usage(3, 5) }, tokens(3, 5), false],
     [
-      'a total of its own',
+      'an explicit total',
       { usage: { ...usage(3, 5), total_tokens: 50 } },
       { ...tokens(3, 5), totalTokens: 50 },
       false,
     ],
     ['no usage', {}, undefined, false],
-    ['usage of null', { usage: null }, undefined, false],
+    ['null usage', { usage: null }, undefined, false],
     ['usage without counts', { usage: {} }, undefined, true],
     ['a negative count', { usage: usage(-1, 5) }, undefined, true],
-    ['half of the counts', { usage: { input_tokens: 3 } }, undefined, true],
+    ['only one of the counts', { usage: { input_tokens: 3 } }, undefined, true],
   ])('%s', (_, response, expected, unusable) => {
     expect(observeResponse(response)).toMatchObject({ usage: expected, usageUnusable: unusable });
     expect(observedStream([{ type: 'response.completed', response }])).toMatchObject({
@@ -43,7 +43,7 @@ describe('usage of a response', () => {
 
   it.each<[string, readonly JsonObject[], object | undefined, boolean]>([
     [
-      'null on the way, then counts',
+      'null, then counts',
       [{ response: { usage: null } }, { response: { usage: usage(3, 5) } }],
       tokens(3, 5),
       false,
@@ -57,16 +57,16 @@ describe('usage of a response', () => {
     ['then null', [{ response: { usage: usage(3, 5) } }, { response: { usage: null } }], tokens(3, 5), false],
     ['then unusable', [{ response: { usage: usage(3, 5) } }, { response: { usage: {} } }], undefined, true],
     ['outside of the response', [{ usage: usage(3, 5) }], undefined, false],
-    ['a response that is no object', [{ response: 'resp_1' }], undefined, false],
-  ])('the last that is told counts, never a sum: %s', (_, payloads, expected, unusable) => {
+    ['a response that is not an object', [{ response: 'resp_1' }], undefined, false],
+  ])('is the last one reported, never a sum: %s', (_, payloads, expected, unusable) => {
     expect(observedStream(payloads)).toMatchObject({ usage: expected, usageUnusable: unusable });
   });
 
-  it('is nothing before anything was seen', () => {
+  it('is absent before the first event', () => {
     expect(observedStream([])).toEqual(nothingObserved);
   });
 
-  it('is read however its numbers are kept', () => {
+  it('is read also from numbers written as 12.0 and 1E1', () => {
     const payload = parseExact('{"response":{"usage":{"input_tokens":12.0,"output_tokens":1E1}}}');
     expect(observedStream([payload as JsonObject]).usage).toEqual(tokens(12, 10));
   });
@@ -105,10 +105,10 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
     ['no output', {}, 0],
     ['an empty output', { output: [] }, 0],
     ['every type of call', { output: calls.map(item) }, calls.length],
-    ['what is no call', { output: others.map(item) }, 0],
+    ['items that are not calls', { output: others.map(item) }, 0],
     ['both', { output: ['reasoning', 'function_call', 'message', 'mcp_call'].map(item) }, 2],
     ['items without a type', { output: [{}, null, 'function_call', { type: 7 }] }, 0],
-    ['output that is no list', { output: { type: 'function_call' } }, 0],
+    ['output that is not a list', { output: { type: 'function_call' } }, 0],
   ])('whole: %s', (_, response, count) => {
     expect(observeResponse(response as JsonObject).invokedToolCount).toBe(count);
   });
@@ -116,11 +116,11 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
   it.each<[string, readonly JsonObject[], number]>([
     ['an item that is added and done', [added('function_call', 1), added('function_call', 1)], 1],
     ['two items', [added('function_call', 0), added('web_search_call', 1)], 2],
-    ['what is no call', others.map(added), 0],
+    ['items that are not calls', others.map(added), 0],
     ['every type of call', [...calls.map(added), ...calls.map(added)], calls.length],
-    ['done alone', [added('mcp_call', 3)], 1],
+    ['an item that is only done', [added('mcp_call', 3)], 1],
     [
-      'an item whose id is another one when it is done',
+      'an item whose id changes when it is done',
       [
         { output_index: 0, item: { type: 'function_call', id: 'fc_tmp_1' } },
         { output_index: 0, item: { type: 'function_call', id: 'fc_1' } },
@@ -128,12 +128,12 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
       1,
     ],
     [
-      'without a place, by its id',
+      'items without an index, by their ids',
       [{ item: item('mcp_call', 1) }, { item: item('mcp_call', 1) }, { item: item('mcp_call', 2) }],
       2,
     ],
     [
-      'without a place and an id, by its call',
+      'items without an index and an id, by their call ids',
       [
         { item: { type: 'function_call', call_id: 'c1' } },
         { item: { type: 'function_call', call_id: 'c1' } },
@@ -141,18 +141,18 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
       1,
     ],
     [
-      'with nothing to tell it by',
+      'items without any identifier',
       [{ item: { type: 'function_call' } }, { item: { type: 'function_call' } }],
       2,
     ],
     [
-      'pieces of arguments',
+      'deltas of arguments',
       [{ type: 'response.function_call_arguments.delta', output_index: 0, delta: '{' }],
       0,
     ],
-    ['an item that is no object', [{ item: 'function_call', output_index: 0 }], 0],
+    ['an item that is not an object', [{ item: 'function_call', output_index: 0 }], 0],
     [
-      'in the output of the terminal event alone',
+      'only in the output of the terminal event',
       [
         { type: 'response.created', response: { output: [] } },
         {
@@ -163,12 +163,12 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
       2,
     ],
     [
-      'in the output of an event that another without any follows',
+      'in the output of an event that an empty output follows',
       [{ response: { output: ['mcp_call', 'function_call'].map(item) } }, { response: { output: [] } }],
       2,
     ],
     [
-      'as items, and in that output once more',
+      'as items, and again in the output of the terminal event',
       [
         added('function_call', 0),
         added('function_call', 0),
@@ -180,13 +180,13 @@ describe('invoked_tool_count counts tool-call artifacts in the provider’s outp
     expect(observedStream(payloads).invokedToolCount).toBe(count);
   });
 
-  it('what is told apart is bounded', () => {
+  it('at most `maxCountedToolCalls` calls are counted', () => {
     const many = Array.from({ length: maxCountedToolCalls + 10 }, (_, index) => added('mcp_call', index));
     expect(observedStream(many).invokedToolCount).toBe(maxCountedToolCalls);
   });
 });
 
-it('observing never throws, whatever an answer holds', () => {
+it('observing never throws, whatever an answer contains', () => {
   const payload = fc.oneof(
     aJsonObject,
     aJsonObject.map((response) => ({ response })),

@@ -17,7 +17,7 @@ interface Over {
   readonly compatibility?: Compatibility;
 }
 
-/** A digest that can be read. */
+/** A readable digest. */
 const digest = (text: string): string => `<${text}>`;
 
 const prepared = (text: string, over: Over = {}): E.Either<GatewayError, string> => {
@@ -42,17 +42,17 @@ describe('the outbound responses body', () => {
     "tools":[{"type":"namespace","tools":[]},{"type":"web_search"}], "store": false, "top_p": 0.10,
     "client_metadata":{"a":"b"}, "prompt_cache_key":"k", "include":["reasoning.encrypted_content"] }`;
 
-  it('is the caller’s own text when no rule has to touch it', () => {
+  it('is the caller’s own text if no rule applies', () => {
     expect(outbound(agentTurn)).toBe(agentTurn);
   });
 
-  it('carries the upstream’s name of the model, and is otherwise the caller’s text', () => {
+  it('has the upstream’s name of the model, and is otherwise the caller’s text', () => {
     expect(outbound(agentTurn, { upstreamModel: 'upstream "fast"' })).toBe(
       agentTurn.replace('"fast"', '"upstream \\"fast\\""'),
     );
   });
 
-  it('the shims of the compat block do not apply to it', () => {
+  it('is not changed by the compat rules for chat completions', () => {
     const text =
       '{"model":"fast","input":"Hi","stream":true,"store":true,"max_completion_tokens":5,"reasoning_effort":"low"}';
     const compatibility = {
@@ -104,7 +104,7 @@ describe('empty_tools', () => {
   );
 
   it.each(['function_call', 'function_call_output'])(
-    'preserve_with_tool_history keeps the array, and tool_choice, beside a %s',
+    'preserve_with_tool_history keeps the array and tool_choice if the input has a %s',
     (type) => {
       const text = history(type);
       expect(outbound(text, ruled('preserve_with_tool_history'))).toBe(text);
@@ -112,13 +112,13 @@ describe('empty_tools', () => {
     },
   );
 
-  it.each(['message', 'web_search_call', 'item_reference'])('a %s is no function-tool history', (type) => {
+  it.each(['message', 'web_search_call', 'item_reference'])('a %s does not count as tool history', (type) => {
     expect(E.isLeft(prepared(history(type), ruled('preserve_with_tool_history')))).toBe(true);
   });
 });
 
 describe('replay identifiers', () => {
-  it('change in the input alone; the rest of the body keeps its bytes', () => {
+  it('change only in the input; the rest of the body is kept byte for byte', () => {
     const text = `{ "a": 9007199254740993, "input":[{"type":"message","id":"x y","n":1.50}] , "model":"fast","b":{"c":1,"c":2}}`;
     expect(outbound(text)).toBe(
       text.replace(
@@ -128,7 +128,7 @@ describe('replay identifiers', () => {
     );
   });
 
-  it('every digit in the input stays, whatever is in it', () => {
+  it('keep every digit in the input, whatever it contains', () => {
     fc.assert(
       fc.property(exactJsonText, exactJsonText, (inside, beside) => {
         fc.pre(!inside.includes('__proto__') && !beside.includes('__proto__'));
@@ -141,7 +141,7 @@ describe('replay identifiers', () => {
     );
   });
 
-  it('with the model’s name and empty tools in one body', () => {
+  it('change together with the name of the model and empty tools', () => {
     const text =
       '{"model":"fast","tools":[],"input":[{"type":"function_call_output","call_id":"a|b","output":"1"}]}';
     const over = { upstreamModel: 'up', compatibility: { compat: { empty_tools: 'omit' } } };
@@ -151,8 +151,8 @@ describe('replay identifiers', () => {
   });
 });
 
-describe('extra_body is the final raw override merged into the upstream body', () => {
-  it('also over what the rules made', () => {
+describe('extra_body is merged into the upstream body last', () => {
+  it('also over the changes of the rules', () => {
     const text =
       '{"model":"fast","tools":[],"input":[{"type":"message","id":"x y"}],"text":{"verbosity":"low"}}';
     const over = {
@@ -173,7 +173,7 @@ describe('extra_body is the final raw override merged into the upstream body', (
     });
   });
 
-  it('is always the deep merge of the body, with the upstream’s model, and of extra_body', () => {
+  it('the result is always the deep merge of the body, with the upstream’s model, and extra_body', () => {
     const written = aJsonObject.chain((fields) => {
       const body = { ...fields, model: 'fast', input: 'Hi' };
       return fc.tuple(fc.constant(body), writtenOf(body));

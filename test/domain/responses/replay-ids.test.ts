@@ -10,7 +10,7 @@ import { anyText, textOf } from '../../support/arbitraries/text.ts';
 const replayed = (...items: readonly Json[]): readonly Json[] => withReplayIds(items, textDigest);
 const one = (item: JsonObject): JsonObject => replayed(item)[0] as JsonObject;
 
-/** The specification's value, by another way: unpadded base64url of the SHA-256 of the text. */
+/** The specification's value, computed in another way: unpadded base64url of the SHA-256 of the text. */
 const hashed = (prefix: string, text: string): string =>
   prefix +
   createHash('sha256')
@@ -45,7 +45,7 @@ describe('valid provider-native item ids are preserved', () => {
     expect(one({ type, id })).toEqual({ type, id });
   });
 
-  it('whatever their characters are', () => {
+  it('with any valid characters', () => {
     fc.assert(
       fc.property(aNamespace, textOf(idCharacters, 1, 60), ([type, prefix], rest) => {
         const item = { type, id: (prefix + rest).slice(0, 64) };
@@ -56,14 +56,14 @@ describe('valid provider-native item ids are preserved', () => {
   });
 });
 
-describe('foreign or invalid item ids are hashed into the matching bounded namespace', () => {
+describe('foreign or invalid item ids are hashed into the namespace of their item type', () => {
   it.each([
     ['a bare UUID', 'message', '4b1c3c1e-0b1f-4b62-9d53-0a9c6c2b7a10', 'msg_'],
     ['an id of another namespace', 'message', 'rs_68a1', 'msg_'],
     ['a function call’s id on a message', 'message', 'fc_1', 'msg_'],
     ['an output’s id on a call', 'function_call', 'fco_1', 'fc_'],
     ['an output with a foreign id', 'function_call_output', 'toolu_1', 'fc_'],
-    ['a prefix alone', 'reasoning', 'rs_', 'rs_'],
+    ['only a prefix', 'reasoning', 'rs_', 'rs_'],
     ['an empty id', 'message', '', 'msg_'],
     ['65 characters', 'message', `msg_${'a'.repeat(61)}`, 'msg_'],
     ['a dot', 'function_call', 'fc_a.b', 'fc_'],
@@ -75,7 +75,7 @@ describe('foreign or invalid item ids are hashed into the matching bounded names
     expect(one({ type, id })).toEqual({ type, id: hashed(prefix, id) });
   });
 
-  it.each([[{}], [{ type: null }]])('an item without a type is a message: %j', (untyped) => {
+  it.each([[{}], [{ type: null }]])('an item with a role and no type counts as a message: %j', (untyped) => {
     const item = { role: 'user', content: 'Hi', ...untyped };
     expect(one({ ...item, id: 'toolu_1' })).toEqual({ ...item, id: hashed('msg_', 'toolu_1') });
     expect(one({ ...item, id: 'msg_1' })).toEqual({ ...item, id: 'msg_1' });
@@ -83,7 +83,7 @@ describe('foreign or invalid item ids are hashed into the matching bounded names
     expect(one({ ...untyped, id: 'a.b' })).toEqual({ ...untyped, id: 'a.b' });
   });
 
-  it('for any text the id is valid, bounded and always the same; another text has another one', () => {
+  it('the id for any text is valid, bounded and always the same, and differs for another text', () => {
     fc.assert(
       fc.property(aNamespace, anyText, anyText, ([type, prefix], id, other) => {
         const [first, second, third] = replayed(
@@ -129,7 +129,7 @@ describe('call_id values of a pair are normalised identically', () => {
     },
   );
 
-  it('for any text', () => {
+  it('for any text, which is kept exactly if it is valid', () => {
     fc.assert(
       fc.property(anyText, (id) => {
         const [call, output] = pair(id);
@@ -141,26 +141,26 @@ describe('call_id values of a pair are normalised identically', () => {
     );
   });
 
-  it('item ids and call ids are judged each for itself', () => {
+  it('item ids and call ids are normalised independently', () => {
     const item = { type: 'function_call', id: 'x', call_id: 'y|z', name: 'f', arguments: '{}' };
     expect(one(item)).toEqual({ ...item, id: hashed('fc_', 'x'), call_id: hashed('call_', 'y|z') });
   });
 });
 
-describe('what replay does not touch', () => {
+describe('ids and items that replay does not change', () => {
   it.each<[string, JsonObject]>([
     ['a missing id', { type: 'message', role: 'user', content: 'Hi' }],
     ['a call without an id', { type: 'function_call', call_id: 'call_1', name: 'f' }],
-    ['an id of null', { type: 'message', id: null }],
+    ['a null id', { type: 'message', id: null }],
     ['an id that is a number', { type: 'reasoning', id: 7 }],
-    ['a call_id of null', { type: 'function_call_output', call_id: null }],
+    ['a null call_id', { type: 'function_call_output', call_id: null }],
     ['an item without type and role', { id: 'x y', content: 'Hi' }],
     ['a reference', { type: 'item_reference', id: 'x y' }],
     ['a hosted tool’s call', { type: 'web_search_call', id: 'x y' }],
     ['a custom tool’s call', { type: 'custom_tool_call', id: 'x y', call_id: 'y|z' }],
     ['a shell call’s output', { type: 'local_shell_call_output', id: 'x y', call_id: 'y|z' }],
     ['a call_id on a message', { type: 'message', call_id: 'y|z' }],
-    ['an id inside of the content', { type: 'message', content: [{ type: 'message', id: 'x y' }] }],
+    ['an id inside the content', { type: 'message', content: [{ type: 'message', id: 'x y' }] }],
   ])('%s stays as it is', (_, item) => {
     expect(one(item)).toEqual(item);
     expect(needsReplayIds([item])).toBe(false);
@@ -170,12 +170,12 @@ describe('what replay does not touch', () => {
     ['no input', undefined],
     ['a text', 'x y'],
     ['no items', []],
-    ['items that are no objects', ['x y', 7, null, [{ type: 'message', id: 'x y' }]]],
+    ['items that are not objects', ['x y', 7, null, [{ type: 'message', id: 'x y' }]]],
   ])('%s stays as it is', (_, input) => {
     expect(needsReplayIds(input)).toBe(false);
   });
 
-  it('only ids change, only in the four item types, and only where something is to be changed', () => {
+  it('only ids of the four item types change, and `needsReplayIds` is true exactly if one changes', () => {
     const anItem = fc
       .tuple(
         aJsonObject,

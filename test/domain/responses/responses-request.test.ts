@@ -19,11 +19,11 @@ const requestOf = (over: object): GenerationRequest => {
   return request.right;
 };
 
-describe('what the gateway reasons about is checked, and named', () => {
+describe('reading a responses request', () => {
   it.each<[string, object, string, string]>([
     ['no model', { model: undefined }, 'model', '`model` must be a non-empty string.'],
     ['an empty model', { model: '' }, 'model', '`model` must be a non-empty string.'],
-    ['a model that is no string', { model: 1 }, 'model', '`model` must be a non-empty string.'],
+    ['a model that is not a string', { model: 1 }, 'model', '`model` must be a non-empty string.'],
     ['input that is an object', { input: {} }, 'input', '`input` must be a string or an array of objects.'],
     ['input that is a number', { input: 7 }, 'input', '`input` must be a string or an array of objects.'],
     [
@@ -41,14 +41,14 @@ describe('what the gateway reasons about is checked, and named', () => {
     ['stream that is a string', { stream: 'true' }, 'stream', '`stream` must be a boolean.'],
     ['stream that is a number', { stream: 1 }, 'stream', '`stream` must be a boolean.'],
     [
-      'an answer that is to be fetched later',
+      'background without stream',
       { background: true },
       'background',
       '`background` needs `stream: true`: an answer that is fetched later can be neither fetched nor paid for here.',
     ],
     ['tools that are an object', { tools: {} }, 'tools', '`tools` must be an array of objects.'],
     ['a tool that is a string', { tools: [{}, 'x'] }, 'tools', '`tools` must be an array of objects.'],
-  ])('%s', (_, over, param, message) => {
+  ])('rejects an invalid field by name: %s', (_, over, param, message) => {
     expect(read({ model: 'fast', input: 'Hello', ...over })).toEqual(
       E.left({ code: 'invalid_request', message, param }),
     );
@@ -56,22 +56,22 @@ describe('what the gateway reasons about is checked, and named', () => {
 
   it.each([
     ['no input', { input: undefined }],
-    ['input of null', { input: null }],
+    ['null input', { input: null }],
     ['no items', { input: [] }],
     ['an empty text', { input: '' }],
-    ['stream of null', { stream: null }],
+    ['a null stream', { stream: null }],
     ['no background', { background: false }],
-    ['tools of null', { tools: null }],
-  ])('%s is the upstream’s business', (_, over) => {
+    ['null tools', { tools: null }],
+  ])('leaves to the upstream: %s', (_, over) => {
     const { needs, stream, exposedToolCount } = requestOf(over);
     expect([needs, stream, exposedToolCount]).toEqual([['responses'], false, 0]);
   });
 
-  it('a stream that the upstream goes on with in the background, too', () => {
+  it('accepts `background` with `stream`', () => {
     expect(requestOf({ background: true, stream: true }).stream).toBe(true);
   });
 
-  it('unknown item and tool types, and everything else in the body, too', () => {
+  it('keeps unknown item and tool types, and all other fields', () => {
     const free = fc.dictionary(
       fc.constantFrom('instructions', 'include', 'store', 'text', 'x', 'tool_choice', 'client_metadata'),
       aJson,
@@ -89,7 +89,7 @@ describe('what the gateway reasons about is checked, and named', () => {
   });
 });
 
-describe('what a responses request needs of a route', () => {
+describe('the capabilities that a responses request needs', () => {
   const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
   const format = (type: string) => ({ text: { format: { type, name: 'n', schema: {} } } });
 
@@ -105,7 +105,7 @@ describe('what a responses request needs of a route', () => {
       ['responses', 'tools'],
     ]),
     ['an item without tools', { input: [{ type: 'tool_search_output', tools: [] }] }, ['responses']],
-    ['an item that tells of tools', { input: [{ type: 'mcp_list_tools', tools: [{}] }] }, ['responses']],
+    ['an item that lists tools', { input: [{ type: 'mcp_list_tools', tools: [{}] }] }, ['responses']],
     ['empty tools', { tools: [], include: [] }, ['responses']],
     ['tool_choice without tools', { tool_choice: 'auto' }, ['responses']],
     [
@@ -124,18 +124,18 @@ describe('what a responses request needs of a route', () => {
       ['responses', 'vision'],
     ],
     [
-      'an image that a tool gave back',
+      'an image returned by a tool',
       { input: [{ type: 'function_call_output', call_id: 'c', output: [image] }] },
       ['responses', 'vision'],
     ],
     ...[
       ['a file', { content: [{ type: 'input_file', file_id: 'f' }] }],
       ['a video', { content: [{ type: 'input_video' }] }],
-      ['a file that a tool gave back', { type: 'custom_tool_call_output', output: [{ type: 'input_file' }] }],
+      ['a file returned by a tool', { type: 'custom_tool_call_output', output: [{ type: 'input_file' }] }],
       ['a screenshot', { type: 'computer_call_output', output: { type: 'computer_screenshot' } }],
       ['a screenshot as a part', { type: 'function_call_output', output: [{ type: 'computer_screenshot' }] }],
-      ['an image that was made', { type: 'image_generation_call', id: 'ig_1', result: 'AAAA' }],
-      ['an image that hosted code made', { type: 'code_interpreter_call', outputs: [{ type: 'image' }] }],
+      ['a generated image', { type: 'image_generation_call', id: 'ig_1', result: 'AAAA' }],
+      ['an image made by hosted code', { type: 'code_interpreter_call', outputs: [{ type: 'image' }] }],
     ].map(([name, item]): [string, object, readonly string[]] => [
       name as string,
       { input: [{ role: 'user', content: 'Hi' }, item] },
@@ -153,7 +153,7 @@ describe('what a responses request needs of a route', () => {
       ['responses'],
     ],
     [
-      'a text that speaks of one',
+      'a text that says input_image',
       { input: [{ content: [{ type: 'input_text', text: 'input_image' }] }, { output: 'input_image' }] },
       ['responses'],
     ],
@@ -162,7 +162,7 @@ describe('what a responses request needs of a route', () => {
     ['a text format', format('text'), ['responses']],
     ['a chat format', { response_format: { type: 'json_schema' } }, ['responses']],
     [
-      'all of it',
+      'all of them',
       { stream: true, tools: [{}], input: [{ content: [image] }], ...format('json_schema') },
       ['responses', 'stream', 'tools', 'vision', 'json_schema'],
     ],
@@ -170,7 +170,7 @@ describe('what a responses request needs of a route', () => {
     expect(requestOf(over).needs).toEqual(needs);
   });
 
-  it('the fields that ask for them have names of their own', () => {
+  it('are reported with the path of the field that needs them', () => {
     expect(requestOf({ input: [{}, { content: [{}, image] }] }).fields).toEqual({
       vision: 'input[1].content[1]',
       json_schema: 'text.format',
@@ -190,7 +190,7 @@ describe('exposed_tool_count is a shallow count of request tools', () => {
     ['empty tools', { tools: [] }, 0],
     ['functions', { tools: [{ type: 'function' }, { type: 'function' }] }, 2],
     [
-      'what an agent sends',
+      'tools as an agent sends them',
       {
         tools: [
           { type: 'function', name: 'shell', strict: false },
@@ -207,7 +207,7 @@ describe('exposed_tool_count is a shallow count of request tools', () => {
   });
 });
 
-describe('a responses body that repeats a key at a level that the gateway reads or edits', () => {
+describe('a repeated key in a responses body', () => {
   const twice = '{"x":1,"\\u0078":2}';
   const faultPath = (text: string): string | undefined => {
     const parsed = parseDocument(text, responsesWatched);
@@ -224,7 +224,7 @@ describe('a responses body that repeats a key at a level that the gateway reads 
     [`{"tool_choice":${twice}}`, 'tool_choice.x'],
     [`{"text":${twice}}`, 'text.x'],
     [`{"text":{"format":${twice}}}`, 'text.format.x'],
-  ])('is a fault that names the place: %s', (text, path) => {
+  ])('is rejected by its path at a level that the gateway reads or edits: %s', (text, path) => {
     expect(faultPath(text)).toBe(path);
   });
 
@@ -234,7 +234,7 @@ describe('a responses body that repeats a key at a level that the gateway reads 
     [`{"text":{"format":{"schema":${twice}}}}`],
     [`{"input":[{"content":[{"annotations":[${twice}]}]}]}`],
     [`{"client_metadata":${twice}}`],
-  ])('passes deeper than that: %s', (text) => {
+  ])('passes at a level that the gateway neither reads nor edits: %s', (text) => {
     expect(faultPath(text)).toBeUndefined();
   });
 });

@@ -22,14 +22,14 @@ import {
 } from './responses-stream-told.ts';
 
 const malformed = failure('The upstream sent a malformed event.');
-/** The upstream's own code goes with its own words. */
+/** The upstream's code is kept only with the upstream's own message. */
 const ofUpstream = (message: string): Failed => ({
   kind: 'failed',
   error: streamFailure(message, undefined, message === quota.message ? { code: quota.code } : undefined),
 });
 const cancelled = event({ type: 'response.cancelled', response: response('cancelled') });
 
-describe('malformed streams and top-level errors are one failure, with no [DONE] afterward', () => {
+describe('a malformed stream or a top-level error is one failure, with no [DONE] afterwards', () => {
   it.each([
     ['cut JSON', '{"type":"response.'],
     ['HTML', '<html><body>Bad Gateway</body></html>'],
@@ -66,13 +66,13 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
       'data: {"object":"error","message":"bad key hunter2","type":"InternalServerError","code":500}\n\n',
       'bad key [REDACTED]',
     ],
-    ['by a type that says so', 'data: {"message":"hunter2","type":"server_error"}\n\n', '[REDACTED]'],
+    ['by its type', 'data: {"message":"hunter2","type":"server_error"}\n\n', '[REDACTED]'],
     ['as details', 'data: {"detail":"hunter2"}\n\n', '[REDACTED]'],
     ['in a list', 'data: {"errors":[{"message":"hunter2"}]}\n\n', '[REDACTED]'],
-    ['in words alone', 'event: status\ndata: {"message":"hunter2"}\n\n', '[REDACTED]'],
+    ['as a message only', 'event: status\ndata: {"message":"hunter2"}\n\n', '[REDACTED]'],
     ['in a response without a type', 'data: {"response":{"error":{"message":"hunter2"}}}\n\n', '[REDACTED]'],
   ])(
-    'a top-level error is told in the gateway’s event, with the upstream’s message: %s',
+    'a top-level error is sent in the gateway’s event, with the upstream’s message: %s',
     (_, block, message) => {
       const events = eventsOf([created, block, completed, upstreamDone]);
       expect(wireOf(events)).toBe(created);
@@ -80,7 +80,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     },
   );
 
-  it('an event over the bound is a failure', () => {
+  it('an event over the size limit is a failure', () => {
     const big = Buffer.concat([
       Buffer.from(`${created}data: {"type":"response.completed","response":{"x":"`),
       Buffer.alloc(maxStreamEventBytes, 'a'),
@@ -90,7 +90,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ]);
   });
 
-  it('after a failure of its own an event over the bound adds none', () => {
+  it('an event over the size limit after the upstream’s own failure adds no second failure', () => {
     const big = Buffer.concat([Buffer.from(`${errorEvent}data: `), Buffer.alloc(maxStreamEventBytes, 'a')]);
     const events = outputsOf(machine, [big]);
     expect(events.map((each) => [each.kind, 'alreadyShown' in each])).toEqual([
@@ -110,15 +110,11 @@ describe('the upstream’s own failure is forwarded as it came and counts as one
     ['response.failed alone', [failedEvent], quota.message],
     ['response.cancelled', [cancelled], 'The upstream reported an error.'],
     ['error twice', [errorEvent, errorEvent], quota.message],
-    [
-      'response.failed, then an error in other words',
-      [failedEvent, 'data: {"error":"m"}\n\n'],
-      quota.message,
-    ],
+    ['response.failed, then another error', [failedEvent, 'data: {"error":"m"}\n\n'], quota.message],
     ['an unnamed error', ['data: {"type":"error","message":"m"}\n\n'], 'm'],
     ['an error by name alone', ['event: error\ndata: {"message":"m"}\n\n'], 'm'],
     ['an error by name alone, in an envelope', ['event: error\ndata: {"error":{"message":"m"}}\n\n'], 'm'],
-    ['an error without a word', ['event: error\ndata: {}\n\n'], 'The upstream reported an error.'],
+    ['an error without a message', ['event: error\ndata: {}\n\n'], 'The upstream reported an error.'],
     [
       'an error whose code is a number',
       ['event: error\ndata: {"type":"error","code":500}\n\n'],
@@ -135,12 +131,12 @@ describe('the upstream’s own failure is forwarded as it came and counts as one
       'The upstream reported an error.',
     ],
     [
-      'response.failed with a status that nobody knows',
+      'response.failed with an unknown status',
       [event({ type: 'response.failed', response: response('broken', { error: quota }) })],
       quota.message,
     ],
     [
-      'response.failed whose error is a text',
+      'response.failed whose error is a string',
       [event({ type: 'response.failed', response: response('failed', { error: 'overloaded' }) })],
       'overloaded',
     ],
@@ -150,7 +146,7 @@ describe('the upstream’s own failure is forwarded as it came and counts as one
         expect(endOf([created, ...blocks, rest], ending)).toEqual([created + blocks.join(''), told(message)]);
   });
 
-  it('each of its events says so', () => {
+  it('each event of the failure is marked as failing', () => {
     const events = eventsOf([created, errorEvent, failedEvent]);
     expect(events.map((each) => each.kind === 'chunk' && each.failing)).toEqual([
       undefined,
@@ -161,18 +157,18 @@ describe('the upstream’s own failure is forwarded as it came and counts as one
   });
 
   it.each<[string, string]>([
-    ['an event on the way', delta],
-    ['a terminal', completed],
+    ['an event', delta],
+    ['a terminal event', completed],
     ['a contradiction', event({ type: 'response.completed', response: response('failed') })],
     ['a chat chunk', 'data: {"object":"chat.completion.chunk","choices":[]}\n\n'],
     ['a malformed event', 'data: {"type\n\n'],
-  ])('a failure is final: %s after it is not passed on', (_, block) => {
+  ])('a failure is final: %s after it is not forwarded', (_, block) => {
     const ending = told(quota.message);
     expect(endOf([errorEvent, block])).toEqual([errorEvent, ending]);
     expect(endOf([errorEvent, block, upstreamDone])).toEqual([errorEvent, ending]);
   });
 
-  it('after a terminal it is a failure all the same', () => {
+  it('a failure after a terminal event is still a failure', () => {
     expect(endOf([created, completed, errorEvent, upstreamDone])).toEqual([
       created + completed + errorEvent,
       told(quota.message),
@@ -180,7 +176,7 @@ describe('the upstream’s own failure is forwarded as it came and counts as one
   });
 });
 
-describe('secrets in the words of a failure never reach the caller', () => {
+describe('secrets in a failure never reach the caller', () => {
   const sent = (block: string): unknown[] =>
     eventsOf([block]).map((each) =>
       each.kind === 'chunk' ? (each.wire ?? JSON.stringify(each.chunk)) : each.kind,
@@ -193,17 +189,17 @@ describe('secrets in the words of a failure never reach the caller', () => {
       '{"type":"error","message":"key [REDACTED]","n":9007199254740993,"m":1.50}',
     ],
     [
-      'in its envelope',
+      'in the envelope of an error event',
       '{"type":"error","error":{"message":"key hunter2","code":1.0}}',
       '{"type":"error","error":{"message":"key [REDACTED]","code":1.0}}',
     ],
     [
-      'in an error that is a text',
+      'in an error that is a string',
       '{"type":"error","error":"hunter2"}',
       '{"type":"error","error":"[REDACTED]"}',
     ],
     [
-      'in what an upstream quotes of another',
+      'in the error of another upstream that is quoted',
       '{"type":"error","error":{"message":"m","metadata":{"raw":"hunter2","all":["a","hunter2",7,null]}}}',
       '{"type":"error","error":{"message":"m","metadata":{"raw":"[REDACTED]","all":["a","[REDACTED]",7,null]}}}',
     ],
@@ -214,39 +210,39 @@ describe('secrets in the words of a failure never reach the caller', () => {
     ],
     ['under another key', '{"type":"error","detail":"hunter2"}', '{"type":"error","detail":"[REDACTED]"}'],
     [
-      'spelled with escapes',
+      'written with escapes',
       '{"type":"error","message":"\\u0068unter2"}',
       '{"type":"error","message":"[REDACTED]"}',
     ],
-  ])('%s, and every digit stays', (_, payload, out) => {
+  ])('%s, and every digit is kept', (_, payload, out) => {
     expect(sent(`data: ${payload}\n\n`)).toEqual([out, 'failed']);
   });
 
-  it('an event without its words keeps the name that it came under, where its payload says none', () => {
+  it('a redacted event keeps its event name if its payload has no type', () => {
     expect(eventsOf(['event: error\ndata: {"message":"hunter2"}\n\n'])[0]).toMatchObject({
       chunk: { message: '[REDACTED]' },
       name: 'error',
     });
   });
 
-  it('what has nothing to hide stays byte for byte', () => {
+  it('a failure without secrets is forwarded byte for byte', () => {
     const words = { code: 'hunter', message: 'm', metadata: { raw: ['a', 1, null, { b: true }] } };
     const block = event({ type: 'error', ...words, error: words });
     expect(wireOf(eventsOf([block]))).toBe(block);
   });
 
-  it('what is no word for the failure stays as it is', () => {
+  it('fields that do not describe the failure are unchanged', () => {
     const inside = response('failed', { instructions: 'hunter2', output: [{ content: 'hunter2' }] });
     const block = event({ type: 'response.failed', response: inside, note: 'hunter2' });
     expect(wireOf(eventsOf([block]))).toBe(block);
   });
 
-  it('nor do they stay in what is logged', () => {
+  it('secrets are also redacted in the error that is logged', () => {
     const block = event({ type: 'response.failed', response: response('failed', { error: 'hunter2' }) });
     expect(eventsOf([block]).at(-1)).toEqual({ ...failure('[REDACTED]'), alreadyShown: true });
   });
 
-  it('a failure that is nested too deeply is told by the gateway', () => {
+  it('a failure that is nested too deeply is replaced by the gateway’s own failure', () => {
     const deep = (levels: number): string =>
       `data: {"type":"error","error":${'['.repeat(levels)}"hunter2"${']'.repeat(levels)}}\n\n`;
     expect(eventsOf([created, deep(maxJsonDepth)]).slice(1)).toEqual([
@@ -259,7 +255,7 @@ describe('secrets in the words of a failure never reach the caller', () => {
       expect(sent(deep(levels))).toEqual([expect.stringContaining('[REDACTED]'), 'failed']);
   });
 
-  it('no depth of any other event makes the machine throw', () => {
+  it('other events never cause an exception, however deeply they are nested', () => {
     const deep = (levels: number): string =>
       `data: {"type":"x","a":${'['.repeat(levels)}${']'.repeat(levels)}}\n\n`;
     const block = deep(maxParsedDepth - 1);

@@ -16,7 +16,7 @@ export const failure = (message: string, status = 502): Failed => ({
 });
 export const reset: Ending = { kind: 'fault', reason: 'The connection to the upstream broke.' };
 
-/** An event with its name in front, as most upstreams send it. */
+/** An event with its name before its data, as most upstreams send it. */
 export const event = (payload: { readonly type: string; readonly [key: string]: unknown }): string =>
   `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
 

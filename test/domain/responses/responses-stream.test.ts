@@ -60,12 +60,16 @@ describe('one final [DONE] follows only a valid completed or incomplete terminal
     ['response.completed', '', [created, delta, completed]],
     ['response.incomplete', '', [created, delta, incomplete]],
     ['response.completed alone', '', [completed]],
-    ['a terminal and the upstream’s own [DONE]', upstreamDone, [created, completed]],
-    ['a terminal and [DONE] twice', upstreamDone + upstreamDone, [created, completed]],
+    ['a terminal event and the upstream’s own [DONE]', upstreamDone, [created, completed]],
+    ['a terminal event and [DONE] twice', upstreamDone + upstreamDone, [created, completed]],
     ['a named [DONE]', 'event: done\ndata: [DONE]\n\n', [created, completed]],
     ['[DONE] with blanks around it', 'data:  [DONE] \n\n', [created, completed]],
     ['data after [DONE]', upstreamDone + failedEvent + errorEvent, [created, completed]],
-    ['events after the terminal', '', [created, completed, delta, event({ type: 'vendor.cost', usd: 1 })]],
+    [
+      'events after the terminal event',
+      '',
+      [created, completed, delta, event({ type: 'vendor.cost', usd: 1 })],
+    ],
     ['several answers in one stream', '', [created, completed, created, delta, incomplete]],
   ])('%s', (_, rest, blocks) => {
     expect(endOf([...blocks, rest])).toEqual([blocks.join(''), done]);
@@ -73,14 +77,14 @@ describe('one final [DONE] follows only a valid completed or incomplete terminal
 
   it.each<[string, readonly string[]]>([
     ['nothing at all', []],
-    ['no terminal', [created, delta]],
+    ['no terminal event', [created, delta]],
     [
-      'a terminal’s word in a text',
+      'the word completed in a text',
       [created, event({ type: 'response.output_text.done', text: 'completed' })],
     ],
     ['a completed item', [event({ type: 'response.output_item.done', item: { status: 'completed' } })]],
     [
-      'a type that only looks like one',
+      'a type that only looks terminal',
       [event({ type: 'response.completed.v2', response: response('completed') })],
     ],
     [
@@ -92,13 +96,13 @@ describe('one final [DONE] follows only a valid completed or incomplete terminal
   });
 
   it.each<[string, readonly string[]]>([
-    ['alone', []],
+    ['at once', []],
     ['after events', [created, delta]],
-  ])('[DONE] before the terminal is premature too: %s', (_, blocks) => {
+  ])('[DONE] before the terminal event is a failure, too: %s', (_, blocks) => {
     expect(endOf([...blocks, upstreamDone, completed])).toEqual([blocks.join(''), cutShort]);
   });
 
-  it('each event has its payload, for those who count, and its text', () => {
+  it('each event has its parsed payload and its text', () => {
     const all = [created, delta, completed];
     expect(eventsOf(all).flatMap((each) => (each.kind === 'chunk' ? [[each.chunk, each.text]] : []))).toEqual(
       all.map((block) => {
@@ -108,7 +112,7 @@ describe('one final [DONE] follows only a valid completed or incomplete terminal
     );
   });
 
-  it('what tells that the answer is complete is held back, and says so', () => {
+  it('terminal events are marked as terminal, and held back', () => {
     const events = eventsOf([created, completed, delta, incomplete]);
     expect(events.map((each) => each.kind === 'chunk' && [each.terminal, each.held])).toEqual([
       [false, undefined],
@@ -122,15 +126,15 @@ describe('one final [DONE] follows only a valid completed or incomplete terminal
 
 describe('event names and JSON payloads are preserved', () => {
   it.each<[string, string]>([
-    ['a name in front', 'event: response.created\ndata: {"type":"response.created"}\n\n'],
+    ['a name before the data', 'event: response.created\ndata: {"type":"response.created"}\n\n'],
     [
-      'a name behind, and `type` as the last key',
+      'a name after the data, and `type` as the last key',
       'data: {"a":1,"type":"response.created"}\nevent: response.created\n\n',
     ],
     ['no name', 'data: {"type":"response.created"}\n\n'],
     ['a name and no type', 'event: response.created\ndata: {"response":{}}\n\n'],
     ['neither', 'data: {"x":1}\n\n'],
-    ['the name that an event without one has', 'event: message\ndata: {"type":"response.created"}\n\n'],
+    ['the default name of an event', 'event: message\ndata: {"type":"response.created"}\n\n'],
     ['an empty name', 'event:\ndata: {"type":"response.created"}\n\n'],
     ['CRLF', 'event: response.created\r\ndata: {"type":"response.created"}\r\n\r\n'],
     ['no blanks after the colons', 'event:response.created\ndata:{"type":"response.created"}\n\n'],
@@ -140,12 +144,12 @@ describe('event names and JSON payloads are preserved', () => {
     ['a repeated key', 'data: {"type":"x","a":1,"a":2}\n\n'],
     ['a refusal', event({ type: 'response.refusal.delta', delta: 'I cannot help.' })],
     ['a refusal’s end', event({ type: 'response.refusal.done', refusal: 'I cannot help.' })],
-    ['a vendor’s own', event({ type: 'response.apply_patch_call_operation_diff.delta', delta: '+' })],
+    ['an event of a vendor', event({ type: 'response.apply_patch_call_operation_diff.delta', delta: '+' })],
     ['a keep-alive', event({ type: 'keepalive', sequence_number: 3 })],
-    ['an error of null', event({ type: 'response.created', error: null })],
+    ['a null error', event({ type: 'response.created', error: null })],
     ['choices beside a type', event({ type: 'vendor.vote', choices: [] })],
-    ['code beside words', event({ type: 'response.vendor_code.done', code: 'x = 1', message: 'm' })],
-    ['words of a vendor’s own', event({ type: 'vendor.status', message: 'queued' })],
+    ['code beside a message', event({ type: 'response.vendor_code.done', code: 'x = 1', message: 'm' })],
+    ['a message in an event of a vendor', event({ type: 'vendor.status', message: 'queued' })],
     ...['', {}, false, [], { code: null, message: '' }].map((error): [string, string] => [
       `an error of ${JSON.stringify(error)}`,
       event({ type: 'response.created', error, response: response('in_progress', { error }) }),
@@ -164,12 +168,12 @@ describe('event names and JSON payloads are preserved', () => {
     ['an empty event', 'event: response.created\ndata:\n\n'],
     ['a name without data', 'event: ping\n\n'],
     ['blank lines', '\n\n\n'],
-  ])('what is no event is left out: %s', (_, block) => {
+  ])('what is not an event is dropped: %s', (_, block) => {
     expect(endOf([block, created, block, completed, block])).toEqual([created + completed, done]);
   });
 });
 
-describe('conflicting status and type is one failure, without [DONE]', () => {
+describe('a type and a status that contradict each other are one failure, without [DONE]', () => {
   const of = (type: string, status: string) => event({ type, response: response(status) });
 
   it.each<[string, string]>([
@@ -183,15 +187,18 @@ describe('conflicting status and type is one failure, without [DONE]', () => {
     ['failed, but the status is completed', of('response.failed', 'completed')],
     ['failed, but the status is cancelled', of('response.failed', 'cancelled')],
     ['cancelled, but the status is completed', of('response.cancelled', 'completed')],
-    ['on the way, but the status is failed', of('response.in_progress', 'failed')],
-    ['on the way, but the status is cancelled', of('response.output_item.done', 'cancelled')],
+    ['in progress, but the status is failed', of('response.in_progress', 'failed')],
+    ['in progress, but the status is cancelled', of('response.output_item.done', 'cancelled')],
     [
       'completed with an error inside',
       event({ type: 'response.completed', response: response('completed', { error: quota }) }),
     ],
-    ['a terminal without a response', event({ type: 'response.completed' })],
-    ['a terminal whose response is null', event({ type: 'response.incomplete', response: null })],
-    ['a terminal whose response is text', event({ type: 'response.completed', response: 'resp_1' })],
+    ['a terminal event without a response', event({ type: 'response.completed' })],
+    ['a terminal event whose response is null', event({ type: 'response.incomplete', response: null })],
+    [
+      'a terminal event whose response is a string',
+      event({ type: 'response.completed', response: 'resp_1' }),
+    ],
     [
       'a name that is not the type',
       'event: response.completed\ndata: {"type":"response.created","response":{"status":"in_progress"}}\n\n',
@@ -200,7 +207,7 @@ describe('conflicting status and type is one failure, without [DONE]', () => {
       'a type that is not the name',
       'event: response.created\ndata: {"type":"response.completed","response":{"status":"completed"}}\n\n',
     ],
-    ['an error by type alone', 'event: response.created\ndata: {"type":"error","message":"m"}\n\n'],
+    ['an error only by type', 'event: response.created\ndata: {"type":"error","message":"m"}\n\n'],
   ])('%s', (_, block) => {
     const [, ending] = endOf([created, block, completed, upstreamDone]);
     expect(ending).toMatchObject(failure(contradiction));
@@ -208,7 +215,7 @@ describe('conflicting status and type is one failure, without [DONE]', () => {
   });
 
   it.each([['complete'], ['done'], [''], [undefined]])(
-    'a terminal whose status nobody knows is believed: %s',
+    'a terminal event with an unknown status is accepted: %s',
     (status) => {
       const block = event({ type: 'response.completed', response: response(status) });
       expect(endOf([created, block])).toEqual([created + block, done]);
@@ -216,16 +223,16 @@ describe('conflicting status and type is one failure, without [DONE]', () => {
   );
 
   it.each([
-    ['a response with an error of null', { ...response('completed'), error: null }],
+    ['a response with a null error', { ...response('completed'), error: null }],
     ['a response with an empty error', { ...response('completed'), error: {} }],
     ['a response without output', { id: 'resp_1' }],
     ['an empty response', {}],
-  ])('and so is %s', (_, inside) => {
+  ])('a terminal event is accepted with %s', (_, inside) => {
     const block = event({ type: 'response.completed', response: inside });
     expect(endOf([block])).toEqual([block, done]);
   });
 
-  it('what it said may still be accounted', () => {
+  it('the usage of a contradictory event is kept for accounting', () => {
     const block = event({ type: 'response.completed', response: response('failed', { usage }) });
     expect(endOf([block])[1]).toEqual({
       ...failure(contradiction),
@@ -234,12 +241,12 @@ describe('conflicting status and type is one failure, without [DONE]', () => {
   });
 });
 
-describe('chat chunks in a responses stream are a mismatch of protocols', () => {
+describe('chat chunks in a responses stream are a failure', () => {
   it.each([
     ['a chunk', 'data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0}]}\n\n'],
     ['a chunk without an object', 'data: {"id":"c1","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'],
     ['a usage chunk', 'data: {"object":"chat.completion.chunk","choices":[],"usage":{}}\n\n'],
-    ['a chunk under a name', 'event: response.output_text.delta\ndata: {"choices":[{"index":0}]}\n\n'],
+    ['a chunk with an event name', 'event: response.output_text.delta\ndata: {"choices":[{"index":0}]}\n\n'],
     ['a chunk with a type', 'data: {"type":"x","object":"chat.completion.chunk"}\n\n'],
     ['a whole completion', 'data: {"object":"chat.completion","choices":[]}\n\n'],
   ])('%s', (_, block) => {
@@ -250,11 +257,11 @@ describe('chat chunks in a responses stream are a mismatch of protocols', () => 
 
 describe('the end of the stream', () => {
   it.each<[string, readonly string[], Ending | undefined, ResponsesEvent]>([
-    ['EOF after the terminal', [created, completed], undefined, done],
-    ['a reset after the terminal', [created, completed], reset, done],
-    ['a reset before the terminal', [created, delta], reset, broken],
+    ['EOF after the terminal event', [created, completed], undefined, done],
+    ['a reset after the terminal event', [created, completed], reset, done],
+    ['a reset before the terminal event', [created, delta], reset, broken],
     [
-      'a time-out before the terminal',
+      'a timeout before the terminal event',
       [created],
       { kind: 'fault', reason: 'The upstream went silent for too long.', status: 504 },
       failure('The upstream went silent for too long.', 504),
@@ -264,7 +271,7 @@ describe('the end of the stream', () => {
   });
 
   it.each([['data: {"type":"respon'], [completed.slice(0, -1)], [errorEvent.slice(0, -1)], [': comm']])(
-    'a last frame that is cut counts for nothing: %j',
+    'an incomplete last frame is ignored: %j',
     (cut) => {
       for (const ending of [{ kind: 'eof' } as const, reset]) {
         expect(endOf([created, completed, cut], ending)).toEqual([created + completed, done]);
@@ -293,17 +300,17 @@ describe('the end of the stream', () => {
 
 type Phase = 'open' | 'finished' | 'failing';
 
-/** What ends a stream that stops in this phase. */
+/** The end of a stream that stops in this phase. */
 const ends = { open: 'failed', finished: 'done', failing: 'told' } as const satisfies Record<Phase, string>;
 
-/** The end that this kind of item brings about; undefined when the stream goes on. */
+/** The end that an item of this kind causes; undefined if the stream continues. */
 function endBy(means: ResponsesItem['means'], phase: Phase): string | undefined {
   if (means === 'done') return ends[phase];
   if (means === 'malformed') return phase === 'failing' ? 'told' : 'failed';
   return phase !== 'failing' && (means === 'mismatch' || means === 'error') ? 'failed' : undefined;
 }
 
-/** What a stream of such items must give, written down a second time: the wires that leave, and the end. */
+/** A second implementation of the rules: the frames that are forwarded of such items, and the end. */
 function expected({ items, wires }: ResponsesScript): {
   readonly sent: readonly Buffer[];
   readonly end: string;
@@ -321,14 +328,14 @@ function expected({ items, wires }: ResponsesScript): {
   return { sent, end: ends[phase] };
 }
 
-describe('for any sequence of events and any cut of its bytes', () => {
+describe('any sequence of events, split anywhere', () => {
   const cutScripts = aResponsesScript.chain((script) =>
     fc.tuple(fc.constant(script), chunkingsOf(script.bytes)),
   );
   const endWord = (last: ResponsesEvent | undefined): string | undefined =>
     last?.kind === 'failed' && last.alreadyShown === true ? 'told' : last?.kind;
 
-  it('each event leaves with its own bytes, and there is one end', () => {
+  it('is forwarded with the bytes of its events, and has one end', () => {
     fc.assert(
       fc.property(cutScripts, ([script, pieces]) => {
         const outputs = outputsOf(machine, pieces);
@@ -336,7 +343,7 @@ describe('for any sequence of events and any cut of its bytes', () => {
         const { sent, end } = expected(script);
         expect(chunks.map(({ kind }) => kind)).toEqual(sent.map(() => 'chunk'));
         for (const [index, { wire, failing }] of chunks.entries()) {
-          // Words that were made fit to show are the only ones that are written anew.
+          // Only events with redacted text are written anew.
           if (wire === undefined) expect([failing, sent[index]!.includes('hunter2')]).toEqual([true, true]);
           else expect(Buffer.from(wire).equals(sent[index]!)).toBe(true);
         }
@@ -346,7 +353,7 @@ describe('for any sequence of events and any cut of its bytes', () => {
     );
   });
 
-  it('`done` comes only after a valid terminal, and never after a failure', () => {
+  it('ends with `done` only after a valid terminal event, and never after a failure', () => {
     fc.assert(
       fc.property(cutScripts, ([{ items }, pieces]) => {
         const outputs = outputsOf(machine, pieces);

@@ -7,7 +7,7 @@ import { allBut, someCapabilities } from '../../support/arbitraries/routing.ts';
 const why = (capability: string) => `The kind does not serve \`${capability}\`.`;
 
 describe('explained capabilities', () => {
-  it('are effective exactly where routing finds nothing missing, and every false has its reasons', () => {
+  it('are effective exactly if routing does not miss them, and have reasons otherwise', () => {
     fc.assert(
       fc.property(someCapabilities, someCapabilities, (route, can) => {
         const explained = explainedCapabilities(route, { can, why });
@@ -23,7 +23,7 @@ describe('explained capabilities', () => {
     );
   });
 
-  it('name both halves where both are false', () => {
+  it('have both reasons if the route and the provider kind lack the capability', () => {
     const explained = explainedCapabilities(allBut('tools'), { can: allBut('tools'), why });
     expect(explained.tools.reason).toBe(
       "The route's `capabilities` set `tools` to false. The kind does not serve `tools`.",

@@ -12,7 +12,7 @@ const documentOf = (text: string) => {
   return document.right;
 };
 
-/** The body that goes out. */
+/** The outbound body. */
 const outbound = (
   text: string,
   extraBody: JsonObject,
@@ -26,7 +26,7 @@ const outbound = (
 
 describe('objects merge deeply; arrays, scalars and null replace', () => {
   it.each<[string, string, JsonObject, string]>([
-    ['a key that is not there', '{"a":1}', { b: { c: [1] } }, '{"a":1,"b":{"c":[1]}}'],
+    ['a new key', '{"a":1}', { b: { c: [1] } }, '{"a":1,"b":{"c":[1]}}'],
     ['a scalar', '{"a":1,"b":2}', { a: 2 }, '{"a":2,"b":2}'],
     ['null', '{"a":{"b":1}}', { a: null }, '{"a":null}'],
     ['an array over an array', '{"a":[1,2,3]}', { a: [4] }, '{"a":[4]}'],
@@ -42,30 +42,36 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
       '{"a":{"b":{"c":9,"d":2},"e":3,"f":4}}',
     ],
     ['an empty object', '{"a":{"b":1.0}}', { a: {} }, '{"a":{"b":1.0}}'],
-    ['nothing', '{ "a" : 1.0 }', {}, '{ "a" : 1.0 }'],
+    ['an empty extra_body', '{ "a" : 1.0 }', {}, '{ "a" : 1.0 }'],
   ])('%s', (_, text, extraBody, out) => {
     expect(outbound(text, extraBody)).toEqual(E.right(out));
   });
 
-  it('every digit of what it merges with stays', () => {
+  it('every digit of the body is kept', () => {
     expect(outbound('{"a":{"n":9007199254740993,"m":[0.10],"o":1e400,"p":-0.0}}', { a: { b: 1 } })).toEqual(
       E.right('{"a":{"n":9007199254740993,"m":[0.10],"o":1e400,"p":-0.0,"b":1}}'),
     );
   });
 });
 
-describe('it is applied last: over the changes of the rules', () => {
+describe('extra_body is applied last, over the changes of the rules', () => {
   it.each<[string, string, readonly (readonly [string, Json | undefined])[], JsonObject, string]>([
-    ['over what a rule put', '{"a":1}', [['a', 2]], { a: 3 }, '{"a":3}'],
-    ['into what a rule put', '{"a":{"x":1}}', [['a', { y: 2 }]], { a: { z: 3 } }, '{"a":{"y":2,"z":3}}'],
+    ['over a member that a rule set', '{"a":1}', [['a', 2]], { a: 3 }, '{"a":3}'],
     [
-      'what a rule took away is not merged with',
+      'into a member that a rule set',
+      '{"a":{"x":1}}',
+      [['a', { y: 2 }]],
+      { a: { z: 3 } },
+      '{"a":{"y":2,"z":3}}',
+    ],
+    [
+      'not merged with a member that a rule removed',
       '{"a":{"x":1}}',
       [['a', undefined]],
       { a: { z: 3 } },
       '{"a":{"z":3}}',
     ],
-    ['beside what a rule took away', '{"a":1,"b":2}', [['a', undefined]], { b: 3 }, '{"b":3}'],
+    ['beside a member that a rule removed', '{"a":1,"b":2}', [['a', undefined]], { b: 3 }, '{"b":3}'],
     [
       'over a number that a rule kept',
       '{"a":1.0}',
@@ -84,14 +90,14 @@ describe('it is applied last: over the changes of the rules', () => {
     expect(outbound(text, extraBody, changes)).toEqual(E.right(out));
   });
 
-  it('the changes that came in stay as they were', () => {
+  it('the given changes are not modified', () => {
     const changes = new Map<string, Json>([['a', { y: 2 }]]);
     overridden(documentOf('{}'), changes, { a: { z: 3 }, b: 1 });
     expect([...changes]).toEqual([['a', { y: 2 }]]);
   });
 });
 
-describe('a level of the caller’s body that it edits must not repeat a key', () => {
+describe('a repeated key is rejected at a level of the caller’s body that extra_body edits', () => {
   it.each<[string, JsonObject, string]>([
     ['{"a":{"x":1,"x":2}}', { a: { y: 1 } }, 'a.x'],
     ['{"a":{"x":1,"\\u0078":2}}', { a: {} }, 'a.x'],
@@ -109,16 +115,19 @@ describe('a level of the caller’s body that it edits must not repeat a key', (
     ['{"a":{"x":1,"x":2}}', { b: { x: 1 } }],
     ['{"a":{"b":{"x":1,"x":2}}}', { a: { y: 1 } }],
     ['{"a":{"b":{"x":1,"x":2}}}', { a: { b: 1 } }],
-  ])('one that it replaces or leaves alone may: %s', (text, extraBody) => {
-    expect(E.isRight(outbound(text, extraBody))).toBe(true);
-  });
+  ])(
+    'a repeated key passes at a level that extra_body replaces or does not change: %s',
+    (text, extraBody) => {
+      expect(E.isRight(outbound(text, extraBody))).toBe(true);
+    },
+  );
 });
 
-it('what goes out is always the deep merge', () => {
+it('the outbound body is always the deep merge of the body, the changes and extra_body', () => {
   const written = aJsonObject.chain((body) => fc.tuple(fc.constant(body), writtenOf(body)));
   fc.assert(
     fc.property(written, aJsonObject, aJsonObject, aJsonObject, ([body, text], over, own, put) => {
-      // Most overrides concern keys that are there.
+      // Most overrides concern existing keys.
       const [first, second] = Object.keys(body);
       const extraBody = {
         ...over,

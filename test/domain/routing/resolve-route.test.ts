@@ -39,7 +39,7 @@ describe('enabled routes in ascending priority, ties in file order', () => {
   it.each<[string, readonly Route[], string]>([
     ['the only one', [route('a')], 'a'],
     [
-      'the lower priority number, wherever it stands',
+      'the lower priority number, wherever it is',
       [route('a', { priority: 200 }), route('b', { priority: 100 })],
       'b',
     ],
@@ -51,7 +51,7 @@ describe('enabled routes in ascending priority, ties in file order', () => {
     ],
     ['the first of a tie', [route('a'), route('b'), route('c')], 'a'],
     [
-      'the first of a tie behind a later priority',
+      'the first of a tie after a higher priority number',
       [route('a', { priority: 2 }), route('b', { priority: 1 }), route('c', { priority: 1 })],
       'b',
     ],
@@ -71,7 +71,7 @@ describe('enabled routes in ascending priority, ties in file order', () => {
     expect(chosen(routes, ['chat_completions', 'stream'])).toBe(id);
   });
 
-  it('gives the provider with the route', () => {
+  it('the provider is returned with the route', () => {
     const resolved = resolve([route('a', { provider: 'other' })]);
     expect(E.isRight(resolved) && resolved.right.provider).toBe(providers.get('other'));
   });
@@ -97,7 +97,7 @@ describe('enabled routes in ascending priority, ties in file order', () => {
     );
   };
 
-  it('the one that executes is always the first whose effective capabilities suffice', () => {
+  it('the chosen route is always the first one whose effective capabilities suffice', () => {
     fc.assert(
       fc.property(someRoutes, someNeeds, (routes, needs) => {
         const usable = routes.filter((each) => suffices(each, needs));
@@ -111,13 +111,13 @@ describe('enabled routes in ascending priority, ties in file order', () => {
     );
   });
 
-  it('it never changes the order of the model’s own routes', () => {
+  it('the order of the model’s own routes is not changed', () => {
     const routes = [route('a', { priority: 3 }), route('b', { priority: 1 })];
     resolve(routes);
     expect(routes.map(({ routeId }) => routeId)).toEqual(['a', 'b']);
   });
 
-  it('without one it is invalid_request if a route lacked something, and no_routes_available if there was none', () => {
+  it('without a usable route, the error is invalid_request if one lacks a capability, else no_routes_available', () => {
     fc.assert(
       fc.property(someRoutes, someNeeds, (routes, needs) => {
         const resolved = resolve(routes, needs);
@@ -139,7 +139,7 @@ describe('a capability mismatch', () => {
     ['tools', 'tools'],
     ['vision', 'messages'],
     ['json_schema', 'response_format'],
-  ])('is invalid_request that names `%s` and the field that asks for it, `%s`', (missing, param) => {
+  ])('is invalid_request that names `%s` and the field that needs it, `%s`', (missing, param) => {
     expect(resolve([route('a', { capabilities: allBut(missing) })], [missing])).toEqual(
       E.left({
         code: 'invalid_request',
@@ -151,7 +151,7 @@ describe('a capability mismatch', () => {
     );
   });
 
-  it('names what the first route lacks, in the order in which the request names its needs', () => {
+  it('names the first need of the request that the first route lacks', () => {
     const routes = [
       route('b', { priority: 2, capabilities: allBut('vision') }),
       route('a', { priority: 1, capabilities: allBut('tools', 'stream') }),
@@ -160,7 +160,7 @@ describe('a capability mismatch', () => {
     expect(resolved).toEqual(E.left(expect.objectContaining({ param: 'stream' })));
   });
 
-  it('is found on what the provider can do, not only on what the route says', () => {
+  it('is found also if the provider lacks the capability, not only the route', () => {
     expect(resolve([route('a', { provider: 'plain' })], ['chat_completions', 'tools'])).toEqual(
       E.left(expect.objectContaining({ code: 'invalid_request', param: 'tools' })),
     );
@@ -173,7 +173,7 @@ describe('no_routes_available', () => {
     ['when every route is disabled', [route('a', { enabled: false }), route('b', { enabled: false })]],
     ['when no route has a provider', [route('a', { provider: 'gone' })]],
     [
-      'when the ones that lack something are disabled',
+      'when every route is disabled or has no provider',
       [
         route('a', { enabled: false, capabilities: allBut('chat_completions') }),
         route('b', { provider: 'gone' }),
@@ -205,7 +205,7 @@ describe('effective capability', () => {
     expect(Object.keys(permissive).toSorted()).toEqual([...capabilities].toSorted());
   });
 
-  it('lacks the first need that is not met, or nothing', () => {
+  it('is reported missing for the first unmet need only', () => {
     fc.assert(
       fc.property(someNeeds, someCapabilities, someCapabilities, (needs, own, supported) => {
         const unmet = needs.filter((need) => !(own[need] && supported[need]));

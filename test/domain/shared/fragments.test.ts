@@ -9,7 +9,7 @@ function collected(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
 }
 
 describe('fragments', () => {
-  it('are the bytes of the pieces, in their order', () => {
+  it('contain the bytes of the pieces, in order', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 })), (pieces) => {
         expect(Buffer.concat(collected(pieces))).toEqual(Buffer.concat(pieces));
@@ -22,7 +22,7 @@ describe('fragments', () => {
     expect(collected(ones).length).toBeLessThan(100);
   });
 
-  it('leave large pieces as they are', () => {
+  it('keep large pieces as they are', () => {
     const large = new Uint8Array(64 * 1024);
     expect(collected([large, large])).toEqual([large, large]);
     expect(collected([Uint8Array.of(1), large])[1]).toBe(large);

@@ -46,18 +46,18 @@ describe('every error code has one status and one outcome label', () => {
     expect(errorStatus({ code, message: '' })).toBe(status);
   });
 
-  it('and there are no others', () => {
+  it('there are no other error codes', () => {
     expect(Object.keys(statusOf).toSorted()).toEqual(rows.map(([code]) => code).toSorted());
     expect(Object.keys(outcomeOf).toSorted()).toEqual(rows.map(([code]) => code).toSorted());
   });
 });
 
 describe('an error', () => {
-  it('of an upstream carries its own status', () => {
+  it('of an upstream has the upstream’s status', () => {
     expect(errorStatus({ code: 'upstream_error', message: '', upstream: { status: 429 } })).toBe(429);
   });
 
-  it('of a request names the field at fault, when there is one', () => {
+  it('of a request names the field at fault, if there is one', () => {
     expect(invalidRequest('No.', 'model')).toEqual({
       code: 'invalid_request',
       message: 'No.',
@@ -66,7 +66,7 @@ describe('an error', () => {
     expect(invalidRequest('No.')).toEqual({ code: 'invalid_request', message: 'No.' });
   });
 
-  it('of the database says when to come back', () => {
+  it('of the database has a delay after which to retry', () => {
     expect(storeUnavailable()).toMatchObject({ code: 'store_unavailable', retryAfterSecs: 5 });
   });
 });

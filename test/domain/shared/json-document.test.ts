@@ -41,7 +41,7 @@ const isJson = (text: string): boolean =>
     ),
   );
 
-describe('a body that repeats a key', () => {
+describe('a repeated key', () => {
   it.each([
     ['{"x":1,"x":1}', 'x'],
     ['{"x":1,"y":{},"x":2}', 'x'],
@@ -54,7 +54,7 @@ describe('a body that repeats a key', () => {
     ['{"\\ud83d\\ude00":1,"😀":2}', '😀'],
     ['{"\\"":1,"\\u0022":2}', '"'],
     ['{"toString":1,"toString":2}', 'toString'],
-  ])('at the top level is a fault, also when it is spelled with escapes: %s', (text, path) => {
+  ])('at the top level is rejected, also if it is written with escapes: %s', (text, path) => {
     expect(faultOf(text)).toEqual({ path, message: `The key \`${path}\` is repeated.` });
   });
 
@@ -65,11 +65,11 @@ describe('a body that repeats a key', () => {
     ['{"list":[[{"x":1,"x":2}]]}', 'list[0][0].x'],
     ['{"list":[1,"two",{"c":{"x":1,"x":2}}]}', 'list[2].c.x'],
     ['{"\\u0061":{"x":1,"x":2}}', 'a.x'],
-  ])('at a level that the gateway reads is a fault that names the place: %s', (text, path) => {
+  ])('at a level that the gateway reads is rejected by its path: %s', (text, path) => {
     expect(faultOf(text)?.path).toBe(path);
   });
 
-  it('with an escape is one of a bounded number', () => {
+  it('is searched among at most `maxEscapedKeys` keys with escapes; a body with more is rejected', () => {
     const text = (count: number): string =>
       `{${Array.from({ length: count }, (_, index) => `"\\u006b${index}" :"\\"\\""`).join(',')}}`;
     expect(faultOf(text(maxEscapedKeys))).toBeUndefined();
@@ -87,7 +87,7 @@ describe('a body that repeats a key', () => {
     ['{"list":[{"z":[{"x":1,"x":2}]}]}'],
     ['{"z":[{"x":1,"x":2}]}'],
     ['{"b":{"x":1,"x":2}}'],
-  ])('at a level that nobody reads passes: %s', (text) => {
+  ])('at a level that the gateway does not read passes: %s', (text) => {
     expect(faultOf(text)).toBeUndefined();
     expect(documentOf(text).text).toBe(text);
   });
@@ -97,11 +97,11 @@ describe('a body that repeats a key', () => {
     ['{"é":1,"e\u0301":2}'],
     ['{"a":1,"b":{"a":1}}'],
     ['{"list":[{"c":1},{"c":1}]}'],
-  ])('is something else than different keys, or one key in two objects: %s', (text) => {
+  ])('is neither a similar key nor the same key in two objects: %s', (text) => {
     expect(faultOf(text)).toBeUndefined();
   });
 
-  it('is named up to a bound, however long it is', () => {
+  it('is truncated in the error if it is long', () => {
     const key = (length: number): string => 'k'.repeat(length);
     expect(faultOf(`{"${key(128)}":1,"${key(128)}":2}`)?.path).toBe(key(128));
     expect(faultOf(`{"${key(129)}":1,"${key(129)}":2}`)).toEqual({
@@ -110,7 +110,7 @@ describe('a body that repeats a key', () => {
     });
   });
 
-  it('is always found, wherever at the top level it stands and however it is spelled', () => {
+  it('is always found at the top level, wherever it is and however it is written', () => {
     const repeated = fc
       .tuple(fc.dictionary(aFieldName, fc.constant(null), { minKeys: 1, maxKeys: 5 }), fc.nat())
       .chain(([object, pick]) => {
@@ -137,11 +137,11 @@ describe('the key `__proto__`', () => {
     ['{"\\u005f_proto__":{}}', '__proto__'],
     ['{"a":{"__proto__":1}}', 'a.__proto__'],
     ['{"list":[{"__proto__":1}]}', 'list[0].__proto__'],
-  ])('is no field on a level that is read: %s', (text, path) => {
+  ])('is rejected at a level that the gateway reads: %s', (text, path) => {
     expect(faultOf(text)).toEqual({ path, message: '`__proto__` is not a field.' });
   });
 
-  it('passes as text where nobody reads', () => {
+  it('passes at a level that the gateway does not read', () => {
     expect(documentOf('{"z":{"__proto__":{"x":1}}}').text).toContain('__proto__');
   });
 });
@@ -149,10 +149,10 @@ describe('the key `__proto__`', () => {
 describe('nesting', () => {
   const inArrays = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
   const inObjects = (levels: number): string => '{"k":'.repeat(levels) + '1' + '}'.repeat(levels);
-  /** Bodies of exactly so many levels, the object itself among them. */
+  /** Bodies of exactly that many levels, including the body itself. */
   const bodies: readonly (readonly [string, (levels: number) => string])[] = [
-    ['arrays that nobody reads', (levels) => `{"z":${inArrays(levels - 1)}}`],
-    ['objects that nobody reads', (levels) => `{"z":${inObjects(levels - 1)}}`],
+    ['arrays at a level that is not read', (levels) => `{"z":${inArrays(levels - 1)}}`],
+    ['objects at a level that is not read', (levels) => `{"z":${inObjects(levels - 1)}}`],
     ['arrays below a level that is read', (levels) => `{"a":{"b":{"z":${inArrays(levels - 3)}}}}`],
     ['items of a list that is read', (levels) => `{"list":[{"c":{"z":${inArrays(levels - 4)}}}]}`],
     ['brackets in strings beside it', (levels) => `{"s":"${'['.repeat(500)}","z":${inArrays(levels - 1)}}`],
@@ -173,16 +173,16 @@ describe('nesting', () => {
   it.each([
     ['objects', '{"k":'.repeat(1_000_000)],
     ['arrays', `{"z":${'['.repeat(1_000_000)}`],
-    ['arrays alone', '['.repeat(1_000_000)],
-    ['closed arrays alone', '['.repeat(1_000_000) + ']'.repeat(1_000_000)],
-  ])('of a million levels is turned away without harm: %s', (_, text) => {
+    ['only arrays', '['.repeat(1_000_000)],
+    ['only closed arrays', '['.repeat(1_000_000) + ']'.repeat(1_000_000)],
+  ])('of a million levels is rejected: %s', (_, text) => {
     expect(faultOf(text)?.message).toMatch(/nested deeper/);
   });
 });
 
-describe('a body that is no JSON object', () => {
+describe('a body that is not a JSON object', () => {
   it.each([['[]'], ['[{"a":1}]'], ['1'], ['"text"'], ['null'], ['true'], [' \n "x" ']])(
-    'is turned away when it is other JSON: %s',
+    'is rejected if it is another JSON value: %s',
     (text) => {
       expect(faultOf(text)).toEqual({ path: 'body', message: 'The request body must be a JSON object.' });
     },
@@ -233,13 +233,13 @@ describe('a body that is no JSON object', () => {
     ['{\u000b"a":1}'],
     ['\uFEFF{"a":1}'],
     ['{"a":1}\0'],
-  ])('is turned away when it is no JSON: %j', (text) => {
+  ])('is rejected if it is not JSON: %j', (text) => {
     expect(isJson(text)).toBe(false);
     expect(faultOf(text)?.path).toBe('body');
   });
 });
 
-describe('text that stops being JSON', () => {
+describe('invalid JSON', () => {
   it.each([
     ['', 1],
     [' ', 2],
@@ -265,12 +265,12 @@ describe('text that stops being JSON', () => {
     ['{"list":[}', 10],
     ['{"a":{"b":1 2}}', 13],
     ['{"list":[{"c" 1}]}', 15],
-  ])('is told with the place, as far as the gateway looked: %s, character %d', (text, character) => {
+  ])('is reported with the position at which the scan found it: %s, character %d', (text, character) => {
     expect(faultOf(text)?.message).toBe(`The request body is not valid JSON (character ${character}).`);
   });
 
   it.each([['{"a":01}'], ['{"a":1} x'], ['{"a":tru}']])(
-    'is told without it where a value is none: %s',
+    'is reported without a position if the scan did not find it: %s',
     (text) => {
       expect(faultOf(text)?.message).toBe('The request body is not valid JSON.');
     },
@@ -296,7 +296,7 @@ describe('reading a document', () => {
     })
     .map((pieces) => pieces.join(''));
 
-  it('never throws, and is right only if the text is JSON and an object', () => {
+  it('never throws, and succeeds only if the text is a JSON object', () => {
     fc.assert(
       fc.property(fc.oneof(mangled, tokens, fc.string()), (text) => {
         const parsed = parseDocument(text, watched);
@@ -309,7 +309,7 @@ describe('reading a document', () => {
     );
   });
 
-  it('is always right for an object with unique keys, however it is written, and has its value', () => {
+  it('always succeeds for an object with unique keys, however it is written', () => {
     const written = aJsonObject.chain((object) => fc.tuple(fc.constant(object), writtenOf(object)));
     fc.assert(
       fc.property(written, ([object, text]) => {
@@ -337,7 +337,7 @@ describe('reading a document', () => {
     );
   });
 
-  it('gives a member with every digit, to be rebuilt and sent on', () => {
+  it('returns a member with every digit', () => {
     const document = documentOf('{"a" : {"n": 9007199254740993, "m": [0.10, 1e400]}, "b": 1}');
     expect(JSON.stringify(exactMember(document, 'a'))).toBe('{"n":9007199254740993,"m":[0.10,1e400]}');
     expect(exactMember(document, 'c')).toBeUndefined();
@@ -362,10 +362,10 @@ describe('editing a document', () => {
     ['a member replaced', '{"a":1,"b":2}', [['a', 3]], '{"a":3,"b":2}'],
     ['a member added', '{"a":1}', [['b', { c: [] }]], '{"a":1,"b":{"c":[]}}'],
     ['a member added to an empty object', '{}', [['b', null]], '{"b":null}'],
-    ['a member taken away', '{"a":1,"b":2}', [['a', undefined]], '{"b":2}'],
-    ['the last member taken away', '{"a":1,"b":2}', [['b', undefined]], '{"a":1}'],
+    ['a member removed', '{"a":1,"b":2}', [['a', undefined]], '{"b":2}'],
+    ['the last member removed', '{"a":1,"b":2}', [['b', undefined]], '{"a":1}'],
     [
-      'every member taken away',
+      'every member removed',
       '{"a":1,"b":2}',
       [
         ['a', undefined],
@@ -373,9 +373,9 @@ describe('editing a document', () => {
       ],
       '{}',
     ],
-    ['a member taken away that is not there', '{"a":1}', [['b', undefined]], '{"a":1}'],
+    ['a missing member removed', '{"a":1}', [['b', undefined]], '{"a":1}'],
     [
-      'one replaced, one taken, one added',
+      'one replaced, one removed, one added',
       '{"a":1,"b":2,"c":3}',
       [
         ['b', 4],
@@ -384,13 +384,13 @@ describe('editing a document', () => {
       ],
       '{"b":4,"c":3,"d":5}',
     ],
-    ['a key that was spelled with escapes', '{"\\u0061":1,"b":2}', [['a', 3]], '{"\\u0061":3,"b":2}'],
+    ['a key that was written with escapes', '{"\\u0061":1,"b":2}', [['a', 3]], '{"\\u0061":3,"b":2}'],
   ])('%s', (_, text, changes, edited) => {
     expect(withMembers(documentOf(text), new Map(changes))).toBe(edited);
   });
 
   const someChanges = fc.array(fc.tuple(aFieldName, fc.option(aJson, { nil: undefined })), { maxLength: 4 });
-  /** A written object, and changes of which most concern members that it has. */
+  /** An object as text, and changes, most of which concern its own members. */
   const edits = fc
     .tuple(aJsonObject, someChanges, fc.array(fc.option(aJson, { nil: undefined }), { maxLength: 3 }))
     .chain(([object, free, values]) => {
@@ -400,7 +400,7 @@ describe('editing a document', () => {
       return fc.tuple(fc.constant(object), writtenOf(object), fc.constant(new Map([...free, ...own])));
     });
 
-  it('gives the text of the object with those changes, whatever they are', () => {
+  it('returns the text of the object with the changes applied, whatever they are', () => {
     fc.assert(
       fc.property(edits, ([object, text, changes]) => {
         const expected = new Map<string, Json | undefined>(Object.entries(object));
@@ -414,7 +414,7 @@ describe('editing a document', () => {
     );
   });
 
-  it('leaves every other member in its exact text and in its order', () => {
+  it('keeps the exact text and the order of every other member', () => {
     fc.assert(
       fc.property(edits, ([, text, changes]) => {
         const spans = (document: JsonDocument): readonly string[] =>
@@ -429,13 +429,13 @@ describe('editing a document', () => {
     );
   });
 
-  it('keeps the digits of a member that it does not touch', () => {
+  it('keeps the digits of an unchanged member', () => {
     const text = '{"model":"a","n": 9007199254740993,"m":[0.10,1e400,-0]}';
     expect(withMembers(documentOf(text), new Map([['model', 'b']]))).toBe(text.replace('"a"', '"b"'));
   });
 });
 
-/** Objects, arrays, texts, numbers and literals in it, at any depth. */
+/** The number of objects, arrays, texts, numbers and literals in a value, at any depth. */
 const countOf = (value: Json): number =>
   typeof value === 'object' && value !== null
     ? 1 + Object.values(value).reduce<number>((sum, inner) => sum + countOf(inner ?? null), 0)
@@ -451,7 +451,7 @@ describe('the values of a body are counted while it is scanned', () => {
     expect(documentOf(text).valueCount).toBe(count);
   });
 
-  it('exactly, however it is written', () => {
+  it('exactly, however the body is written', () => {
     fc.assert(
       fc.property(
         aJsonObject.chain((object) => fc.tuple(fc.constant(object), writtenOf(object))),
@@ -463,7 +463,7 @@ describe('the values of a body are counted while it is scanned', () => {
     );
   });
 
-  it('and a body that holds more than it may is refused with the bound, before it is parsed', () => {
+  it('a body with more values than the limit is rejected with that limit before it is parsed', () => {
     fc.assert(
       fc.property(aJsonObject, (object) => {
         const text = JSON.stringify(object);
@@ -485,7 +485,7 @@ describe('the values of a body are counted while it is scanned', () => {
     );
   });
 
-  it('a body far over the bound is not even scanned to its end', () => {
+  it('a body far over the limit is not scanned to its end', () => {
     const text = `{"a":[${'{},'.repeat(1_000_000)}{}]}`;
     const scans = (maxValues: number): number => {
       const from = performance.now();

@@ -13,7 +13,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { aJson, aJsonObject, aNumberText, exactJsonText } from '../../support/arbitraries/json-text.ts';
 
-describe('parsing so that every digit is kept', () => {
+describe('exact parsing', () => {
   it.each([
     ['9007199254740993'],
     ['0.10'],
@@ -27,12 +27,12 @@ describe('parsing so that every digit is kept', () => {
     ['1.0'],
     ['5e-324'],
     ['100000000000000000000000'],
-  ])('gives the number %s back as it came', (text) => {
+  ])('keeps the number %s as it is written', (text) => {
     expect(JSON.stringify(parseExact(text))).toBe(text);
     expect(JSON.stringify(parseExact(`{"a":[${text},"${text}"]}`))).toBe(`{"a":[${text},"${text}"]}`);
   });
 
-  it('gives any spelling of a number back as it came', () => {
+  it('keeps any number as it is written', () => {
     fc.assert(
       fc.property(aNumberText, (text) => {
         expect(JSON.stringify(parseExact(text))).toBe(text);
@@ -41,7 +41,7 @@ describe('parsing so that every digit is kept', () => {
     );
   });
 
-  it('gives any JSON text back as it came', () => {
+  it('keeps any JSON text as it is written, with every digit', () => {
     fc.assert(
       fc.property(exactJsonText, (text) => {
         expect(JSON.stringify(parseExact(text))).toBe(text);
@@ -50,7 +50,7 @@ describe('parsing so that every digit is kept', () => {
     );
   });
 
-  it('means what a plain parse means', () => {
+  it('returns the same value as `JSON.parse`', () => {
     fc.assert(
       fc.property(exactJsonText, (text) => {
         expect(JSON.parse(JSON.stringify(parseExact(text)))).toEqual(JSON.parse(text));
@@ -58,14 +58,14 @@ describe('parsing so that every digit is kept', () => {
     );
   });
 
-  it('leaves numbers that print as they came ordinary numbers', () => {
+  it('returns ordinary numbers where these print as they were written', () => {
     expect(parseExact('[1,-2,0,123456789012345,9007199254740991,0.5,1.25]')).toEqual([
       1, -2, 0, 123456789012345, 9007199254740991, 0.5, 1.25,
     ]);
   });
 });
 
-describe('a number as it is meant', () => {
+describe('the value of a number', () => {
   it.each([
     ['12', 12],
     ['12.0', 12],
@@ -73,11 +73,11 @@ describe('a number as it is meant', () => {
     ['0.10', 0.1],
     ['9007199254740993', 9007199254740992],
     ['1e400', Number.POSITIVE_INFINITY],
-  ])('is read out of %s, however it is kept', (text, number) => {
+  ])('is read from %s', (text, number) => {
     expect(numberOf(parseExact(text))).toBe(number);
   });
 
-  it.each([['"12"'], ['null'], ['true'], ['[12]'], ['{"rawJSON":"12"}']])('is not found in %s', (text) => {
+  it.each([['"12"'], ['null'], ['true'], ['[12]'], ['{"rawJSON":"12"}']])('is undefined for %s', (text) => {
     expect(numberOf(parseExact(text))).toBeUndefined();
   });
 });
@@ -96,7 +96,7 @@ describe('nesting', () => {
     expect(isDeeperThan(levels === 0 ? 1 : nested(levels), 256)).toBe(deeper);
   });
 
-  it('counts objects and arrays alike, at any place', () => {
+  it('counts objects and arrays alike, at any position', () => {
     expect(isDeeperThan({ a: 1, b: [0, { c: [] }] }, 4)).toBe(false);
     expect(isDeeperThan({ a: 1, b: [0, { c: [] }] }, 3)).toBe(true);
   });
@@ -116,7 +116,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
     expect(deepMerge(base, over)).toEqual(merged);
   });
 
-  it('merges with nothing to the same object, from either side', () => {
+  it('merging with an empty object changes nothing, on either side', () => {
     fc.assert(
       fc.property(aJsonObject, (object) => {
         expect(deepMerge(object, {})).toEqual(object);
@@ -125,7 +125,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
     );
   });
 
-  it('merged twice is merged once', () => {
+  it('merging twice is the same as merging once', () => {
     fc.assert(
       fc.property(aJsonObject, aJsonObject, (base, over) => {
         const merged = deepMerge(base, over);
@@ -134,7 +134,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
     );
   });
 
-  it('has every scalar of the one that is laid over, and no key that neither has', () => {
+  it('the result has every value of the object merged in, and no key that neither object has', () => {
     const holds = (merged: Json | undefined, over: Json | undefined): boolean =>
       isObject(over) && isObject(merged)
         ? Object.entries(over).every(([key, value]) => holds(merged[key], value))
@@ -150,7 +150,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
     );
   });
 
-  it('never changes its arguments', () => {
+  it('merging never changes its arguments', () => {
     fc.assert(
       fc.property(aJsonObject, aJsonObject, (base, over) => {
         const before = JSON.stringify([base, over]);
@@ -160,7 +160,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
     );
   });
 
-  it('takes `__proto__` for a key like any other, and touches no prototype', () => {
+  it('`__proto__` is merged like any other key, and no prototype is changed', () => {
     const over = JSON.parse('{"__proto__":{"polluted":true},"a":{"__proto__":1}}') as JsonObject;
     const merged = deepMerge({ a: { b: 1 } }, over);
     expect(JSON.stringify(merged)).toBe('{"a":{"b":1,"__proto__":1},"__proto__":{"polluted":true}}');
@@ -168,7 +168,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  it('keeps numbers that were parsed exactly, and lets an object replace one', () => {
+  it('numbers that were parsed exactly are kept, and can be replaced by an object', () => {
     const base = parseExact('{"a":{"b":0.10},"n":1.50}') as JsonObject;
     expect(JSON.stringify(deepMerge(base, { a: { c: 1 } }))).toBe('{"a":{"b":0.10,"c":1},"n":1.50}');
     expect(JSON.stringify(deepMerge(base, { n: { c: 1 } }))).toBe('{"a":{"b":0.10},"n":{"c":1}}');
@@ -176,7 +176,7 @@ describe('objects merge deeply; arrays, scalars and null replace', () => {
 });
 
 describe('an object without a member', () => {
-  it('has every other member, and is the same object when there was nothing to take', () => {
+  it('has every other member, and is the same object if it has no such member', () => {
     const object = { a: 1, b: null };
     expect(without(object, 'a')).toEqual({ b: null });
     expect(without(object, 'c')).toBe(object);
@@ -185,11 +185,11 @@ describe('an object without a member', () => {
 });
 
 describe('the objects of an array member', () => {
-  it('are given in order, and anything else is passed over', () => {
+  it('are returned in order, and other items are ignored', () => {
     expect(objectsOf([1, { a: 1 }, null, [], 'x', { b: 2 }])).toEqual([{ a: 1 }, { b: 2 }]);
   });
 
-  it('are none of anything that is no array', () => {
+  it('are empty for anything that is not an array', () => {
     fc.assert(
       fc.property(aJson, (value) => {
         fc.pre(!Array.isArray(value));

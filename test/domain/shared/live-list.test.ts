@@ -5,8 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { LiveList } from '../../../domain/shared/live-list.ts';
 
-describe('a list of what comes and goes', () => {
-  it('always holds what came and has not left, whatever leaves when', () => {
+describe('a live list', () => {
+  it('holds exactly the values that were added and not removed', () => {
     const steps = fc.array(
       fc.oneof(
         fc.constant('add' as const),
@@ -33,7 +33,7 @@ describe('a list of what comes and goes', () => {
     );
   });
 
-  it('may change while its values are looked at', () => {
+  it('may be changed while its values are iterated', () => {
     const list = new LiveList<() => void>();
     const seen: string[] = [];
     const leave = list.add(() => {
@@ -47,15 +47,15 @@ describe('a list of what comes and goes', () => {
     expect(list.size).toBe(2);
   });
 
-  it('keeps nothing that has left in the old generation', () => {
+  it('keeps no removed values in the old generation of the heap', () => {
     const [ofList, ofSet] = [keptBytes('list'), keptBytes('set')];
     expect(ofList).toBeLessThan(5_000_000);
-    // What the list is for: as long as this holds.
+    // The list is needed only as long as a Set keeps much more.
     expect(ofSet).toBeGreaterThan(3 * ofList);
   });
 });
 
-/** Bytes by which the old generation of a process grew while 20,000 things of 4 KB came and went, 32 at a time. */
+/** Growth of the old generation, in bytes, while 20,000 values of 4 KB were added and removed, 32 at a time. */
 function keptBytes(kind: 'list' | 'set'): number {
   const listUrl = pathToFileURL(path.join(import.meta.dirname, '../../../domain/shared/live-list.ts')).href;
   const program = `

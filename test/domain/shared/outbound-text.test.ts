@@ -6,7 +6,7 @@ import { outboundBytes, outboundText, unchangedText } from '../../../domain/shar
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A text in pieces, every other of which is replaced. */
+/** A text of which every other piece is replaced. */
 const anEditedText = fc
   .array(
     fc.tuple(
@@ -27,8 +27,8 @@ const anEditedText = fc
     return { outbound: { before: `${before}…`, edits }, after: `${after}…` };
   });
 
-describe('a text that goes upstream with edits', () => {
-  it('has what was edited, and the rest as it was', () => {
+describe('an outbound text with edits', () => {
+  it('has the edits applied, and is otherwise unchanged', () => {
     fc.assert(
       fc.property(anEditedText, ({ outbound, after }) => {
         expect(outboundText(outbound)).toBe(after);
@@ -36,7 +36,7 @@ describe('a text that goes upstream with edits', () => {
     );
   });
 
-  it('is the same in bytes, whatever characters it has', () => {
+  it('has the edits applied to its bytes, too, whatever characters it has', () => {
     fc.assert(
       fc.property(anEditedText, ({ outbound, after }) => {
         const pieces = outboundBytes(outbound, utf8(outbound.before));
@@ -46,13 +46,13 @@ describe('a text that goes upstream with edits', () => {
     );
   });
 
-  it('without an edit is the very bytes that it came in', () => {
+  it('consists of the very bytes of the request if there are no edits', () => {
     const came = utf8('{"model":"fast"} – ü');
     expect(outboundBytes(unchangedText('{"model":"fast"} – ü'), came)).toEqual([came]);
   });
 });
 
-it('an object without members takes them within its braces, whatever blanks stand before it', () => {
+it('members are added inside the braces of an empty object, whatever blanks precede it', () => {
   const document = parseDocument(' \n{ } ', {});
   const changes = new Map([['model', 'a']]);
   expect(E.isRight(document) && withMembers(document.right, changes)).toBe(' \n{"model":"a" } ');

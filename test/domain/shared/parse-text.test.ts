@@ -11,19 +11,19 @@ import { nestsDeeperThan } from '../../../domain/shared/nesting.ts';
 import { parseText } from '../../../domain/shared/parse-text.ts';
 import { steepGrowth, times } from '../../support/growth/growth.ts';
 
-/** Each character as an escape; quotes, colons and all. */
+/** Writes each character as an escape, including quotes and colons. */
 const escaped = (text: string): string =>
   `"${[...Array(text.length).keys()]
     .map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`)
     .join('')}"`;
 
-/** Makes the engine expect the spelling of a key behind the same members, as far as the key is long. */
+/** Makes the engine expect the escaped text of a key after the same members, cut to the length of the key. */
 const prime = (before: string, key: string): void =>
   void JSON.parse(`{${before}${JSON.stringify(escaped(key).slice(1, 1 + key.length))}:0}`);
 
-describe('a key that is spelled with escapes', () => {
+describe('a key that is written with escapes', () => {
   it.each(['c', 'model', 'stream', 'tools', '"', ':', '\\', '#0', '#0#', '#1#0', '__proto__'])(
-    'is what its text says, whatever was parsed before: %s',
+    'is decoded correctly, whatever was parsed before: %s',
     (key) => {
       const before = `"before ${key.length}":1,`;
       prime(before, key);
@@ -34,33 +34,33 @@ describe('a key that is spelled with escapes', () => {
     },
   );
 
-  it('is what its text says with any blanks before its colon', () => {
+  it('is decoded correctly with any blanks before its colon', () => {
     prime('"before blanks":1,', 'c');
     expect(parseText(`{"before blanks":1,${escaped('c')} \t\r\n :2}`)).toEqual({ 'before blanks': 1, c: 2 });
   });
 
-  it('is what its text says where the escape is a quote alone', () => {
+  it('is decoded correctly if it is only an escaped quote', () => {
     prime('"before a quote":1,', '"');
     expect(parseText('{"before a quote":1,"\\"":2}')).toEqual({ 'before a quote': 1, '"': 2 });
   });
 
-  it('leaves keys beside it that look like the names of such keys', () => {
+  it('does not change other keys that look like the placeholders of such keys', () => {
     const others = { '#0#0': 1, '#1#0': 2, '#2#0': 3 };
     expect(parseText(`{"\\u0061":0,${JSON.stringify(others).slice(1)}`)).toEqual({ a: 0, ...others });
   });
 
-  it('is the field of a body that the upstream reads', () => {
+  it('is read as the field that it spells, as upstreams read it', () => {
     prime('"model":"fast",', 'stream');
     const body = parseDocument(`{"model":"fast",${escaped('stream')}:true}`, {});
     expect(E.isRight(body) && body.right.value['stream']).toBe(true);
   });
 
-  it('keeps its digits, its order and the last of two values', () => {
+  it('keeps its position, the digits of its value, and the last of two values', () => {
     const text = '{"a":1,"\\u0062":{"\\u0063":12.50},"\\u0062" : [1.0], "x":"\\"#0\\": y"}';
     expect(JSON.stringify(parseExact(text))).toBe('{"a":1,"b":[1.0],"x":"\\"#0\\": y"}');
   });
 
-  it('takes time with the length of the text, whatever that holds', () => {
+  it('takes time proportional to the length of the text, whatever else the text contains', () => {
     const keys = (count: number) => times(count, (index) => `"\\u006b${index}":1`).join(',');
     for (const filling of [
       (count: number) => '#'.repeat(count),
@@ -74,7 +74,7 @@ describe('a key that is spelled with escapes', () => {
       ).toBeUndefined();
   });
 
-  it('is read as the engine reads it where nothing was parsed before', () => {
+  it('is read like the same key without escapes', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (text) => {
         const written = text.replaceAll(
@@ -87,13 +87,13 @@ describe('a key that is spelled with escapes', () => {
   });
 
   it.each(['{"\\x":1}', '{"\\u12":1}', '{"\\u0061":}', '{"\\u0061', '{"\\u0061":1}}', '{"\\u0061":1,}'])(
-    'is no excuse for what is no JSON: %s',
+    'does not make invalid JSON valid: %s',
     (text) => {
       expect(parseJson(text)).toBeUndefined();
     },
   );
 
-  it('costs what the text is long', () => {
+  it('takes time proportional to the number of such keys', () => {
     const members = (count: number) => times(count, (at) => `"\\u0061${at}":"#\\n"`).join(',');
     expect(
       steepGrowth((count) => {
@@ -104,7 +104,7 @@ describe('a key that is spelled with escapes', () => {
   });
 });
 
-/** How a process ends that parses the text, which is no JSON, many times: what this is against ends one. */
+/** How a process ends that parses an invalid text many times: the engine fault tested here crashes it. */
 function endOf(parser: 'parseJson' | 'parseExact', text: string) {
   const script = `
     import { readFileSync } from 'node:fs';
@@ -128,17 +128,17 @@ function endOf(parser: 'parseJson' | 'parseExact', text: string) {
 }
 const notEnded = { status: 0, stderr: '' };
 
-describe('a text that is nested deeper than any is parsed', () => {
+describe('a text that is nested too deeply to be parsed', () => {
   const opened = (levels: number): string => '[1,'.repeat(levels);
   const closed = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-  it('is no JSON: where the engine finds it faulty, it writes into memory that it has freed', () => {
+  it('counts as invalid JSON, since the engine writes into freed memory if such a text is malformed', () => {
     expect(parseJson(closed(maxParsedDepth))).toBeDefined();
     expect(parseJson(closed(maxParsedDepth + 1))).toBeUndefined();
     expect(() => parseExact(`${opened(100_000)}1.0`)).toThrow('nested too deep');
   });
 
-  it('has its brackets outside of quotes', () => {
+  it('is recognised by its brackets outside strings', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(6), (text, levels) => {
         const depthOf = (value: unknown): number =>
@@ -152,13 +152,13 @@ describe('a text that is nested deeper than any is parsed', () => {
     expect(parseJson(quoted)).toEqual([`${opened(5000)}"\\`.repeat(3)]);
   });
 
-  it('ends no process, however often it comes', () => {
+  it('never crashes the process, however often it is parsed', () => {
     expect(
       endOf('parseJson', '{"a":"x","b":2.5,"c":{},"d":[1,"x",{"e":[]}],"f":'.repeat(20_000) + '1'),
     ).toEqual(notEnded);
   });
 
-  it('is found in a time that grows as the text does', () => {
+  it('is recognised in time proportional to its length', () => {
     const cost = (count: number): number => {
       const text = '[{"a":"\\"[["},'.repeat(count);
       let least = Number.POSITIVE_INFINITY;
@@ -173,9 +173,12 @@ describe('a text that is nested deeper than any is parsed', () => {
   });
 });
 
-describe('a text that is cut off behind a thousand values', () => {
-  it.each(['parseJson', 'parseExact'] as const)('ends no process, however often it comes: %s', (parser) => {
-    const level = `{${[...Array(1000).keys()].map((at) => `"k${at}":1.0,`).join('')}"\\u0061":`;
-    expect(endOf(parser, `${level.repeat(8)}"cut`)).toEqual(notEnded);
-  });
+describe('a text that is truncated after a thousand values', () => {
+  it.each(['parseJson', 'parseExact'] as const)(
+    'never crashes the process, however often it is parsed: %s',
+    (parser) => {
+      const level = `{${[...Array(1000).keys()].map((at) => `"k${at}":1.0,`).join('')}"\\u0061":`;
+      expect(endOf(parser, `${level.repeat(8)}"cut`)).toEqual(notEnded);
+    },
+  );
 });

@@ -3,21 +3,21 @@ import * as fc from 'fast-check';
 import { andThen, type Ending, type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import { outputsOf } from '../../support/machine-laws.ts';
 
-/** Gives every second input, and says at the end how many there were. */
+/** Emits every second input, and at the end the number of inputs. */
 const everySecond: Sealed<number, number> = seal({
   start: () => 0,
   step: (seen, input: number) => [seen + 1, seen % 2 === 1 ? [input] : []],
   end: (seen) => [seen],
 });
 
-/** Gives each input twice, and the ending's kind as a number at the end. */
+/** Emits each input twice, and at the end the kind of the ending as a number. */
 const twice: Sealed<number, number> = seal({
   start: () => undefined,
   step: (state, input: number) => [state, [input, input]],
   end: (_, ending) => [ending.kind === 'eof' ? -1 : -2],
 });
 
-/** Keeps all inputs for the end. */
+/** Emits all inputs at the end. */
 const keeper: Sealed<number, number> = seal({
   start: (): readonly number[] => [],
   step: (kept, input: number) => [[...kept, input], []],
@@ -28,21 +28,21 @@ const machines = fc.constantFrom(everySecond, twice, keeper);
 const inputs = fc.array(fc.nat());
 const anEnding = fc.constantFrom<Ending>({ kind: 'eof' }, { kind: 'fault', reason: 'broken' });
 
-describe('a machine whose state is hidden', () => {
-  it('begins every run anew', () => {
+describe('a sealed machine', () => {
+  it('begins every run with a new state', () => {
     const [one, two] = [everySecond.begin(), everySecond.begin()];
     expect([one.push(1), one.push(2), two.push(3), two.push(4)]).toEqual([[], [2], [], [4]]);
     expect([one.end({ kind: 'eof' }), two.end({ kind: 'eof' })]).toEqual([[2], [2]]);
   });
 
-  it('is told how its input ended', () => {
+  it('receives the kind of the ending', () => {
     expect(twice.begin().end({ kind: 'eof' })).toEqual([-1]);
     expect(twice.begin().end({ kind: 'fault', reason: 'broken' })).toEqual([-2]);
   });
 });
 
-describe('what the first machine puts out is what the second one takes in', () => {
-  it('always, the outputs of its end too, and the second one ends after them', () => {
+describe('a chain of machines', () => {
+  it('passes all outputs of the first machine, also those at its end, to the second one', () => {
     fc.assert(
       fc.property(machines, machines, inputs, anEnding, (first, second, given, ending) => {
         expect(outputsOf(andThen(first, second), given, ending)).toEqual(
@@ -52,7 +52,7 @@ describe('what the first machine puts out is what the second one takes in', () =
     );
   });
 
-  it('and a chain of three is the same however it is put together', () => {
+  it('of three is the same however it is composed', () => {
     fc.assert(
       fc.property(machines, machines, machines, inputs, anEnding, (a, b, c, given, ending) => {
         expect(outputsOf(andThen(andThen(a, b), c), given, ending)).toEqual(
@@ -62,7 +62,7 @@ describe('what the first machine puts out is what the second one takes in', () =
     );
   });
 
-  it('and an ending is told on as each machine leaves it, and what each holds adds up', () => {
+  it('passes the ending on as each machine changes it, and adds up the bytes that each one holds', () => {
     const adds = (reason: string, bytes: number): Sealed<string, string> =>
       seal({
         start: () => undefined,
@@ -80,7 +80,7 @@ describe('what the first machine puts out is what the second one takes in', () =
     expect(run.holds()).toBe(7);
   });
 
-  it('at once: nothing waits for the end that the second machine can say now', () => {
+  it('emits outputs as soon as the second machine has them', () => {
     const run = andThen(twice, twice).begin();
     expect(run.push(1)).toEqual([1, 1, 1, 1]);
     expect(run.push(2)).toEqual([2, 2, 2, 2]);

@@ -14,7 +14,7 @@ const spellings: readonly (readonly [name: string, spell: (text: string) => stri
   ['in JSON in JSON', (text) => inJson(inJson(text))],
   ['in JSON in JSON in JSON in JSON', (text) => inJson(inJson(inJson(inJson(text))))],
   ['with escaped slashes', (text) => inJson(text).replaceAll('/', '\\/')],
-  ['with every sign escaped', (text) => text.replace(/[^a-zA-Z0-9]/g, escaped)],
+  ['with every special character escaped', (text) => text.replace(/[^a-zA-Z0-9]/g, escaped)],
   ['in a URL', encodeURIComponent],
   [
     'in a URL, in lower case',
@@ -25,8 +25,8 @@ const spellings: readonly (readonly [name: string, spell: (text: string) => stri
   ['in a form', (text) => new URLSearchParams({ a: text }).toString().slice(2)],
 ];
 
-describe('a text in every common escapedForm', () => {
-  it.each(spellings)('%s', (_, spell) => {
+describe('the pattern for a text in every common encoding', () => {
+  it.each(spellings)('matches the text %s', (_, spell) => {
     fc.assert(
       fc.property(aCredential, fc.string(), fc.string(), (secret, before, after) => {
         const [found] = new RegExp(escapedForm(secret)).exec(before + spell(secret) + after) ?? [];
@@ -35,7 +35,7 @@ describe('a text in every common escapedForm', () => {
     );
   });
 
-  it('is no other text', () => {
+  it('does not match another text', () => {
     fc.assert(
       fc.property(aCredential, aCredential, (secret, other) => {
         fc.pre(!other.includes(secret));
@@ -45,7 +45,7 @@ describe('a text in every common escapedForm', () => {
   });
 
   it.each(['\\', '\\"', '%25', '%5C', '"', '%'])(
-    'is looked for in time in proportion: 4 MB of %s',
+    'is searched for in time proportional to the text: 4 MB of %s',
     (unit) => {
       const pattern = new RegExp(escapedForm('\\\\\\"%a secret\\'), 'g');
       const work = (): void => expect(pattern.test(unit.repeat(4_000_000 / unit.length))).toBe(false);
@@ -55,7 +55,7 @@ describe('a text in every common escapedForm', () => {
 });
 
 describe('one search for many texts', () => {
-  it('finds those that stand in a text, and no others', () => {
+  it('finds exactly those that occur in a text', () => {
     const aText = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 3, maxLength: 8 });
     const haystack = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é'), maxLength: 60 });
     fc.assert(

@@ -31,7 +31,7 @@ describe('URLs inside a retained error message', () => {
     ['a URL', 'a://'],
     ['a query', 'a://h?'],
     ['userinfo', 'a://b:'],
-  ])('never throw, however long they are: 32 MB of %s', (_, start) => {
+  ])('cause no exception, however long they are: 32 MB of %s', (_, start) => {
     const text = start + 'x'.repeat(32_000_000);
     expect(clean(text).length).toBeLessThanOrEqual(text.length);
   });
@@ -45,7 +45,7 @@ describe('URLs inside a retained error message', () => {
     ['colons and backslashes', ':\\\\'],
     ['at signs', '@'],
     ['hash signs', '://#'],
-  ])('take time in proportion to their length: 8 MB of %s', (_, unit) => {
+  ])('take time proportional to their length: 8 MB of %s', (_, unit) => {
     const text = `://h${unit.repeat(Math.ceil(8_000_000 / unit.length))}`;
     const work = (): void => {
       clean(text);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { isAscii, unitsWithin, utf8Bytes } from '../../../domain/text/utf8.ts';
 import { anyText } from '../../support/arbitraries/text.ts';
 
-/** Also texts that are longer than what is encoded at once, with a character of each size at any place. */
+/** Texts, also longer than what is encoded at once, with characters of each size at any position. */
 const aText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
@@ -17,7 +17,7 @@ const aText: fc.Arbitrary<string> = fc
   )
   .map((parts) => parts.join(''));
 
-/** Character by character. */
+/** A plain implementation, character by character. */
 function plainUnitsWithin(text: string, bytes: number): number {
   let units = 0;
   let used = 0;
@@ -29,8 +29,8 @@ function plainUnitsWithin(text: string, bytes: number): number {
   return units;
 }
 
-describe('what a text takes in UTF-8', () => {
-  it('is counted exactly, or until it is above the limit', () => {
+describe('the UTF-8 size of a text', () => {
+  it('is counted exactly, or until it exceeds the limit', () => {
     fc.assert(
       fc.property(aText, fc.nat(100_000), (text, limit) => {
         expect(utf8Bytes(text, Number.POSITIVE_INFINITY)).toBe(Buffer.byteLength(text));
@@ -39,7 +39,7 @@ describe('what a text takes in UTF-8', () => {
     );
   });
 
-  it('is one byte for each character exactly where all are ASCII', () => {
+  it('is one byte for each character exactly if all are ASCII', () => {
     fc.assert(
       fc.property(aText, (text) => {
         expect(isAscii(text)).toBe(Buffer.byteLength(text) === text.length);
@@ -47,7 +47,7 @@ describe('what a text takes in UTF-8', () => {
     );
   });
 
-  it('has room for as much of its beginning as whole characters take', () => {
+  it('determines how many whole characters of its beginning fit into a number of bytes', () => {
     fc.assert(
       fc.property(aText, fc.oneof(fc.nat(50), fc.nat(60_000)), (text, bytes) => {
         expect(unitsWithin(text, bytes)).toBe(plainUnitsWithin(text, bytes));

@@ -22,7 +22,7 @@ describe('upstream statuses', () => {
     expect(callerStatus(status)).toBe(status);
   });
 
-  it.each([401, 403])('%d becomes 502: it is ours', (status) => {
+  it.each([401, 403])('%d becomes 502: it concerns the gateway’s own credentials', (status) => {
     expect(callerStatus(status)).toBe(502);
   });
 
@@ -39,7 +39,7 @@ describe('upstream statuses', () => {
 });
 
 describe('a fault between the gateway and an upstream', () => {
-  it('that is a refusal keeps the upstream’s status, its headers and its own message', () => {
+  it('that is an error response keeps the upstream’s status, headers and message', () => {
     const headers = { 'retry-after': '7' };
     expect(upstreamError({ kind: 'status', status: 429, message: 'Slow down.', headers })).toEqual({
       code: 'upstream_error',
@@ -48,7 +48,7 @@ describe('a fault between the gateway and an upstream', () => {
     });
   });
 
-  it('keeps what the upstream calls it', () => {
+  it('keeps the upstream’s code, param and error type', () => {
     const labels = {
       code: 'context_length_exceeded',
       param: 'messages',
@@ -62,18 +62,21 @@ describe('a fault between the gateway and an upstream', () => {
     expect(streamFailure('Too long.', undefined, labels).upstream?.labels).toEqual(labels);
   });
 
-  it.each([401, 403])('of status %d does not tell callers that their own key is wrong', (status) => {
-    const labels = { code: 'invalid_api_key', messagesType: 'authentication_error' };
-    const error = upstreamError({ kind: 'status', status, message: 'No.', headers: {}, labels });
-    expect(error.upstream?.labels).toEqual({ code: 'invalid_api_key' });
-  });
+  it.each([401, 403])(
+    'of status %d drops the error type, which would tell callers that their own key is wrong',
+    (status) => {
+      const labels = { code: 'invalid_api_key', messagesType: 'authentication_error' };
+      const error = upstreamError({ kind: 'status', status, message: 'No.', headers: {}, labels });
+      expect(error.upstream?.labels).toEqual({ code: 'invalid_api_key' });
+    },
+  );
 
   it.each([
     ['connect', 'The upstream did not accept a connection in time.'],
     ['first_byte', 'The upstream did not begin to answer in time.'],
     ['idle', 'The upstream went silent for too long.'],
     ['total', 'The upstream did not finish in time.'],
-  ] as const)('that is a time-out is 504: %s', (phase, message) => {
+  ] as const)('that is a timeout is 504: %s', (phase, message) => {
     const error = upstreamError({ kind: 'timeout', phase });
     expect(error).toMatchObject({ code: 'upstream_error', message, upstream: { status: 504 } });
     expect(error.upstream?.upstreamStatus).toBeUndefined();
@@ -94,7 +97,7 @@ describe('a fault between the gateway and an upstream', () => {
 });
 
 describe('a protocol fault', () => {
-  it('keeps for the log what the upstream answered with', () => {
+  it('keeps the upstream’s status for the log', () => {
     expect(upstreamError({ kind: 'protocol', message: 'Not JSON.', status: 200 })).toEqual({
       code: 'upstream_error',
       message: 'Not JSON.',
@@ -103,13 +106,13 @@ describe('a protocol fault', () => {
   });
 });
 
-describe('a fault in a stream that had already begun', () => {
-  it('has the status that it is logged with, 502 unless it was a time-out', () => {
+describe('a fault in a stream that has already begun', () => {
+  it('is logged with status 502, or 504 for a timeout', () => {
     expect(errorStatus(streamFailure('Cut.'))).toBe(502);
     expect(errorStatus(streamFailure('Silent.', 504))).toBe(504);
   });
 
-  it('has what the runtime calls it, and what the upstream said of it', () => {
+  it('has the fault code of the runtime and the labels of the upstream', () => {
     const labels = { code: 'no_memory' };
     expect(
       prematureEnd({ kind: 'fault', reason: 'Broken.', status: 504, labels, faultCode: 'ECONNRESET' }),
@@ -121,7 +124,7 @@ describe('a fault in a stream that had already begun', () => {
   });
 });
 
-describe('only on errors pass', () => {
+describe('upstream headers that are passed on with errors', () => {
   it.each([
     ['retry-after', true],
     ['retry-after-ms', true],
@@ -137,15 +140,15 @@ describe('only on errors pass', () => {
     ['x-request-id', false],
     ['server', false],
     ['my-x-ratelimit-limit', false],
-  ])('%s: %p', (header, passes) => {
+  ])('%s is passed on: %p', (header, passes) => {
     expect(headersOnError({ [header]: '7' }, (text) => text)).toEqual(passes ? { [header]: '7' } : {});
   });
 });
 
-describe('a header of a refusal', () => {
+describe('a header of an upstream error', () => {
   const sanitise = (text: string): string => text.replaceAll('hunter2', '***');
 
-  it('in which something is to be hidden does not pass, and no other loses a sign', () => {
+  it('that contains something to be redacted is not passed on, and others are passed on unchanged', () => {
     const headers = {
       'retry-after': '7',
       'retry-after-ms': '700',
@@ -173,7 +176,7 @@ describe('a header of a refusal', () => {
     ['7, 9', false],
     ['', false],
     ['2026-10-21T07:28:00Z', false],
-  ])('`retry-after: %s` passes: %p', (value, passes) => {
+  ])('`retry-after: %s` is passed on: %p', (value, passes) => {
     expect(headersOnError({ 'retry-after': value }, sanitise)).toEqual(
       passes ? { 'retry-after': value } : {},
     );
@@ -212,7 +215,7 @@ describe('a URL keeps scheme, host, port and path', () => {
   });
 
   it.each([[''], ['no url'], ['data:image/png;base64,AAAA'], ['mailto:a@example.com']])(
-    'what is no URL with a host stays: %j',
+    'a text that is not a URL with a host is unchanged: %j',
     (text) => {
       expect(withoutSecretParts(text)).toBe(text);
     },
@@ -220,7 +223,7 @@ describe('a URL keeps scheme, host, port and path', () => {
 });
 
 const secretText = textOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 12, 16);
-/** A path that begins another URL is no path: that one has a userinfo of its own. */
+/** A path without another URL in it, which would have userinfo of its own. */
 const path = textOf('abc/._-@:0123456789%~', 0, 10)
   .filter((text) => !text.includes('://'))
   .map((text) => `/${text}`);
@@ -249,8 +252,8 @@ const aSecretUrl = fc
     secrets: [user, query, fragment].filter((each) => each !== null),
   }));
 
-describe('a URL made fit to keep', () => {
-  it('never holds a query, userinfo or a fragment', () => {
+describe('a sanitised URL', () => {
+  it('never contains a query, userinfo or a fragment', () => {
     fc.assert(
       fc.property(aSecretUrl, ({ url, clean }) => {
         expect(withoutSecretParts(url)).toBe(clean);
@@ -259,7 +262,7 @@ describe('a URL made fit to keep', () => {
     );
   });
 
-  it('is made so once: a second time changes nothing', () => {
+  it('is not changed when it is sanitised again', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -276,7 +279,7 @@ describe('a URL made fit to keep', () => {
   });
 });
 
-describe('an upstream’s words made fit to keep and to show', () => {
+describe('a sanitised upstream message', () => {
   it.each([
     ['nothing to hide', 'Model not found.', 'Model not found.'],
     ['a URL', 'Could not fetch https://u:p@h/a?sig=s now', 'Could not fetch https://h/a?[REDACTED] now'],
@@ -288,21 +291,21 @@ describe('an upstream’s words made fit to keep and to show', () => {
     ['a URL in double quotes', 'fetch "https://h/a?b=c" failed', 'fetch "https://h/a?[REDACTED]" failed'],
     ['a URL in apostrophes', "fetch 'https://h/a?b=c' failed", "fetch 'https://h/a?[REDACTED]' failed"],
     [
-      'a URL in apostrophes, with some of its own',
+      'a URL in apostrophes, with apostrophes in its query',
       "fetch 'https://h/a?f='x'&sig=s', please",
       "fetch 'https://h/a?[REDACTED]', please",
     ],
     ['an apostrophe in a query', "fetch https://h/a?f='x'&sig=s now", 'fetch https://h/a?[REDACTED] now'],
     ['a URL in angle brackets', 'see <https://h/a?b=c>.', 'see <https://h/a?[REDACTED]>.'],
-    ['a URL behind an underscore', 'url_https://u:p@h/a?b=c', 'url_https://h/a?[REDACTED]'],
-    ['a URL behind a digit', '1https://h/a?b=c', '1https://h/a?[REDACTED]'],
+    ['a URL after an underscore', 'url_https://u:p@h/a?b=c', 'url_https://h/a?[REDACTED]'],
+    ['a URL after a digit', '1https://h/a?b=c', '1https://h/a?[REDACTED]'],
     ['a URL in JSON', '{"url":"https://h/a?b=c","n":1}', '{"url":"https://h/a?[REDACTED]","n":1}'],
     ['a URL on a line of its own', 'see\nhttps://h/a?b=c\nbye', 'see\nhttps://h/a?[REDACTED]\nbye'],
   ])('%s', (_, message, clean) => {
     expect(sanitiseMessage(message, [])).toBe(clean);
   });
 
-  it('has every configured credential replaced, wherever it stands', () => {
+  it('has every configured credential replaced, wherever it occurs', () => {
     const secrets = ['token-12345678', 'token-12345678-and-more', 'p@ss/w0rd?x'];
     const message = 'Bad token-12345678, token-12345678-and-more; p@ss/w0rd?x in https://h/p@ss/w0rd?x';
     const clean = sanitiseMessage(message, secrets);
@@ -314,7 +317,7 @@ describe('an upstream’s words made fit to keep and to show', () => {
   const wordsOf = (parts: readonly (string | { readonly url: string })[]): string =>
     parts.map((part) => (typeof part === 'string' ? part : ` ${part.url} `)).join('');
 
-  it('never holds what a URL kept secret', () => {
+  it('never contains the secret parts of a URL', () => {
     fc.assert(
       fc.property(aMessage, (parts) => {
         const clean = sanitiseMessage(wordsOf(parts), []);
@@ -326,7 +329,7 @@ describe('an upstream’s words made fit to keep and to show', () => {
     );
   });
 
-  it('never holds a configured credential', () => {
+  it('never contains a configured credential', () => {
     fc.assert(
       fc.property(
         fc.array(secretText, { minLength: 1, maxLength: 3 }),
@@ -343,7 +346,7 @@ describe('an upstream’s words made fit to keep and to show', () => {
     );
   });
 
-  it('is made so once: a second time changes nothing', () => {
+  it('is the same when it is sanitised again', () => {
     fc.assert(
       fc.property(aMessage, fc.array(secretText, { maxLength: 2 }), (parts, secrets) => {
         const clean = sanitiseMessage(wordsOf(parts), secrets);
@@ -366,11 +369,11 @@ describe('an upstream’s words made fit to keep and to show', () => {
     [maxErrorMessageChars, 'a'.repeat(maxErrorMessageChars)],
     [maxErrorMessageChars + 1, `${'a'.repeat(maxErrorMessageChars - 1)}…`],
     [100_000, `${'a'.repeat(maxErrorMessageChars - 1)}…`],
-  ])('is bounded: %d characters', (size, clean) => {
+  ])('is cut to its maximum length: %d characters', (size, clean) => {
     expect(sanitiseMessage('a'.repeat(size), [])).toBe(clean);
   });
 
-  it('is cut after it was made fit: no half of a credential stays at the end', () => {
+  it('is cut after redaction, so that no part of a credential remains at the end', () => {
     const message = `${'a'.repeat(maxErrorMessageChars - 8)}token-12345678`;
     expect(sanitiseMessage(message, ['token-12345678'])).not.toContain('token');
   });
@@ -384,12 +387,9 @@ describe('an upstream’s words made fit to keep and to show', () => {
     ['at signs', `://${'@'.repeat(8_000_000)}`],
     ['many userinfos', '://a@'.repeat(1_600_000)],
     ['question marks', `a://${'?'.repeat(8_000_000)}`],
-  ])(
-    'takes time in proportion to the message, whatever a caller makes an upstream say: 8 MB of %s',
-    (_, message) => {
-      const work = (): void =>
-        expect(sanitiseMessage(message, ['token-12345678']).length).toBeLessThanOrEqual(maxErrorMessageChars);
-      expect(costWithin(5000, work)).toBeLessThan(5000);
-    },
-  );
+  ])('takes time proportional to its length, whatever it contains: 8 MB of %s', (_, message) => {
+    const work = (): void =>
+      expect(sanitiseMessage(message, ['token-12345678']).length).toBeLessThanOrEqual(maxErrorMessageChars);
+    expect(costWithin(5000, work)).toBeLessThan(5000);
+  });
 });

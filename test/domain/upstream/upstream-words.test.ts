@@ -16,12 +16,16 @@ describe('the upstream’s own message', () => {
     ['{message}', { message: 'm' }, 'm'],
     ['{detail}', { detail: 'm' }, 'm'],
     ['{Message}', { Message: 'm' }, 'm'],
-    ['the messages family’s', { type: 'error', error: { type: 'overloaded_error', message: 'm' } }, 'm'],
+    [
+      'an error of the messages family',
+      { type: 'error', error: { type: 'overloaded_error', message: 'm' } },
+      'm',
+    ],
     ['an envelope in {detail}', { detail: { message: 'm' } }, 'm'],
     ['another envelope in {detail}', { detail: { error: { message: 'm' } } }, 'm'],
     ['a failed response', { type: 'response.failed', response: { error: { message: 'm' } } }, 'm'],
     [
-      'the faults of fields',
+      'field faults',
       {
         detail: [
           { loc: ['body', 'messages', 0, 'content'], msg: 'Field required', type: 'missing' },
@@ -32,27 +36,31 @@ describe('the upstream’s own message', () => {
       },
       'messages.0.content: Field required; m; n',
     ],
-    ['faults of fields without words', { detail: [{ loc: ['body'] }, { msg: 1 }, 'm'] }, undefined],
+    ['field faults without messages', { detail: [{ loc: ['body'] }, { msg: 1 }, 'm'] }, undefined],
     ['the first of an array', [{ error: { message: 'm' } }, { error: { message: 'n' } }], 'm'],
     ['error before message', { message: 'n', error: { message: 'm' } }, 'm'],
-    ['a message beside the status in words', { statusCode: 400, error: 'Bad Request', message: 'm' }, 'm'],
+    ['a message beside a textual status', { statusCode: 400, error: 'Bad Request', message: 'm' }, 'm'],
     ['an envelope in {error}', { error: { error: { message: 'm', code: 'c' } } }, 'm'],
     ['details in {error}', { error: { code: 'c', detail: 'm' } }, 'm'],
     ['the title of a problem', { type: 'about:blank', title: 'm', status: 404 }, 'm'],
     ['the details of a problem', { title: 'n', status: 404, detail: 'm' }, 'm'],
     ['{msg}', { code: 500, msg: 'm', success: false }, 'm'],
     ['message before detail', { detail: 'n', message: 'm' }, 'm'],
-    ['an error without words, and a message', { error: { code: 7 }, message: 'm' }, 'm'],
+    ['an error without a message, and a message', { error: { code: 7 }, message: 'm' }, 'm'],
     ['an empty message, and a detail', { error: { message: '' }, detail: 'm' }, 'm'],
-    ['nothing', {}, undefined],
-    ['no object', 'm', undefined],
+    ['an empty object', {}, undefined],
+    ['not an object', 'm', undefined],
     ['null', null, undefined],
     ['an empty array', [], undefined],
     ['an array of text', ['m'], undefined],
     ['an array in an array', [[{ message: 'm' }]], undefined],
-    ['words that are no text', { error: { message: { text: 'm' } }, message: 1, detail: ['m'] }, undefined],
     [
-      'the faults of fields in {message}',
+      'messages that are not text',
+      { error: { message: { text: 'm' } }, message: 1, detail: ['m'] },
+      undefined,
+    ],
+    [
+      'field faults in {message}',
       {
         object: 'error',
         message: {
@@ -61,12 +69,12 @@ describe('the upstream’s own message', () => {
       },
       'max_completion_tokens: Extra inputs are not permitted',
     ],
-    ['the faults of fields as {message}', { message: [{ loc: ['body', 'n'], msg: 'm' }] }, 'n: m'],
+    ['field faults as {message}', { message: [{ loc: ['body', 'n'], msg: 'm' }] }, 'n: m'],
     ['the first of {errors}', { success: false, errors: [{ message: 'm' }, { message: 'n' }] }, 'm'],
     ['the first of {errors} as text', { errors: ['m', 'n'] }, 'm'],
     ['{error: ["…"]}', { error: ['m', 'n'] }, 'm'],
     ['{base_resp}', { base_resp: { status_code: 1004, status_msg: 'm' } }, 'm'],
-    ['errors that are none', { errors: [], message: {}, base_resp: { status_code: 0 } }, undefined],
+    ['empty errors', { errors: [], message: {}, base_resp: { status_code: 0 } }, undefined],
     ['a status of success', { base_resp: { status_code: 0, status_msg: 'success' } }, undefined],
     ['other fields', { title: 'm', reason: 'm', faults: [{ message: 'm' }] }, undefined],
   ])('%s', (_, body, message) => {
@@ -77,7 +85,7 @@ describe('the upstream’s own message', () => {
     expect(upstreamMessage(undefined)).toBeUndefined();
   });
 
-  it('is never the raw body: only text that a known field holds, and never empty', () => {
+  it('is never the raw body, but only the non-empty text of a known field', () => {
     fc.assert(
       fc.property(aJson, (body) => {
         const message = upstreamMessage(body);
@@ -91,7 +99,7 @@ describe('the upstream’s own message', () => {
 
 const shown = (words: string): string => words;
 
-describe('what the upstream calls its failure', () => {
+describe('the upstream’s own error labels', () => {
   it.each<[string, Json, object | undefined]>([
     [
       '{error: {code, param}}',
@@ -104,12 +112,12 @@ describe('what the upstream calls its failure', () => {
     ['{error: {error: {code}}}', { error: { error: { code: 'no_credit' } } }, { code: 'no_credit' }],
     ['{detail: {error: {code}}}', { detail: { error: { code: 'no_credit' } } }, { code: 'no_credit' }],
     [
-      'the place of the first fault of a field',
+      'the path of the first field fault',
       { detail: [{ loc: ['body', 'messages', 0], msg: 'm' }] },
       { param: 'messages.0' },
     ],
     [
-      'the place of the first fault of a field in {message}',
+      'the path of the first field fault in {message}',
       { message: { detail: [{ loc: ['body', 'n'], msg: 'm' }] } },
       { param: 'n' },
     ],
@@ -135,7 +143,7 @@ describe('what the upstream calls its failure', () => {
       { error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' } },
       { code: 'RESOURCE_EXHAUSTED' },
     ],
-    ['a status alone, which is none of an error', { status: 'SUCCESS', data: {} }, undefined],
+    ['a status without an error', { status: 'SUCCESS', data: {} }, undefined],
     ['{error_code, message}', { error_code: 'BAD_REQUEST', message: 'm' }, { code: 'BAD_REQUEST' }],
     [
       '{__type, message}',
@@ -146,16 +154,16 @@ describe('what the upstream calls its failure', () => {
     ['the type of another family', { error: { type: 'invalid_request_error', message: 'm' } }, undefined],
     ['a number', { error: { code: 429, message: 'm' } }, undefined],
     ['null', { error: { code: null, param: null, message: 'm' } }, undefined],
-    ['words', { error: { code: 'Too many requests', param: 'messages[0]', message: 'm' } }, undefined],
-    ['nothing', { error: { code: '', message: 'm' } }, undefined],
-    ['64 signs', { error: { code: 'c'.repeat(64) } }, { code: 'c'.repeat(64) }],
-    ['65 signs', { error: { code: 'c'.repeat(65) } }, undefined],
-    ['no object', 'm', undefined],
+    ['a sentence', { error: { code: 'Too many requests', param: 'messages[0]', message: 'm' } }, undefined],
+    ['an empty code', { error: { code: '', message: 'm' } }, undefined],
+    ['64 characters', { error: { code: 'c'.repeat(64) } }, { code: 'c'.repeat(64) }],
+    ['65 characters', { error: { code: 'c'.repeat(65) } }, undefined],
+    ['not an object', 'm', undefined],
   ])('%s', (_, body, labels) => {
     expect(upstreamLabels(body, shown)).toEqual(labels);
   });
 
-  it('is never more than short identifiers in which nothing is to be hidden', () => {
+  it('are only short identifiers that contain nothing to be redacted', () => {
     const some = fc.oneof(
       fc.constantFrom('hunter2', 'a.hunter2', 'overloaded_error', 'x y', '', 'c'.repeat(65)),
       fc.string(),
@@ -185,7 +193,7 @@ describe('what the upstream calls its failure', () => {
     );
   });
 
-  it('goes with the message, or with what stands for it', () => {
+  it('are kept with the upstream’s message, or with the default message', () => {
     const body = { error: { code: 'content_filter', message: 'of hunter2' } };
     const sanitise = (text: string): string => text.replaceAll('hunter2', '***');
     expect(upstreamFailure(body, 'No.', sanitise)).toEqual({
@@ -200,7 +208,7 @@ describe('what the upstream calls its failure', () => {
   });
 });
 
-describe('how long a refusal asks to wait', () => {
+describe('the wait that an upstream error asks for', () => {
   const info = (retryDelay: Json): Json => ({
     '@type': 'type.googleapis.com/google.rpc.RetryInfo',
     retryDelay,
@@ -218,21 +226,21 @@ describe('how long a refusal asks to wait', () => {
     ['a while', undefined],
     [27, undefined],
     [null, undefined],
-  ])('a retryDelay of %j is %j', (delay, seconds) => {
+  ])('for a retryDelay of %j is %j', (delay, seconds) => {
     expect(askedWait(refusal([...others, info(delay)]))).toBe(seconds);
     expect(askedWait([refusal([info(delay)])])).toBe(seconds);
   });
 
   it.each<[string, Json]>([
     ['without details', { error: { message: 'm' } }],
-    ['with other details alone', refusal(others)],
-    ['with details that are no list', refusal('27s')],
-    ['in words', { error: 'Wait 27s.' }],
-  ])('is not known of one %s', (_case, body) => {
+    ['with other details only', refusal(others)],
+    ['with details that are not a list', refusal('27s')],
+    ['with a wait in its message', { error: 'Wait 27s.' }],
+  ])('is undefined for an error %s', (_case, body) => {
     expect(askedWait(body)).toBeUndefined();
   });
 
-  it('never throws, whatever the body is', () => {
+  it('is undefined for any other body', () => {
     fc.assert(fc.property(aJson, (body) => expect(askedWait(body)).toBeUndefined()));
   });
 });
